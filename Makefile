@@ -1,0 +1,64 @@
+# The commands of the project. Each makes .venv first when that is missing or out of date. `make help` lists them.
+
+VENV   := .venv
+PYTHON := $(VENV)/bin/python
+STAMP  := $(VENV)/.installed
+SEEDS  ?= 100
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export SEEDS
+
+# The stamp holds the folder it was made for: a .venv that was copied, moved, or lost its Python is made again, because
+# it would run another checkout's code.
+ifneq ($(shell $(PYTHON) -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CURDIR))
+$(STAMP): again
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: again help install demo test engines up check format lint types contract snippets bench simulate faults
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## .venv with the pinned dependencies and the package
+
+demo: $(STAMP) ## the whole path on the bundled sample: publish, extract, decay, query, rebuild
+	@$(PYTHON) -m mnemolog.demo
+
+test: $(STAMP) ## every test; engine tests where Java and Maven are there; CI=true tests the wheel, leaves nothing out
+	@$(PYTHON) tools/run_tests.py
+
+engines: $(STAMP) ## fetches Kafka into ~/.cache/mnemolog, for the engine tests
+	@$(PYTHON) tools/fetch_engines.py kafka
+
+up: $(STAMP) ## the embedded server on http://127.0.0.1:8420, data in ./var
+	@$(VENV)/bin/mnemolog up
+
+check: format lint types contract snippets ## format, lint, types, import contract, the snippets of README.md and docs/
+
+format: $(STAMP)
+	$(VENV)/bin/ruff format --check .
+
+lint: $(STAMP)
+	$(VENV)/bin/ruff check .
+
+types: $(STAMP)
+	$(VENV)/bin/mypy
+	$(VENV)/bin/mypy tools tests $(wildcard bench/*.py)
+
+contract: $(STAMP)
+	$(VENV)/bin/lint-imports
+
+snippets: $(STAMP)
+	$(PYTHON) tools/run_snippets.py README.md docs
+
+bench: $(STAMP) ## the benchmarks; prints ratios, writes bench/results/*.json
+	@$(PYTHON) tools/run_benchmarks.py
+
+simulate: $(STAMP) ## the simulation tests with SEEDS=100 seeds
+	@$(PYTHON) -m pytest tests/simulation
+
+faults: $(STAMP) ## the tests that kill and freeze processes
+	@$(PYTHON) -m pytest tests/faults
+
+$(STAMP): requirements.txt requirements-dev.txt pyproject.toml tools/install.sh
+	@sh tools/install.sh $(VENV)

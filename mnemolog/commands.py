@@ -1,0 +1,213 @@
+"""Commands: what callers ask remember to do, appended to the inbox and waited for."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import orjson
+
+from projections.memory import ACTIVE
+from schemas import codec
+from schemas.envelope import Envelope, Sealed
+from schemas.identity import GLOBAL_USER, Owner, partition_owner
+from schemas.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+from schemas.log import NewRecord
+from schemas.topics import INBOX
+from streams.ticking import decay_due, tick_record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from projections.embedder import Embedder
+    from projections.shards import Shards
+    from schemas.clock import Clock
+    from schemas.decision import Decision, Outcome
+    from schemas.inbox import UserItem
+    from schemas.log import Log
+    from streams.remember import Remember
+
+DECISION_SECONDS: Final = 5.0
+"""How long a command waits for its decision before it answers 202."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """What to remember as is; defaults are those of INTERFACE."""
+
+    content: str
+    agent_id: str | None = None
+    scope: str = "personal"
+    kind: str = "semantic"
+    memory_type: str = "long_term"
+    category: str = "fact"
+    importance: float = 0.5
+    attribute: str | None = None
+    value: str | None = None
+    session_id: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What to change of a memory; None leaves a field as it is."""
+
+    content: str | None = None
+    category: str | None = None
+    importance: float | None = None
+    memory_type: str | None = None
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a command: its outcomes, or None while it is not decided."""
+
+    command_id: str
+    outcomes: tuple[Outcome, ...] | None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The first outcome, that of the command itself."""
+        return self.outcomes[0] if self.outcomes else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TickAnswer:
+    """What a tick changed over all partitions; `applied` is False when not all were done in time."""
+
+    tick_id: str
+    policy: str
+    as_of: datetime
+    decayed: int
+    expired: int
+    applied: bool
+
+
+class Commands:
+    """Embeds, appends and waits; deciding is remember's."""
+
+    def __init__(self, log: Log, shards: Shards, remember: Remember, embedder: Embedder, clock: Clock) -> None:
+        self._log = log
+        self._shards = shards
+        self._remember = remember
+        self._embedder = embedder
+        self._clock = clock
+
+    async def remember(self, owner: Owner, fact: Fact, command_id: str) -> Answer:
+        """Remember a fact as is; global ones belong to the tenant's reserved user."""
+        whose = Owner(owner.tenant, GLOBAL_USER) if fact.scope == "global" else owner
+        envelope = self._envelope(whose, command_id, agent_id=None if fact.scope == "global" else fact.agent_id)
+        item = RememberFact(
+            envelope=envelope,
+            content=Sealed.clear(fact.content),
+            vector=await self._vector(fact.content),
+            embedding_model=self._embedder.model,
+            scope=fact.scope,
+            kind=fact.kind,
+            memory_type=fact.memory_type,
+            category=fact.category,
+            importance=fact.importance,
+            attribute=fact.attribute,
+            value=None if fact.value is None else Sealed.clear(fact.value),
+            session_id=fact.session_id,
+            metadata=Sealed.clear(orjson.dumps(fact.metadata)) if fact.metadata else None,
+        )
+        return await self.submit(item)
+
+    async def revise(
+        self, owner: Owner, memory_id: str, changes: Changes, command_id: str, expected_version: int | None
+    ) -> Answer:
+        """Change a memory."""
+        new = changes.content
+        item = ReviseMemory(
+            envelope=self._envelope(owner, command_id),
+            memory_id=memory_id,
+            expected_version=expected_version,
+            content=None if new is None else Sealed.clear(new),
+            vector=None if new is None else await self._vector(new),
+            embedding_model=None if new is None else self._embedder.model,
+            category=changes.category,
+            importance=changes.importance,
+            memory_type=changes.memory_type,
+            value=None if changes.value is None else Sealed.clear(changes.value),
+        )
+        return await self.submit(item)
+
+    async def forget(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
+        """Forget a memory."""
+        return await self.submit(ForgetMemory(envelope=self._envelope(owner, command_id), memory_id=memory_id))
+
+    async def restore(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
+        """Bring a memory back."""
+        return await self.submit(RestoreMemory(envelope=self._envelope(owner, command_id), memory_id=memory_id))
+
+    async def recall(self, owner: Owner, memory_ids: Sequence[str], at: datetime, command_id: str) -> None:
+        """Report that an agent was shown memories; return when the log has it."""
+        envelope = Envelope(event_id=command_id, tenant=owner.tenant, user_id=owner.user_id, occurred_at=at)
+        await self._append(RecordRecall(envelope=envelope, memory_ids=list(memory_ids)))
+
+    async def submit(self, item: UserItem) -> Answer:
+        """Append an item and wait up to 5 s for its decision."""
+        owner, command_id = item.envelope.owner, item.envelope.event_id
+        await self._append(item)
+        try:
+            await asyncio.wait_for(self._remember.decided(owner, command_id), DECISION_SECONDS)
+        except TimeoutError:
+            return Answer(command_id, None)
+        decisions: list[Decision] = self._shards.of(owner).ledger.decided(owner, command_id)
+        return Answer(command_id, tuple(o for d in decisions for o in d.outcomes))
+
+    async def tick(self, policy: str, as_of: datetime, seconds: float) -> TickAnswer:
+        """Emit a decay tick in every partition and wait, at most so long, until all are applied."""
+        ticks = [decay_due(p, policy, as_of) for p in range(self._shards.partitions)]
+        await self._log.append([tick_record(p, tick) for p, tick in enumerate(ticks)])
+        waits = [
+            self._remember.decided(partition_owner(p), tick.envelope.event_id) for p, tick in enumerate(ticks)
+        ]
+        try:
+            await asyncio.wait_for(asyncio.gather(*waits), seconds)
+            applied = True
+        except TimeoutError:
+            applied = False
+        decayed = expired = 0
+        for partition, tick in enumerate(ticks):
+            closed = self._shards.at(partition).ledger.tick_applied(partition, tick.envelope.event_id)
+            if closed is not None:
+                decayed, expired = decayed + closed.decayed, expired + closed.expired
+        return TickAnswer(
+            tick_id=ticks[0].envelope.correlation_id or f"{policy}@{as_of.isoformat()}",
+            policy=policy,
+            as_of=as_of,
+            decayed=decayed,
+            expired=expired,
+            applied=applied,
+        )
+
+    def is_active(self, owner: Owner, memory_id: str) -> bool:
+        """Tell whether a memory can be found now."""
+        memory = self._shards.state(owner).memories.get(memory_id)
+        return memory is not None and memory.status_at(self._clock.now()) == ACTIVE
+
+    async def _append(self, item: UserItem) -> None:
+        owner = item.envelope.owner
+        partition = self._shards.partition(owner)
+        await self._log.append(
+            [NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))]
+        )
+
+    async def _vector(self, text: str) -> Sealed:
+        vectors = await self._embedder.embed([text])
+        return Sealed.clear(np.asarray(vectors[0], "<f4").tobytes())
+
+    def _envelope(self, owner: Owner, command_id: str, agent_id: str | None = None) -> Envelope:
+        return Envelope(
+            event_id=command_id,
+            tenant=owner.tenant,
+            user_id=owner.user_id,
+            agent_id=agent_id,
+            occurred_at=self._clock.now(),
+        )

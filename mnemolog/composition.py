@@ -1,0 +1,230 @@
+"""The one composition root: everything that a worker consists of, wired on one screen."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from mnemolog.publishing import Publishing
+from mnemolog.commands import Commands
+from mnemolog.recalls import Recalls
+from projections.builtin_embedder import BuiltinEmbedder
+from projections.embedded_index import EmbeddedIndex
+from projections.openai_embedder import OpenAIEmbedder
+from projections.queries import Queries
+from projections.shards import Shards
+from schemas.clock import SystemClock
+from schemas.topics import TOPICS
+from streams.agents import make_app
+from streams.extraction import Asking
+from streams.model_extractor import ModelExtractor
+from streams.observe import Observe
+from streams.parameters import Parameters
+from streams.pool import KeyedPool
+from streams.project import Project
+from streams.remember import Remember
+from streams.rule_extractor import RuleExtractor
+from streams.ticking import Ticking
+from streams.transports.kafka_log import KafkaLog
+from streams.transports.sqlite_log import SqliteLog
+from streams.verbatim_extractor import VerbatimExtractor
+from streams.window import WindowLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
+    from mnemolog.settings import Settings
+    from projections.embedder import Embedder
+    from schemas.clock import Clock
+    from streams.extractor import Extractor
+
+log = logging.getLogger("mnemolog")
+DECIDING_AT_ONCE = 64
+"""Users decided about at the same time; their appends share an fsync."""
+LOOK_FOR_OLD_SECONDS = 3600.0
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+class Worker:
+    """The whole system in one process: the log, the three agents, the folds, and what the front door calls."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Clock | None = None,
+        extractor: Extractor | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        """Take settings; a clock, an extractor or an embedder given here takes the place of the configured one."""
+        self.settings = settings
+        self.clock = clock or SystemClock()
+        self.failure: asyncio.Future[None] | None = None
+        self._extractor = extractor
+        self._embedder = embedder
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Open the log, make the topics, fold what is new, and start the agents."""
+        settings = self.settings
+        self.failure = asyncio.get_running_loop().create_future()
+        self.log = await self._open_log()
+        await self._create_topics()
+        self.embedder = self._embedder or make_embedder(settings)
+        self.extractor = self._extractor or make_extractor(settings)
+        self.shards = Shards(settings.data_dir / "shards", self.log, settings.partitions, EmbeddedIndex)
+        self.observe_pool = KeyedPool(settings.llm_concurrency, self._fail)
+        self.remember_pool = KeyedPool(DECIDING_AT_ONCE, self._fail)
+        self.observe = Observe(
+            log=self.log,
+            shards=self.shards,
+            asking=Asking(self.embedder),
+            extractor=self.extractor,
+            verbatim=VerbatimExtractor(),
+            pool=self.observe_pool,
+            limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
+            memorize=settings.memorize,
+        )
+        self.remember = Remember(
+            log=self.log, shards=self.shards, pool=self.remember_pool, parameters=make_parameters(settings)
+        )
+        self.project = Project(shards=self.shards)
+        self.ticking = Ticking(
+            log=self.log,
+            shards=self.shards,
+            observe=self.observe,
+            clock=self.clock,
+            policy=settings.decay_policy,
+            every=timedelta(hours=settings.decay_hours),
+        )
+        self.publishing = Publishing(self.log, self.shards, self.observe)
+        self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
+        self.queries = Queries(self.shards, self.embedder)
+        self.recalls = Recalls(self.commands)
+        for shard in self.shards.all():
+            await shard.catch_up()
+        self._app = make_app(
+            name="mnemolog",
+            broker=self._broker(),
+            partitions=settings.partitions,
+            folder=settings.data_dir / "faust",
+            observe=self.observe,
+            remember=self.remember,
+            project=self.project,
+            failed=self._fail,
+        )
+        await self._app.start()
+        self._background(self.observe.close_idle)
+        self._background(self.ticking.run)
+        self._background(self.recalls.run)
+        if isinstance(self.log, SqliteLog):
+            self._background(self._drop_expired)
+
+    async def stop(self) -> None:
+        """Flush what was recalled, stop the agents, and close everything; safe to call at any point of starting."""
+        if hasattr(self, "recalls"):
+            with contextlib.suppress(Exception):
+                await self.recalls.flush()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if hasattr(self, "_app"):
+            await self._app.stop()
+            for partition in range(self.settings.partitions):
+                self.observe.revoke(partition)
+                self.remember.revoke(partition)
+        if hasattr(self, "shards"):
+            self.shards.close()
+        if isinstance(getattr(self, "extractor", None), ModelExtractor):
+            await self.extractor.aclose()  # type: ignore[attr-defined]
+        if hasattr(self, "log"):
+            if isinstance(self.log, SqliteLog):
+                self.log.close()
+            else:
+                await self.log.stop()
+
+    async def _open_log(self) -> SqliteLog | KafkaLog:
+        self.settings.data_dir.mkdir(parents=True, exist_ok=True)
+        if self.settings.is_embedded:
+            return SqliteLog.open(self.settings.data_dir.resolve() / "log", self.clock.now)
+        servers = self.settings.broker.removeprefix("kafka://").split(",")
+        kafka = KafkaLog(servers)
+        await kafka.start()
+        return kafka
+
+    def _broker(self) -> str:
+        if self.settings.is_embedded:
+            return f"sqlite://{self.settings.data_dir.resolve() / 'log'}"
+        return self.settings.broker.replace(",", ";kafka://")
+
+    async def _create_topics(self) -> None:
+        days = self.settings.retention_days
+        for topic in TOPICS:
+            partitions = 1 if topic.single_partition else self.settings.partitions
+            retention = timedelta(days=days) if topic.expires and days else None
+            await self.log.create_topic(topic.name, partitions, retention)
+
+    async def _drop_expired(self) -> None:
+        assert isinstance(self.log, SqliteLog)  # noqa: S101 - started for the embedded log only
+        while True:
+            await self.log.apply_retention()
+            await asyncio.sleep(LOOK_FOR_OLD_SECONDS)
+
+    def _background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        async def run() -> None:
+            try:
+                await work()
+            except Exception as error:  # noqa: BLE001 - the boundary of a background step
+                self._fail(error)
+
+        self._tasks.append(asyncio.get_running_loop().create_task(run()))
+
+    def _fail(self, error: BaseException) -> None:
+        """End the worker with the first error that no step could handle: the log has everything for the next start."""
+        log.error("the worker stops: %s: %s", type(error).__name__, error, exc_info=error)
+        if self.failure is not None and not self.failure.done():
+            self.failure.set_exception(error)
+
+
+def make_parameters(settings: Settings) -> Parameters:
+    """Return what remember decides by."""
+    return Parameters(
+        keyword_overlap=settings.keyword_overlap,
+        episode_merge_hours=settings.episode_merge_hours,
+        profile_keeps=settings.profile_conflict == "keep",
+        min_episode_grade=settings.min_episode_grade,
+        max_episodes=settings.max_episodes,
+        episode_min_strength=settings.episode_min_strength,
+        keep_important=settings.keep_important,
+    )
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    """Return the configured embedder."""
+    if settings.embedding_model == "builtin":
+        return BuiltinEmbedder()
+    return OpenAIEmbedder(
+        base_url=settings.embedding_base_url or OPENAI_URL,
+        api_key=settings.embedding_api_key or settings.llm_api_key or "none",
+        model=settings.embedding_model,
+    )
+
+
+def make_extractor(settings: Settings) -> Extractor:
+    """Return the configured extractor."""
+    if settings.extracts_with == "rules":
+        return RuleExtractor()
+    if settings.extracts_with == "verbatim":
+        return VerbatimExtractor()
+    return ModelExtractor(
+        settings.llm_base_url,
+        settings.llm_api_key or "none",
+        settings.llm_model,
+        temperature=settings.llm_temperature,
+        max_tokens=settings.llm_max_tokens,
+        timeout_seconds=settings.llm_timeout_seconds,
+    )

@@ -1,0 +1,178 @@
+"""Publishing: checks events against what the log already holds, appends the new ones, and tells how far they came."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from schemas import codec
+from schemas.log import NewRecord
+from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
+from schemas.reading import digest_of
+from schemas.topics import ARTICLES, CONVERSATIONS, INPUTS, SCREENSHOTS, Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from projections.shards import Shards
+    from schemas.identity import Owner
+    from schemas.log import Log, Position
+    from schemas.observations import Observation
+    from streams.observe import Observe
+
+FINAL: Final = ("remembered", "nothing", "rejected", "dead")
+POLL_SECONDS: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """An event that the log holds."""
+
+    event_id: str
+    position: Position
+
+
+class Conflict(Exception):
+    """Events of the request have ids that were accepted with another body; `places` are theirs in the request."""
+
+    def __init__(self, places: dict[int, Position | None]) -> None:
+        super().__init__(f"{len(places)} event ids were accepted before with another body")
+        self.places = places
+
+
+def topic_of(message: Observation) -> Topic:
+    """Return the topic that an observation travels on."""
+    match message:
+        case TurnRecorded() | SessionEnded():
+            return CONVERSATIONS
+        case ScreenshotAnalysed():
+            return SCREENSHOTS
+        case ArticleInferred():
+            return ARTICLES
+
+
+def headers_of(message: Observation) -> tuple[tuple[str, bytes], ...]:
+    """Return the CloudEvents headers of a message."""
+    envelope = message.envelope
+    return (
+        ("ce_id", envelope.event_id.encode()),
+        ("ce_type", type(message).__name__.encode()),
+        ("ce_source", b"mnemolog"),
+        ("ce_time", envelope.occurred_at.isoformat().encode()),
+    )
+
+
+class Publishing:
+    """Accepts events. An answer means that the log has acknowledged them: no queue in memory stands between."""
+
+    def __init__(self, log: Log, shards: Shards, observe: Observe) -> None:
+        self._log = log
+        self._shards = shards
+        self._observe = observe
+        self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def publish(self, messages: Sequence[Observation]) -> list[Accepted]:
+        """Append what is new; an event that was accepted before answers with its first position.
+
+        Raises Conflict, and then nothing was appended; LogUnavailable.
+        """
+        partitions = [self._shards.partition(m.envelope.owner) for m in messages]
+        async with AsyncExitStack() as stack:
+            for partition in sorted(set(partitions)):
+                await stack.enter_async_context(self._locks[partition])
+                await self._fold_inputs(partition)
+            return await self._append(messages, partitions)
+
+    async def _append(self, messages: Sequence[Observation], partitions: Sequence[int]) -> list[Accepted]:
+        known = self._known(messages)
+        conflicts: dict[int, Position | None] = {}
+        new: dict[tuple[Owner, str], int] = {}
+        for number, message in enumerate(messages):
+            name = (message.envelope.owner, message.envelope.event_id)
+            if name in known:
+                digest, position = known[name]
+                if digest != digest_of(message):
+                    conflicts[number] = position
+            elif name in new:
+                if digest_of(messages[new[name]]) != digest_of(message):
+                    conflicts[number] = None
+            else:
+                new[name] = number
+        if conflicts:
+            raise Conflict(conflicts)
+        records = [self._record(messages[n], partitions[n]) for n in new.values()]
+        appended = await self._log.append(records) if records else []
+        positions = {name: a.position for name, a in zip(new, appended, strict=True)}
+        positions.update({name: position for name, (_, position) in known.items()})
+        return [
+            Accepted(m.envelope.event_id, positions[m.envelope.owner, m.envelope.event_id]) for m in messages
+        ]
+
+    def _known(self, messages: Sequence[Observation]) -> dict[tuple[Owner, str], tuple[bytes, Position]]:
+        """Return digest and position of the events that were accepted before."""
+        by_owner: defaultdict[Owner, list[str]] = defaultdict(list)
+        for message in messages:
+            by_owner[message.envelope.owner].append(message.envelope.event_id)
+        return {
+            (owner, event_id): (seen.digest, seen.position)
+            for owner, ids in by_owner.items()
+            for event_id, seen in self._shards.of(owner).turns.seen(owner, ids).items()
+        }
+
+    def _record(self, message: Observation, partition: int) -> NewRecord:
+        return NewRecord(
+            topic=topic_of(message).name,
+            partition=partition,
+            key=message.envelope.owner.key,
+            value=codec.encode(message),
+            headers=headers_of(message),
+        )
+
+    async def _fold_inputs(self, partition: int) -> None:
+        shard = self._shards.at(partition)
+        for topic in INPUTS:
+            await shard.up_to(topic.name, await self._log.end(topic.name, partition))
+
+    async def states(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return how far each event has come; those never accepted are left out."""
+        await self._fold_inputs(self._shards.partition(owner))
+        turns = self._shards.of(owner).turns
+        found = {}
+        for event_id, seen in turns.seen(owner, event_ids).items():
+            progress = turns.progress(owner, seen)
+            state, reason = progress.state, progress.reason
+            if state == "accepted" and (waits := self._observe.waiting(owner, event_id)):
+                state, reason = "waiting", waits
+            if state == "accepted" and not self._observe.memorizes:
+                state, reason = "nothing", "MEMORIZE is off"
+            found[event_id] = {
+                "event_id": event_id,
+                "state": state,
+                "reason": reason,
+                "memory_ids": list(progress.memory_ids),
+                "decisions": list(progress.decisions),
+                "position": str(seen.position),
+            }
+        return found
+
+    async def wait(self, events: Sequence[tuple[Owner, str]], seconds: float) -> bool:
+        """Wait until all events are in a final state, at most so long; return whether they are."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        left = list(dict.fromkeys(events))
+        while True:
+            by_owner: defaultdict[Owner, list[str]] = defaultdict(list)
+            for owner, event_id in left:
+                by_owner[owner].append(event_id)
+            left = []
+            for owner, ids in by_owner.items():
+                states = await self.states(owner, ids)
+                left.extend((owner, i) for i in ids if states.get(i, {}).get("state") not in FINAL)
+            if not left:
+                return True
+            if loop.time() >= until:
+                return False
+            await asyncio.sleep(POLL_SECONDS)

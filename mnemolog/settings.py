@@ -1,0 +1,147 @@
+"""Settings: a frozen value, built once from the environment. Unknown ones are an error, those to come say so."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PREFIX: Final = "MNEMOLOG_"
+HOURS: Final = {"ladder": 24.0, "ebbinghaus": 168.0, "off": 24.0}
+NOT_YET: Final = frozenset(
+    {
+        "SCHEMA_REGISTRY_URL", "WEAVIATE_API_KEY", "MASTER_KEY", "MASTER_KEY_FILE", "ADVERTISED_URL", "API_KEYS_FILE",
+        "SIMILARITY_THRESHOLD", "INTIMACY_LEVELS", "WAKE_TEXT", "WAKE_EVERY_SECONDS", "WAKE_MEMORY_LIMIT",
+        "WAKE_QUERY", "REMINDER_TEMPLATE", "GREETING_TIMEOUT_SECONDS",
+    }
+)  # fmt: skip
+"""Named in the contract, built by later issues."""
+
+
+class SettingsError(ValueError):
+    """A setting cannot be used; the message names it and says what to do."""
+
+
+class Settings(BaseModel):
+    """Names are those of the environment without the prefix, in lower case; INTERFACE.md explains each."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    broker: str = "sqlite://"
+    index: str = "embedded"
+    data_dir: Path = Path("var")
+    partitions: Annotated[int, Field(ge=1, le=1024)] = 8
+    extractor: Literal["model", "rules", "verbatim"] | None = None
+    llm_base_url: str | None = None
+    llm_api_key: str | None = None
+    llm_model: str = "gpt-4o-mini"
+    llm_temperature: Annotated[float, Field(ge=0, le=2)] = 0.2
+    llm_max_tokens: Annotated[int, Field(ge=1)] = 2048
+    llm_timeout_seconds: Annotated[float, Field(gt=0)] = 60.0
+    llm_concurrency: Annotated[int, Field(ge=1)] = 8
+    embedding_base_url: str | None = None
+    embedding_model: str = "builtin"
+    embedding_api_key: str | None = None
+    memorize: bool = True
+    user_profile: bool = True
+    save_every_turns: Annotated[int, Field(ge=1)] = 5
+    idle_seconds: Annotated[float, Field(gt=0)] = 30.0
+    episode_merge_hours: Annotated[float, Field(ge=0)] = 24.0
+    keyword_overlap: Annotated[float, Field(ge=0, le=1)] = 0.6
+    profile_conflict: Literal["supersede", "keep"] = "supersede"
+    decay_policy: Literal["ladder", "ebbinghaus", "off"] = "ladder"
+    decay_every_hours: Annotated[float, Field(gt=0)] | None = None
+    min_episode_grade: Annotated[float, Field(ge=1, le=4)] = 2.0
+    max_episodes: Annotated[int, Field(ge=1)] = 1000
+    episode_min_strength: Annotated[float, Field(ge=0, le=1)] = 0.3
+    keep_important: bool = True
+    retention_days: Annotated[float, Field(ge=0)] = 30.0
+    encryption: Literal["off"] = "off"
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8420
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["text", "json"] = "text"
+
+    @property
+    def decay_hours(self) -> float:
+        """The period of decay: as set, else the policy's own."""
+        return self.decay_every_hours or HOURS[self.decay_policy]
+
+    @property
+    def extracts_with(self) -> Literal["model", "rules", "verbatim"]:
+        """The extractor: as forced, else the model where there is a key or a base URL, else the rules."""
+        if self.extractor is not None:
+            return self.extractor
+        return "model" if self.llm_base_url or self.llm_api_key else "rules"
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the log is the embedded one."""
+        return self.broker.startswith("sqlite:")
+
+
+def from_environment(environment: Mapping[str, str] | None = None, **overrides: object) -> Settings:
+    """Build the settings; overrides (from the command line) win, those that are None do not count.
+
+    Raises SettingsError.
+    """
+    given = dict(os.environ if environment is None else environment)
+    found: dict[str, object] = {
+        name.removeprefix(PREFIX).lower(): text
+        for name, text in given.items()
+        if name.startswith(PREFIX) and name != "MNEMOLOG_URL" and text != ""
+    }
+    for name in sorted(found):
+        if name.upper() in NOT_YET:
+            raise SettingsError(f"{PREFIX}{name.upper()} is not yet supported by this version: unset it")
+        if name not in Settings.model_fields:
+            raise SettingsError(f"{PREFIX}{name.upper()} is no setting of mnemolog: remove it or correct its name")
+    for own, shared in (("llm_api_key", "OPENAI_API_KEY"), ("llm_base_url", "OPENAI_BASE_URL")):
+        if given.get(shared):
+            found.setdefault(own, given[shared])
+    found.update({name: value for name, value in overrides.items() if value is not None})
+    try:
+        settings = Settings.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "_".join(str(p) for p in first["loc"]).upper()
+        raise SettingsError(f"{PREFIX}{name}: {first['msg']} (given: {first['input']!r})") from None
+    return _checked(settings)
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """Return the NAME=value lines of a file; blank lines and those beginning with # do not count."""
+    found: dict[str, str] = {}
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise SettingsError(f"--env-file {path}: {error.strerror}") from error
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise SettingsError(f"--env-file {path}, line {number}: expected NAME=value")
+        found[name.strip().removeprefix("export ")] = value.strip().strip("'\"")
+    return found
+
+
+def _checked(settings: Settings) -> Settings:
+    if not settings.broker.startswith(("sqlite://", "kafka://")):
+        raise SettingsError(f"{PREFIX}BROKER={settings.broker!r} must be sqlite:// or kafka://host:9092")
+    if settings.index != "embedded":
+        raise SettingsError(f"{PREFIX}INDEX={settings.index!r} is not yet supported by this version: use embedded")
+    loopback = settings.host in ("127.0.0.1", "localhost", "::1")
+    if not loopback:
+        raise SettingsError(f"{PREFIX}HOST={settings.host!r}: without API keys the server listens on loopback only")
+    if settings.extracts_with == "model" and not (settings.llm_base_url or settings.llm_api_key):
+        raise SettingsError(f"{PREFIX}EXTRACTOR=model needs {PREFIX}LLM_API_KEY or {PREFIX}LLM_BASE_URL")
+    if settings.embedding_model != "builtin" and not (settings.embedding_base_url or settings.embedding_api_key):
+        raise SettingsError(f"{PREFIX}EMBEDDING_MODEL needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
+    return settings

@@ -1,0 +1,90 @@
+"""BM25 over one user's own memories: postings in arrays, so that ranks and cost depend on no other user."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+K1 = 1.2
+B = 0.75
+
+Scores: TypeAlias = NDArray[np.float32]
+Mask: TypeAlias = NDArray[np.bool_]
+
+_BYTES_OF_A_TOKEN = 280
+"""What a new token costs beside its postings: the string, its place in the dict, an array object (measured)."""
+
+
+class Bm25:
+    """Rows are numbered from 0 in the order in which they were added; a removed row keeps its number and scores 0.
+
+    score = sum over the query's different tokens of idf x tf x (K1 + 1) / (tf + K1 x (1 - B + B x length / mean)),
+    idf = ln(1 + (n - df + 0.5) / (df + 0.5)), with n, df and the mean length over the rows that remain (Robertson and
+    Zaragoza 2009; the idf as in Lucene, which is never negative).
+    """
+
+    def __init__(self) -> None:
+        """Start without rows."""
+        self._postings: dict[str, array[int]] = {}
+        self._lengths: array[int] = array("I")
+        self._live: array[int] = array("B")
+        self._rows = 0
+        self._tokens = 0
+        self.nbytes = 0
+        """Estimate of the memory in use."""
+
+    def add(self, tokens: Sequence[str]) -> None:
+        """Add the next row."""
+        row = len(self._live)
+        for token, count in Counter(tokens).items():
+            posting = self._postings.get(token)
+            if posting is None:
+                posting = self._postings[token] = array("I")
+                self.nbytes += _BYTES_OF_A_TOKEN
+            posting.append(row)
+            posting.append(count)
+            self.nbytes += 2 * posting.itemsize
+        self._lengths.append(len(tokens))
+        self._live.append(1)
+        self._rows += 1
+        self._tokens += len(tokens)
+
+    def remove(self, row: int) -> None:
+        """Leave a row out of every score, count and mean from now on. Raises ValueError when it already is."""
+        if not self._live[row]:
+            raise ValueError(f"row {row} is removed already")
+        self._live[row] = 0
+        self._rows -= 1
+        self._tokens -= self._lengths[row]
+
+    def live(self) -> Mask:
+        """Return which rows remain, shape (rows ever added,); a copy."""
+        return np.frombuffer(self._live, dtype=np.bool_).copy()
+
+    def scores(self, tokens: Sequence[str]) -> Scores:
+        """Return each row's score, shape (rows ever added,); 0 where no token of the query stands."""
+        live = np.frombuffer(self._live, dtype=np.bool_)
+        scores = np.zeros(len(live), dtype=np.float64)
+        if not self._rows:
+            return scores.astype(np.float32)
+        lengths = np.frombuffer(self._lengths, dtype=np.uint32)
+        mean = max(self._tokens / self._rows, 1.0)
+        for token in dict.fromkeys(tokens):
+            posting = self._postings.get(token)
+            if posting is None:
+                continue
+            pairs = np.frombuffer(posting, dtype=np.uint32).reshape(-1, 2)
+            if self._rows < len(live):
+                pairs = pairs[live[pairs[:, 0]]]
+            rows, counts = pairs[:, 0], pairs[:, 1].astype(np.float64)
+            idf = math.log(1 + (self._rows - len(rows) + 0.5) / (len(rows) + 0.5))
+            scores[rows] += idf * (K1 + 1) * counts / (counts + K1 * (1 - B + B / mean * lengths[rows]))
+        return scores.astype(np.float32)

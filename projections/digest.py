@@ -1,0 +1,60 @@
+"""Digests of the projections: equal for equal counted decisions, whatever the engine, generation or interleaving."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from projections.analyser import tokens
+from projections.memory import ACTIVE
+from schemas.identity import Owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from projections.memory import Memory, UserState
+
+PROJECTIONS: Final = ("memories", "importance", "profiles", "episodes", "index")
+
+
+def digests(states: Iterable[UserState]) -> dict[str, str]:
+    """Return one SHA-256, hexadecimal, for each projection, and `total` over all of them.
+
+    The rows hold nothing local: no positions, log times, vector bytes, or values computed at query time. Users
+    without memories do not count.
+    """
+    sums = {name: sha256() for name in PROJECTIONS}
+    for state in sorted(states, key=lambda s: s.owner.key):
+        for memory in sorted(state.memories.values(), key=lambda m: m.memory_id):
+            for name, row in _rows(state.owner, memory).items():
+                sums[name].update(orjson.dumps(row) + b"\n")
+    found = {name: total.hexdigest() for name, total in sums.items()}
+    return {**found, "total": sha256("".join(found[n] for n in PROJECTIONS).encode()).hexdigest()}
+
+
+def _rows(owner: Owner, m: Memory) -> dict[str, list[Any]]:
+    who = [owner.tenant, owner.user_id, m.memory_id]
+    rows: dict[str, list[Any]] = {
+        "memories": [
+            *who,
+            [m.agent_id, m.scope, m.kind, m.memory_type, m.category, m.content, m.content_hash],
+            [m.source_type, m.source_ids, m.source_ref, m.session_id, m.pieces],
+            [m.occurred_at, m.formed_at, m.expires_at, m.status, m.superseded_by, m.metadata, m.version],
+        ],
+        "importance": [
+            *who,
+            [m.importance, m.initial_strength, m.strength],
+            [m.access_count, m.recall_count, m.last_accessed_at, m.last_recalled_at, m.last_tick],
+        ],
+    }
+    if m.attribute:
+        rows["profiles"] = [*who, m.attribute, m.value, m.status, m.formed_at]
+    if m.kind == "episodic":
+        dialogue = [m.event_type, m.emotion, m.emotion_intensity, m.key_dialogue]
+        rows["episodes"] = [*who, dialogue, m.occurred_at, m.status]
+    if m.status == ACTIVE:
+        kept = [m.kind, m.category, m.memory_type, m.source_type, m.agent_id, m.occurred_at, m.embedding_model]
+        rows["index"] = [*who, tokens(m.content), kept, m.text_version]
+    return rows

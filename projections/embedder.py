@@ -1,0 +1,34 @@
+"""The embedder protocol: texts go in, unit vectors come out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Vectors: TypeAlias = NDArray[np.float32]
+
+
+class EmbedderUnavailable(Exception):
+    """The embedding endpoint cannot be reached or is busy: wait and ask again."""
+
+
+class EmbedderRefused(Exception):
+    """The endpoint refused these very texts, and asking again will not help: leave them out."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. Vectors of different models are never compared."""
+
+    @property
+    def model(self) -> str:
+        """The model's name; travels with every vector."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return float32 unit vectors, shape (len(texts), dimensions). Raises EmbedderUnavailable or EmbedderRefused."""
+        ...

@@ -1,0 +1,74 @@
+"""The history of a memory: every event about it, with what it changed, back to the words it came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from projections.evolve import apply_all, events_of
+from projections.memory import UserState
+from projections.views import instant, memory_view
+from schemas.events import MemoryDecayed, MemoryExpired, MemoryFormed, TickApplied
+from schemas.topics import GLOBALS, LEDGER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from projections.memory import Memory
+    from schemas.decision import Decision
+    from schemas.events import MemoryEvent
+    from schemas.identity import Owner
+
+LOCAL = ("strength",)
+"""Shown values that are computed, not changed by an event."""
+
+
+def history(
+    owner: Owner, memory_id: str, decisions: Iterable[tuple[int, Decision]], partition: int
+) -> list[dict[str, Any]]:
+    """Return every event about a memory, oldest first; `decisions` are (ledger offset, decision)."""
+    topic = GLOBALS.name if owner.is_global else LEDGER.name
+    state, found = UserState(owner=owner), []
+    for offset, decision in decisions:
+        for event in events_of(decision):
+            if isinstance(event, TickApplied):
+                continue
+            before = state.memories.get(memory_id)
+            state = apply_all(state, (event,), decision.envelope.recorded_at)
+            if event.memory_id != memory_id:
+                continue
+            after = state.memories[memory_id]
+            was, became = _changed(owner, before, after)
+            found.append(
+                {
+                    "type": type(event).__name__,
+                    "event_id": event.envelope.event_id,
+                    "occurred_at": instant(event.envelope.occurred_at),
+                    "recorded_at": instant(decision.envelope.recorded_at),
+                    "position": f"{topic}:{partition}:{offset}",
+                    "causation_id": event.envelope.causation_id,
+                    "before": was,
+                    "after": became,
+                    "reason": _reason(event, decision),
+                    "tick": event.tick_id if isinstance(event, (MemoryDecayed, MemoryExpired)) else None,
+                }
+            )
+    return found
+
+
+def _changed(owner: Owner, before: Memory | None, after: Memory) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """Return the fields that differ, before and after; all of them when the memory was formed."""
+    now = memory_view(owner, after, after.last_accessed_at) | {"status": after.status, "stored_strength": after.strength}
+    if before is None:
+        return None, {k: v for k, v in now.items() if k not in LOCAL}
+    was = memory_view(owner, before, before.last_accessed_at)
+    was |= {"status": before.status, "stored_strength": before.strength}
+    names = [k for k in now if k not in LOCAL and now[k] != was[k]]
+    return {k: was[k] for k in names}, {k: now[k] for k in names}
+
+
+def _reason(event: MemoryEvent, decision: Decision) -> str:
+    told = getattr(event, "reason", None)
+    named = next((o.reason for o in decision.outcomes if o.memory_id == event.memory_id), None)
+    if isinstance(event, MemoryFormed):
+        return named or "new"
+    return told or named or getattr(event, "policy", None) or type(event).__name__

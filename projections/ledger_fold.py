@@ -1,0 +1,264 @@
+"""Folds decisions into a shard: which of them count, and what they change."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+import orjson
+from immutables import Map
+
+from projections.evolve import counts, events_of, evolve, is_decided, item_key
+from projections.memory import Memory, UserState
+from schemas import codec
+from schemas.decision import MAX_CHANGES, Decision
+from schemas.events import MemoryFormed, MemoryReinforced, MemoryRevised, TickApplied
+from schemas.identity import Owner, partition_owner
+from schemas.text import digest
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from schemas.events import LedgerEvent
+    from schemas.log import Record
+
+MAX_CACHED_USERS: Final = 2_000
+TICKS: Final = frozenset({"DecayDue"})
+_TIMES: Final = ("occurred_at", "formed_at", "last_accessed_at", "last_recalled_at", "expires_at", "forgotten_at")
+_LISTS: Final = ("key_dialogue", "source_ids", "pieces")
+_NAMES: Final = tuple(f.name for f in fields(Memory))
+
+
+def memory_of_row(body: bytes) -> Memory:
+    """Return the memory that a row holds."""
+    row = orjson.loads(body)
+    for name in _TIMES:
+        if row[name] is not None:
+            row[name] = datetime.fromisoformat(row[name])
+    for name in _LISTS:
+        row[name] = tuple(row[name])
+    return Memory(**row)
+
+
+def row_of_memory(memory: Memory) -> bytes:
+    """Return the row of a memory."""
+    return orjson.dumps(memory)
+
+
+@dataclass(slots=True)
+class Batch:
+    """What a run of decisions changes, gathered before it is written."""
+
+    states: dict[Owner, UserState] = field(default_factory=dict)
+    memories: dict[Owner, dict[str, int]] = field(default_factory=dict)
+    """The memories touched, with their place in the order of forming."""
+    vectors: list[tuple[str, str, bytes]] = field(default_factory=list)
+    decisions: list[tuple[str, int, int, str, bytes]] = field(default_factory=list)
+    items: list[tuple[str, bytes]] = field(default_factory=list)
+    covered: list[tuple[str, str, bool, int]] = field(default_factory=list)
+    cited: list[tuple[str, str, str, int]] = field(default_factory=list)
+    void: int = 0
+
+
+class Vectors(Mapping[str, bytes]):
+    """A user's vectors by memory id, read from the shard when asked for."""
+
+    def __init__(self, connection: sqlite3.Connection, owner: str) -> None:
+        self._connection = connection
+        self._owner = owner
+
+    def __getitem__(self, memory_id: str) -> bytes:
+        found = self._connection.execute(
+            "select vector from vectors where owner=? and memory_id=?", (self._owner, memory_id)
+        ).fetchone()
+        if found is None:
+            raise KeyError(memory_id)
+        return bytes(found[0])
+
+    def all(self) -> dict[str, bytes]:
+        """Return all of them, read at once."""
+        run = self._connection.execute
+        return {i: bytes(v) for i, v in run("select memory_id, vector from vectors where owner=?", (self._owner,))}
+
+    def __iter__(self) -> Iterator[str]:
+        for (memory_id,) in self._connection.execute("select memory_id from vectors where owner=?", (self._owner,)):
+            yield memory_id
+
+    def __len__(self) -> int:
+        found = self._connection.execute("select count(*) from vectors where owner=?", (self._owner,)).fetchone()
+        return int(found[0])
+
+
+class LedgerFold:
+    """The users' states of one shard, in its file and, for those lately asked for, in memory."""
+
+    def __init__(self, connection: sqlite3.Connection, partition: int | None) -> None:
+        self._connection = connection
+        self._partition = partition
+        self._states: OrderedDict[Owner, UserState] = OrderedDict()
+        self.void_decisions = 0
+
+    def state(self, owner: Owner) -> UserState:
+        """Return a user's state; an unknown user has an empty one."""
+        known = self._states.get(owner)
+        if known is None:
+            known = self._load(owner)
+            self._keep(owner, known)
+        else:
+            self._states.move_to_end(owner)
+        return known
+
+    def vectors(self, owner: Owner) -> Vectors:
+        """Return a user's vectors."""
+        return Vectors(self._connection, name_of(owner))
+
+    def owners(self) -> list[Owner]:
+        """Return all users that have decisions, in order of their key; not the reserved ones of ticks."""
+        found = self._connection.execute("select owner from users order by owner").fetchall()
+        listed = [Owner.of_key(name.encode()) for (name,) in found]
+        return [owner for owner in listed if not owner.is_partition]
+
+    def owners_of(self, memory_id: str) -> list[Owner]:
+        """Return who has a memory of that id."""
+        found = self._connection.execute("select owner from memories where memory_id=?", (memory_id,)).fetchall()
+        return [Owner.of_key(name.encode()) for (name,) in found]
+
+    def decisions(self, owner: Owner) -> Iterator[tuple[int, Decision]]:
+        """Yield a user's counted decisions in order, each with its offset in the ledger."""
+        rows = self._connection.execute(
+            "select offset, body from decisions where owner=? order by version", (name_of(owner),)
+        ).fetchall()
+        for offset, body in rows:
+            yield offset, codec.decode_as(body, Decision)
+
+    def decided(self, owner: Owner, item_id: str) -> list[Decision]:
+        """Return the counted decisions about an item, one for each part."""
+        rows = self._connection.execute(
+            "select body from decisions where owner=? and item_id=? order by version", (name_of(owner), item_id)
+        ).fetchall()
+        return [codec.decode_as(body, Decision) for (body,) in rows]
+
+    def tick_applied(self, partition: int, tick_id: str) -> TickApplied | None:
+        """Return how a tick was closed, or None while it is open."""
+        for decision in self.decided(partition_owner(partition), tick_id):
+            for event in events_of(decision):
+                if isinstance(event, TickApplied):
+                    return event
+        return None
+
+    def gather(self, records: Sequence[Record]) -> Batch:
+        """Fold records in memory. Raises Undecodable, or UnknownSchema for what only a newer version knows."""
+        batch = Batch()
+        for record in records:
+            decision = codec.decode_as(record.value, Decision)
+            owner = decision.envelope.owner
+            state = batch.states.get(owner) or self.state(owner)
+            if not counts(state, decision) or self._is_closed(batch, decision):
+                batch.void += 1
+                continue
+            events = events_of(decision)
+            batch.states[owner] = evolve(state, decision, events)
+            _gather_rows(batch, owner, decision, events, record)
+        return batch
+
+    def write(self, batch: Batch) -> None:
+        """Write a batch into the file; the caller's transaction commits it."""
+        run = self._connection.executemany
+        run(
+            "insert or replace into users values(?,?,?,?,?,?)",
+            [
+                (name_of(o), s.version, s.last_item, s.last_offset, s.last_part, s.last_part_closed)
+                for o, s in batch.states.items()
+            ],
+        )
+        run(
+            "insert into memories values(?,?,?,?) on conflict(owner, memory_id) do update set body=excluded.body",
+            [
+                (name_of(owner), i, sequence, row_of_memory(batch.states[owner].memories[i]))
+                for owner, ids in batch.memories.items()
+                for i, sequence in ids.items()
+            ],
+        )
+        run("insert or replace into vectors values(?,?,?)", batch.vectors)
+        run("insert or replace into decisions values(?,?,?,?,?)", batch.decisions)
+        run("insert or ignore into items values(?,?)", batch.items)
+        run("insert or ignore into covered values(?,?,?,?)", batch.covered)
+        run("insert or ignore into cited values(?,?,?,?)", batch.cited)
+
+    def keep(self, batch: Batch) -> None:
+        """Take a batch over into memory, after its commit."""
+        for owner, state in batch.states.items():
+            self._keep(owner, state)
+        self.void_decisions += batch.void
+
+    def _keep(self, owner: Owner, state: UserState) -> None:
+        self._states[owner] = state
+        self._states.move_to_end(owner)
+        while len(self._states) > MAX_CACHED_USERS:
+            self._states.popitem(last=False)
+
+    def _is_closed(self, batch: Batch, decision: Decision) -> bool:
+        """Tell whether a tick's decision comes after the tick's closing one."""
+        if decision.item_type not in TICKS or self._partition is None or decision.envelope.owner.is_partition:
+            return False
+        closer = partition_owner(self._partition)
+        return is_decided(batch.states.get(closer) or self.state(closer), decision.item_id)
+
+    def _load(self, owner: Owner) -> UserState:
+        name, run = name_of(owner), self._connection.execute
+        row = run(
+            "select version, last_item, last_offset, last_part, last_part_closed from users where owner=?", (name,)
+        ).fetchone()
+        if row is None:
+            return UserState(owner=owner)
+        bodies = run("select body from memories where owner=? order by sequence", (name,))
+        memories = [memory_of_row(body) for (body,) in bodies]
+        by_digest: dict[bytes, tuple[str, ...]] = {}
+        by_attribute: dict[str, tuple[str, ...]] = {}
+        for memory in memories:
+            key = digest(memory.content)
+            by_digest[key] = tuple(sorted((*by_digest.get(key, ()), memory.memory_id)))
+            if memory.attribute:
+                by_attribute[memory.attribute] = (*by_attribute.get(memory.attribute, ()), memory.memory_id)
+        return UserState(
+            owner=owner,
+            version=row[0],
+            last_item=row[1],
+            last_offset=row[2],
+            last_part=row[3],
+            last_part_closed=bool(row[4]),
+            memories=Map({m.memory_id: m for m in memories}),
+            covered=Map(
+                {p: bool(r) for p, r in run("select piece, rejected from covered where owner=?", (name,))}
+            ),
+            items=Map({bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}),
+            by_digest=Map(by_digest),
+            by_attribute=Map(by_attribute),
+        )
+
+
+def name_of(owner: Owner) -> str:
+    """Return how an owner is named in the shard's tables."""
+    return f"{owner.tenant}/{owner.user_id}"
+
+
+def _gather_rows(
+    batch: Batch, owner: Owner, decision: Decision, events: Sequence[LedgerEvent], record: Record
+) -> None:
+    name = name_of(owner)
+    batch.decisions.append((name, decision.version, record.position.offset, decision.item_id, record.value))
+    batch.items.append((name, item_key(decision.item_id)))
+    batch.covered.extend((name, piece, decision.rejected, decision.version) for piece in decision.covered)
+    for number, event in enumerate(events):
+        if isinstance(event, TickApplied):
+            continue
+        # A row keeps the sequence that it was inserted with, whatever later events about it come with.
+        batch.memories.setdefault(owner, {}).setdefault(event.memory_id, decision.version * (MAX_CHANGES + 1) + number)
+        if isinstance(event, (MemoryFormed, MemoryRevised)) and event.vector is not None:
+            batch.vectors.append((name, event.memory_id, event.vector.data))
+        if isinstance(event, (MemoryFormed, MemoryReinforced, MemoryRevised)):
+            batch.cited.extend((name, source, event.memory_id, decision.version) for source in event.source_ids)

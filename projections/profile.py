@@ -1,0 +1,71 @@
+"""The profile: the fold of the memories that carry an attribute. Nothing of it is stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from projections.memory import ACTIVE
+from schemas.attributes import LISTS, MAPS, SINGLE, same_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from projections.memory import Memory
+
+
+def profile(memories: Iterable[Memory], as_of: datetime, agent_id: str | None = None) -> dict[str, Any]:
+    """Return every attribute with its value: single ones the newest, lists all, important_dates a map by name.
+
+    Attributes of our own words stand under `other`; `sources` names the memory of each value; `text` says it in lines.
+    """
+    shown = [
+        m
+        for m in memories
+        if m.attribute and m.value and m.status_at(as_of) == ACTIVE and m.visible_to(agent_id) and m.formed_at <= as_of
+    ]
+    shown.sort(key=lambda m: (m.formed_at, m.memory_id))
+    found: dict[str, Any] = dict.fromkeys(sorted(SINGLE))
+    found.update({name: [] for name in sorted(LISTS)})
+    found.update({name: {} for name in sorted(MAPS)})
+    found["other"] = {}
+    sources: dict[str, Any] = {}
+    for memory in shown:
+        _place(found, sources, memory)
+    return {**found, "sources": sources, "text": text_of(found)}
+
+
+def _place(found: dict[str, Any], sources: dict[str, Any], memory: Memory) -> None:
+    name, value = memory.attribute or "", memory.value or ""
+    if name in SINGLE:
+        found[name] = value
+        sources[name] = memory.memory_id
+    elif name in LISTS:
+        if not any(same_value(value, known) for known in found[name]):
+            found[name].append(value)
+            sources.setdefault(name, {})[value] = memory.memory_id
+    elif name in MAPS:
+        label, _, date = value.partition(":")
+        found[name][label.strip()] = date.strip()
+        sources.setdefault(name, {})[label.strip()] = memory.memory_id
+    else:
+        known = found["other"].get(name)
+        values = [] if known is None else [known] if isinstance(known, str) else list(known)
+        if not any(same_value(value, v) for v in values):
+            values.append(value)
+            sources.setdefault("other", {}).setdefault(name, {})[value] = memory.memory_id
+        found["other"][name] = values[0] if len(values) == 1 else values
+
+
+def text_of(found: dict[str, Any]) -> str:
+    """Return the profile as lines `- name: value`; empty when nothing is known."""
+    lines = []
+    for name in (*sorted(SINGLE), *sorted(LISTS)):
+        value = found[name]
+        if value:
+            lines.append(f"- {name}: {value if isinstance(value, str) else ', '.join(value)}")
+    for name in sorted(MAPS):
+        lines.extend(f"- {name}: {label} {date}".rstrip() for label, date in found[name].items())
+    for name, value in found["other"].items():
+        lines.append(f"- {name}: {value if isinstance(value, str) else ', '.join(value)}")
+    return "\n".join(lines)

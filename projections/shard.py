@@ -1,0 +1,124 @@
+"""A shard: one partition's folds in one SQLite file, and for each topic the offset up to which it has folded."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from typing import TYPE_CHECKING, Final
+
+from projections.ledger_fold import LedgerFold
+from projections.shard_file import ShardDamaged, connect
+from projections.turns import TurnsFold
+from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from schemas.identity import Owner
+    from schemas.log import Log, Record
+
+BATCH_RECORDS: Final = 500
+"""Records folded in one transaction; between two the event loop gets its turn."""
+
+
+class ShardFull(Exception):
+    """The shard's disk is full: free space; nothing was folded, and folding goes on by itself."""
+
+
+class Shard:
+    """Folds ledger, inbox and inputs of a partition. It trusts only its own offsets, never those of a group.
+
+    Fold and offset are one transaction. `changed` is called after each commit with the memories that decisions
+    touched, for the index.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        log: Log,
+        partition: int,
+        changed: Callable[[Owner, Sequence[str]], None],
+        *,
+        holds_globals: bool = False,
+    ) -> None:
+        self.path = path
+        self.partition = partition
+        self.ledger_topic = GLOBALS.name if holds_globals else LEDGER.name
+        self.topics: tuple[str, ...] = (
+            (self.ledger_topic,) if holds_globals else (*(t.name for t in INPUTS), INBOX.name, self.ledger_topic)
+        )
+        self._log = log
+        self._changed = changed
+        self._connection = connect(path)
+        try:
+            self._offsets: dict[str, int] = dict(self._connection.execute("select topic, next from offsets"))
+        except sqlite3.DatabaseError as error:
+            raise ShardDamaged(f"{path.name}: {error}; delete it and start again") from error
+        self._folding = asyncio.Lock()
+        self.ledger = LedgerFold(self._connection, None if holds_globals else partition)
+        self.turns = TurnsFold(self._connection, partition)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def offset(self, topic: str) -> int:
+        """Return the offset of the next record of the topic that will be folded."""
+        return self._offsets.get(topic, 0)
+
+    async def up_to(self, topic: str, offset: int) -> None:
+        """Fold the topic until everything before `offset` is folded (or the log ends)."""
+        while self.offset(topic) < offset:
+            async with self._folding:
+                if self.offset(topic) >= offset:
+                    return
+                if not await self._fold_some(topic):
+                    return
+
+    async def catch_up(self, progress: Callable[[int], None] = lambda _: None) -> None:
+        """Fold every topic to its end; `progress` is told how many records each step folded."""
+        for topic in self.topics:
+            end = await self._log.end(topic, self.partition)
+            while (before := self.offset(topic)) < end:
+                await self.up_to(topic, min(end, before + BATCH_RECORDS))
+                if self.offset(topic) == before:
+                    break
+                progress(self.offset(topic) - before)
+                await asyncio.sleep(0)
+
+    async def _fold_some(self, topic: str) -> int:
+        records = await self._log.read(topic, self.partition, self.offset(topic), BATCH_RECORDS)
+        if records:
+            self.fold(topic, records)
+        return len(records)
+
+    def fold(self, topic: str, records: Sequence[Record]) -> None:
+        """Fold records of a topic in one transaction; the next offset is the one after the last."""
+        batch = self.ledger.gather(records) if topic == self.ledger_topic else None
+        run = self._connection.execute
+        try:
+            run("begin immediate")
+            try:
+                if batch is not None:
+                    self.ledger.write(batch)
+                elif topic == INBOX.name:
+                    self.turns.fold_inbox(records)
+                else:
+                    self.turns.fold_inputs(records)
+                following = records[-1].position.offset + 1
+                run("insert or replace into offsets values(?,?)", (topic, following))
+                run("commit")
+            except BaseException:
+                if self._connection.in_transaction:
+                    run("rollback")
+                raise
+        except sqlite3.OperationalError as error:
+            raise ShardFull(f"{self.path.name}: {error}; free space on its disk") from error
+        except sqlite3.DatabaseError as error:
+            raise ShardDamaged(f"{self.path.name}: {error}; delete it and start again") from error
+        self._offsets[topic] = following
+        if batch is not None:
+            self.ledger.keep(batch)
+            for owner, ids in batch.memories.items():
+                self._changed(owner, list(ids))

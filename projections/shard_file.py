@@ -1,0 +1,60 @@
+"""The SQLite file of a shard: its tables, and how it is opened."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TABLES: Final = """
+create table if not exists offsets(topic text primary key, next integer not null) without rowid;
+create table if not exists users(
+    owner text primary key, version integer not null, last_item text not null, last_offset integer not null,
+    last_part integer not null, last_part_closed integer not null) without rowid;
+create table if not exists memories(
+    owner text not null, memory_id text not null, sequence integer not null, body blob not null,
+    primary key(owner, memory_id)) without rowid;
+create index if not exists memories_by_id on memories(memory_id);
+create table if not exists vectors(
+    owner text not null, memory_id text not null, vector blob not null, primary key(owner, memory_id)) without rowid;
+create table if not exists decisions(
+    owner text not null, version integer not null, offset integer not null, item_id text not null, body blob not null,
+    primary key(owner, version)) without rowid;
+create index if not exists decisions_by_item on decisions(owner, item_id);
+create table if not exists items(owner text not null, item blob not null, primary key(owner, item)) without rowid;
+create table if not exists covered(
+    owner text not null, piece text not null, rejected integer not null, version integer not null,
+    primary key(owner, piece)) without rowid;
+create table if not exists cited(
+    owner text not null, event_id text not null, memory_id text not null, version integer not null,
+    primary key(owner, event_id, memory_id)) without rowid;
+create table if not exists extracted(
+    owner text not null, piece text not null, item_id text not null, primary key(owner, piece)) without rowid;
+create table if not exists observations(
+    owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
+    kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,
+    turn blob, primary key(owner, event_id)) without rowid;
+create index if not exists observations_by_session on observations(owner, session_id, offset) where turn is not null;
+"""
+
+
+class ShardDamaged(Exception):
+    """The shard's file cannot be read: delete it, and the next start folds it again from the log."""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a shard's file, made if there is none. Raises ShardDamaged.
+
+    A commit is atomic but not fsynced: after a power cut the shard is at an earlier offset and folds from there.
+    """
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        connection.execute("pragma journal_mode=wal")
+        connection.execute("pragma synchronous=normal")
+        connection.execute("pragma temp_store=memory")
+        connection.executescript(TABLES)
+    except sqlite3.DatabaseError as error:
+        raise ShardDamaged(f"{path.name}: {error}; delete it and start again: it is folded anew from the log") from error
+    return connection

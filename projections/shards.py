@@ -1,0 +1,159 @@
+"""The shards that a worker holds, and the index that follows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from projections.analyser import tokens
+from projections.index import IndexEntry
+from projections.memory import ACTIVE
+from projections.shard import Shard
+from schemas.identity import Owner
+from schemas.topics import GLOBALS, LEDGER, partition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from projections.index import Index
+    from projections.memory import Memory, UserState
+    from schemas.log import Log, Position, Record
+
+
+class NotHeld(Exception):
+    """This worker does not hold the user's partition now: ask again in a moment."""
+
+
+def index_entry(owner: Owner, memory: Memory, vector: bytes) -> IndexEntry:
+    """Return what the index holds of a memory."""
+    return IndexEntry(
+        tenant=owner.tenant,
+        user_id=owner.user_id,
+        memory_id=memory.memory_id,
+        version=memory.text_version,
+        agent_id=memory.agent_id,
+        tokens=tuple(tokens(memory.content)),
+        vector=np.frombuffer(vector, "<f4"),
+        embedding_model=memory.embedding_model,
+        kind=memory.kind,
+        category=memory.category,
+        memory_type=memory.memory_type,
+        source_type=memory.source_type,
+        occurred_at=memory.occurred_at,
+    )
+
+
+class Shards:
+    """One shard for each partition, and one for the global memories of all tenants."""
+
+    def __init__(
+        self,
+        folder: Path,
+        log: Log,
+        partitions: int,
+        make_index: Callable[[Callable[[str, str], Sequence[IndexEntry]]], Index],
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.partitions = partitions
+        self._log = log
+        self._behind: dict[Owner, dict[str, None]] = {}
+        self._held = {p: self._open(folder, p) for p in range(partitions)}
+        self.globals = self._open_globals(folder)
+        self.index = make_index(self._entries)
+
+    def _open(self, folder: Path, partition: int) -> Shard:
+        return Shard(folder / f"{partition}.sqlite", self._log, partition, self._note)
+
+    def _open_globals(self, folder: Path) -> Shard:
+        return Shard(folder / "globals.sqlite", self._log, 0, self._note, holds_globals=True)
+
+    def close(self) -> None:
+        """Close all files."""
+        for shard in self.all():
+            shard.close()
+
+    def all(self) -> list[Shard]:
+        """Return every shard held, that of global memories last."""
+        return [*self._held.values(), self.globals]
+
+    def at(self, partition: int) -> Shard:
+        """Return a partition's shard. Raises NotHeld."""
+        try:
+            return self._held[partition]
+        except KeyError:
+            raise NotHeld(f"partition {partition} is held by another worker") from None
+
+    def of(self, owner: Owner) -> Shard:
+        """Return the shard that holds an owner's memories. Raises NotHeld."""
+        return self.globals if owner.is_global else self.at(self.partition(owner))
+
+    def partition(self, owner: Owner) -> int:
+        """Return the partition of an owner's messages."""
+        return int(owner.user_id) if owner.is_partition else partition_of(owner.key, self.partitions)
+
+    def ledger_of(self, owner: Owner) -> tuple[str, int]:
+        """Return the topic and partition that hold an owner's decisions."""
+        return (GLOBALS.name, 0) if owner.is_global else (LEDGER.name, self.partition(owner))
+
+    def state(self, owner: Owner) -> UserState:
+        """Return what is known of a user. Raises NotHeld."""
+        return self.of(owner).ledger.state(owner)
+
+    def owners(self) -> list[Owner]:
+        """Return every user that has decisions in the shards held."""
+        return [owner for shard in self.all() for owner in shard.ledger.owners()]
+
+    async def record(self, position: Position) -> Record | None:
+        """Return a record of the log, or None when the log does not hold it any more."""
+        found = await self._log.read(position.topic, position.partition, position.offset, 1)
+        return found[0] if found and found[0].position == position else None
+
+    async def folded(self, owner: Owner, offset: int) -> None:
+        """Fold the owner's ledger up to `offset`, and bring the index after it."""
+        topic, _ = self.ledger_of(owner)
+        await self.of(owner).up_to(topic, offset)
+        await self.index_changes()
+
+    async def index_changes(self) -> None:
+        """Bring the index to where the shards are. Raises IndexUnavailable; then nothing is forgotten."""
+        while self._behind:
+            owner, ids = next(iter(self._behind.items()))
+            listed = list(ids)
+            entries, gone = self._split(owner, listed)
+            await self.index.put(entries)
+            await self.index.remove(owner.tenant, owner.user_id, gone)
+            left = self._behind.get(owner, {})
+            for memory_id in listed:
+                left.pop(memory_id, None)
+            if not left:
+                self._behind.pop(owner, None)
+
+    def entries(self, owner: Owner, ids: Iterable[str] | None = None) -> list[IndexEntry]:
+        """Return index entries of a user's active memories, all or those named."""
+        shard = self.of(owner)
+        state, vectors = shard.ledger.state(owner), shard.ledger.vectors(owner)
+        if ids is None:
+            known = vectors.all()
+            return [
+                index_entry(owner, m, known[m.memory_id]) for m in state.memories.values() if m.status == ACTIVE
+            ]
+        return self._split(owner, list(ids))[0]
+
+    def _split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], list[str]]:
+        shard = self.of(owner)
+        state, vectors = shard.ledger.state(owner), shard.ledger.vectors(owner)
+        memories = [m for i in ids if (m := state.memories.get(i)) is not None]
+        active = [m for m in memories if m.status == ACTIVE]
+        return (
+            [index_entry(owner, m, vectors[m.memory_id]) for m in active],
+            [m.memory_id for m in memories if m.status != ACTIVE],
+        )
+
+    def _entries(self, tenant: str, user_id: str) -> list[IndexEntry]:
+        return self.entries(Owner(tenant, user_id))
+
+    def _note(self, owner: Owner, ids: Sequence[str]) -> None:
+        self._behind.setdefault(owner, {}).update(dict.fromkeys(ids))

@@ -1,0 +1,173 @@
+"""Folds observations and the inbox into a shard: recent turns, and how far each observation has come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from projections.ledger_fold import name_of
+from schemas import codec
+from schemas.decision import Decision
+from schemas.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.input_events import InvalidEvent
+from schemas.log import Position
+from schemas.observations import TurnRecorded
+from schemas.reading import digest_of, observation_of_record
+from schemas.pieces import is_extractable, piece_count
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Sequence
+
+    from schemas.identity import Owner
+    from schemas.log import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The first record of an observation: later ones with the same id are repeats, or conflicts."""
+
+    event_id: str
+    position: Position
+    digest: bytes
+    kind: str
+    pieces: int
+    """0: nothing is extracted from it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far an observation has come; `waiting` is not known here."""
+
+    state: str
+    """accepted, extracted, remembered, nothing or rejected."""
+    reason: str | None
+    memory_ids: tuple[str, ...]
+    decisions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn as it was published."""
+
+    message: TurnRecorded
+    recorded_at: datetime
+
+
+class TurnsFold:
+    """What a shard knows of the input topics and of the extractions in the inbox."""
+
+    def __init__(self, connection: sqlite3.Connection, partition: int) -> None:
+        self._connection = connection
+        self._partition = partition
+
+    def fold_inputs(self, records: Sequence[Record]) -> None:
+        """Keep the first record of each observation; unreadable ones are observe's to put aside."""
+        rows = []
+        for record in records:
+            try:
+                message = observation_of_record(record)
+            except (codec.Undecodable, InvalidEvent):
+                continue
+            turn = isinstance(message, TurnRecorded)
+            rows.append(
+                (
+                    name_of(message.envelope.owner),
+                    message.envelope.event_id,
+                    record.position.topic,
+                    record.position.offset,
+                    digest_of(message),
+                    type(message).__name__,
+                    message.session_id if isinstance(message, TurnRecorded) else None,
+                    message.envelope.agent_id,
+                    piece_count(message) if is_extractable(message) else 0,
+                    record.recorded_at.isoformat(),
+                    codec.encode(message) if turn else None,
+                )
+            )
+        self._connection.executemany("insert or ignore into observations values(?,?,?,?,?,?,?,?,?,?,?)", rows)
+
+    def fold_inbox(self, records: Sequence[Record]) -> None:
+        """Keep which pieces an extraction in the inbox covers."""
+        rows: list[tuple[str, str, str]] = []
+        for record in records:
+            try:
+                item = codec.decode(record.value)
+            except codec.Undecodable:
+                continue
+            if isinstance(item, (CandidatesExtracted, ExtractionRejected)):
+                name = name_of(item.envelope.owner)
+                rows.extend((name, c.piece_id, item.envelope.event_id) for c in item.covered)
+        self._connection.executemany("insert or ignore into extracted values(?,?,?)", rows)
+
+    def extracted(self, owner: Owner, pieces: Iterable[str]) -> set[str]:
+        """Return those of the pieces that an extraction in the inbox or a decision covers."""
+        name, found = name_of(owner), set()
+        for piece in pieces:
+            for table in ("extracted", "covered"):
+                query = f"select 1 from {table} where owner=? and piece=?"  # noqa: S608 - two constants
+                if self._connection.execute(query, (name, piece)).fetchone():
+                    found.add(piece)
+                    break
+        return found
+
+    def seen(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, Seen]:
+        """Return the first record of each of the observations that are known."""
+        found = {}
+        name = name_of(owner)
+        for begin in range(0, len(event_ids), 500):
+            some = event_ids[begin : begin + 500]
+            marks = ",".join("?" * len(some))
+            query = (
+                "select event_id, topic, offset, digest, kind, pieces from observations "  # noqa: S608 - only marks
+                f"where owner=? and event_id in ({marks})"
+            )
+            for event_id, topic, offset, digest, kind, pieces in self._connection.execute(query, (name, *some)):
+                position = Position(topic, self._partition, offset)
+                found[event_id] = Seen(event_id, position, bytes(digest), kind, pieces)
+        return found
+
+    def progress(self, owner: Owner, seen: Seen) -> Progress:
+        """Return how far an observation has come."""
+        if seen.pieces == 0:
+            return Progress(state="nothing", reason="nothing is extracted from it", memory_ids=(), decisions=())
+        name, run = name_of(owner), self._connection.execute
+        pieces = [f"{seen.event_id}#{n}" for n in range(seen.pieces)]
+        marks = ",".join("?" * len(pieces))
+        covered = run(
+            f"select rejected, version from covered where owner=? and piece in ({marks})",  # noqa: S608 - only marks
+            (name, *pieces),
+        ).fetchall()
+        if len(covered) < seen.pieces:
+            known = self.extracted(owner, pieces)
+            state = "extracted" if len(known) == seen.pieces else "accepted"
+            return Progress(state=state, reason=None, memory_ids=(), decisions=())
+        memories = run("select memory_id, version from cited where owner=? and event_id=?", (name, seen.event_id))
+        cited = sorted(memories.fetchall(), key=lambda row: (row[1], row[0]))
+        versions = sorted({version for _, version in covered} | {version for _, version in cited})
+        decisions = [self._decision(name, version) for version in versions]
+        reasons = [o.reason for d in decisions for o in d.outcomes]
+        state = "remembered" if cited else "rejected" if any(r for r, _ in covered) else "nothing"
+        return Progress(
+            state=state,
+            reason="; ".join(dict.fromkeys(reasons)) or "nothing in it is worth remembering",
+            memory_ids=tuple(memory_id for memory_id, _ in cited),
+            decisions=tuple(d.envelope.event_id for d in decisions),
+        )
+
+    def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
+        """Return a session's most recent turns, oldest first."""
+        rows = self._connection.execute(
+            "select turn, recorded_at from observations where owner=? and session_id=? and turn is not null "
+            "order by offset desc limit ?",
+            (name_of(owner), session_id, limit),
+        ).fetchall()
+        return [Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at)) for t, at in reversed(rows)]
+
+    def _decision(self, name: str, version: int) -> Decision:
+        (body,) = self._connection.execute(
+            "select body from decisions where owner=? and version=?", (name, version)
+        ).fetchone()
+        return codec.decode_as(body, Decision)
+

@@ -1,0 +1,71 @@
+"""The closed list of profile attributes: which hold one value, which a list, which a map, and when values are the same.
+
+Any other word is kept by the profile under `other`, as a list.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+SINGLE: Final = frozenset(
+    {
+        "user_name",
+        "age",
+        "birthday",
+        "occupation",
+        "employer",
+        "city",
+        "relationship_status",
+        "language",
+        "communication_style",
+    }
+)
+"""One value each: the newest by effective time wins."""
+
+LISTS: Final = frozenset(
+    {
+        "likes",
+        "dislikes",
+        "interests",
+        "skills",
+        "allergies",
+        "personality_traits",
+        "pet_names",
+        "family",
+        "friends",
+        "accounts",
+        "sensitive_topics",
+        "usage_patterns",
+    }
+)
+"""Values accumulate."""
+
+MAPS: Final = frozenset({"important_dates"})
+"""Values are `name: date`; the newest date of a name wins."""
+
+_ARTICLE = re.compile(r"(?:the|an|a)\s+(?=\S)")
+_TRAILING: Final = ".。!！?？,，;；:：、…~～·'\"’”」』)）"
+
+
+def is_single(attribute: str) -> bool:
+    """Tell whether a newer value of this attribute takes the place of the older one. False for unknown words."""
+    return attribute in SINGLE
+
+
+def same_value(a: str, b: str) -> bool:
+    """Tell whether two values mean the same to a reader.
+
+    Compared after NFKC, case folding, white space collapsed, trailing punctuation and one leading article dropped.
+    A value that would become empty is compared with its punctuation.
+    """
+    return _plain(a) == _plain(b)
+
+
+def _plain(value: str) -> str:
+    # NFKC may undo what case folding did (and the reverse), so fold between two normalisations, as Unicode advises.
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold())
+    text = " ".join(folded.split())
+    bare = text.rstrip(_TRAILING + " ")
+    return (bare[match.end() :] if (match := _ARTICLE.match(bare)) else bare) or text

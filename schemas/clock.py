@@ -1,0 +1,22 @@
+"""The clock protocol: edges ask it when to look, no rule asks it what is true."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Tells the time in UTC."""
+
+    def now(self) -> datetime:
+        """Return the present instant, aware, in UTC."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """Return the machine's time in UTC."""
+        return datetime.now(UTC)

@@ -1,0 +1,179 @@
+"""Messages to bytes and back: Avro single-object encoding after the released files of `avro/`."""
+
+from __future__ import annotations
+
+import io
+import types
+import typing
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import fastavro
+import orjson
+from fastavro.schema import fingerprint, parse_schema, to_parsing_canonical_form
+
+from schemas import decision, envelope, events, inbox, observations
+from schemas.dead_letters import DeadLetter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MARKER: Final = b"\xc3\x01"
+HEADER_BYTES: Final = 10
+MESSAGES: Final[tuple[type, ...]] = (
+    *observations.OBSERVATIONS,
+    *inbox.INBOX_ITEMS,
+    decision.Decision,
+    *events.LEDGER_EVENTS,
+    DeadLetter,
+)
+_RECORDS: Final = {
+    c.__name__: c
+    for c in (
+        envelope.Envelope,
+        envelope.Sealed,
+        observations.TurnContext,
+        inbox.CoveredPiece,
+        inbox.Candidate,
+        decision.Outcome,
+    )
+}
+Message = TypeVar("Message")
+
+
+class Undecodable(ValueError):
+    """The bytes are no message of ours; the text says what is wrong with them."""
+
+
+class UnknownSchema(Undecodable):
+    """The bytes name a schema that this version does not know: upgrade mnemolog."""
+
+
+class _Spelling:
+    """How one message class is written and read."""
+
+    def __init__(self, message: type) -> None:
+        text = (resources.files("schemas") / "avro" / f"{message.__name__}.v1.avsc").read_text("utf-8")
+        raw = orjson.loads(text)
+        self.message = message
+        self.schema = parse_schema(raw)
+        self.header = MARKER + schema_fingerprint(raw)
+        self.to_plain = _to_plain(message)
+        self.of_plain = _of_plain(message)
+
+
+def schema_fingerprint(schema: Any) -> bytes:  # noqa: ANN401 - a schema is any JSON
+    """Return the 8 bytes of CRC-64-AVRO of the parsing canonical form, little-endian as single-object encoding wants."""
+    return bytes.fromhex(fingerprint(to_parsing_canonical_form(schema), "CRC-64-AVRO"))
+
+
+@cache
+def _spellings() -> dict[type, _Spelling]:
+    return {message: _Spelling(message) for message in MESSAGES}
+
+
+@cache
+def _by_header() -> dict[bytes, _Spelling]:
+    return {spelling.header: spelling for spelling in _spellings().values()}
+
+
+@cache
+def field_types(record: type) -> dict[str, Any]:
+    """Return a record's fields with their resolved types."""
+    names = {**vars(typing), **_RECORDS, "datetime": datetime}
+    hints = typing.get_type_hints(record, localns=names)
+    return {f.name: hints[f.name] for f in fields(record)}
+
+
+def _inner(hint: Any) -> Any:  # noqa: ANN401 - type hints have no common type
+    """Return the record class in `Record`, `Record | None` or `list[Record]`, else None."""
+    if isinstance(hint, type) and is_dataclass(hint):
+        return hint
+    if typing.get_origin(hint) in (types.UnionType, typing.Union, list):
+        return next((_inner(a) for a in typing.get_args(hint) if _inner(a)), None)
+    return None
+
+
+@cache
+def _to_plain(record: type) -> Callable[[Any], dict[str, Any]]:
+    """Compile a function that turns a record into the dict that fastavro writes."""
+    parts, names = [], {}
+    for name, hint in field_types(record).items():
+        inner, value = _inner(hint), f"m.{name}"
+        if inner is None:
+            parts.append(f"{name!r}: {value}")
+            continue
+        names[f"f_{name}"] = _to_plain(inner)
+        if typing.get_origin(hint) is list:
+            parts.append(f"{name!r}: [f_{name}(x) for x in {value}]")
+        elif isinstance(hint, type):
+            parts.append(f"{name!r}: f_{name}({value})")
+        else:
+            parts.append(f"{name!r}: None if {value} is None else f_{name}({value})")
+    function: Callable[[Any], dict[str, Any]] = eval(f"lambda m: {{{', '.join(parts)}}}", names)  # noqa: S307 - our own text
+    return function
+
+
+@cache
+def _of_plain(record: type) -> Callable[[dict[str, Any]], Any]:
+    """Compile a function that builds a record of the dict that fastavro read."""
+    parts, names = [], {"cls": record}
+    for name, hint in field_types(record).items():
+        inner, value = _inner(hint), f"d[{name!r}]"
+        if inner is None:
+            parts.append(f"{name}={value}")
+            continue
+        names[f"f_{name}"] = _of_plain(inner)  # type: ignore[assignment]
+        if typing.get_origin(hint) is list:
+            parts.append(f"{name}=[f_{name}(x) for x in {value}]")
+        elif isinstance(hint, type):
+            parts.append(f"{name}=f_{name}({value})")
+        else:
+            parts.append(f"{name}=None if {value} is None else f_{name}({value})")
+    function: Callable[[dict[str, Any]], Any] = eval(f"lambda d: cls({', '.join(parts)})", names)  # noqa: S307 - our own text
+    return function
+
+
+def encode(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES
+    """Return a message's single-object encoding: 0xC3 0x01, fingerprint, body."""
+    spelling = _spellings()[type(message)]
+    out = io.BytesIO()
+    out.write(spelling.header)
+    fastavro.schemaless_writer(out, spelling.schema, spelling.to_plain(message))
+    return out.getvalue()
+
+
+def decode(data: bytes) -> Any:  # noqa: ANN401 - any class of MESSAGES
+    """Return the message. Raises Undecodable or UnknownSchema."""
+    if data[:2] != MARKER or len(data) < HEADER_BYTES:
+        raise Undecodable("not a single-object Avro message: it must begin with C3 01 and an 8-byte fingerprint")
+    spelling = _by_header().get(data[:HEADER_BYTES])
+    if spelling is None:
+        raise UnknownSchema(f"schema {data[2:HEADER_BYTES].hex()} is not known to this version: upgrade mnemolog")
+    body = io.BytesIO(data)
+    body.seek(HEADER_BYTES)
+    try:
+        plain: Any = fastavro.schemaless_reader(body, spelling.schema, None)
+        message = spelling.of_plain(plain)
+    except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, MemoryError) as error:
+        raise Undecodable(f"the bytes are no {spelling.message.__name__}: {error or 'they end too early'}") from error
+    if body.tell() != len(data):
+        raise Undecodable(f"{len(data) - body.tell()} bytes too many after a {spelling.message.__name__}")
+    return message
+
+
+def decode_as(data: bytes, *expected: type[Message]) -> Message:
+    """Return the message if it is one of the expected classes. Raises Undecodable."""
+    message = decode(data)
+    if not isinstance(message, expected):
+        names = ", ".join(e.__name__ for e in expected)
+        raise Undecodable(f"{type(message).__name__} does not belong here: expected one of {names}")
+    return message
+
+
+def has_default(record: type, name: str) -> bool:
+    """Tell whether a record's field may be left out."""
+    return next(f for f in fields(record) if f.name == name).default is not MISSING

@@ -1,0 +1,58 @@
+"""The envelope: what every message says about itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from schemas.identity import Owner
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    """Who, when and why. `recorded_at` is the log's append time: unset in what has not been in a log yet."""
+
+    event_id: str
+    tenant: str
+    user_id: str
+    agent_id: str | None = None
+    occurred_at: datetime
+    recorded_at: datetime | None = None
+    causation_id: str | None = None
+    correlation_id: str | None = None
+
+    @property
+    def owner(self) -> Owner:
+        """Whose message it is."""
+        return Owner(self.tenant, self.user_id)
+
+    def follow(self, event_id: str, *, occurred_at: datetime | None = None) -> Envelope:
+        """Return the envelope of what this message causes; it happens when its cause happened unless said otherwise."""
+        return replace(
+            self,
+            event_id=event_id,
+            occurred_at=occurred_at or self.occurred_at,
+            causation_id=self.event_id,
+            correlation_id=self.correlation_id or self.event_id,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """Bytes that belong to the user alone: encrypted with the key named, or in clear without one."""
+
+    key_id: str | None = None
+    data: bytes
+
+    @classmethod
+    def clear(cls, data: bytes | str) -> Sealed:
+        """Wrap what is not encrypted."""
+        return cls(data=data.encode() if isinstance(data, str) else data)
+
+    @property
+    def text(self) -> str:
+        """The UTF-8 text of what is not encrypted."""
+        return self.data.decode()

@@ -1,0 +1,112 @@
+"""Who owns a memory, and ids that are derived from their cause so that twice is once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID, uuid5
+
+NAMESPACE: Final = UUID("6a6f3c1e-8f0c-5d0b-9a53-2f6d6e656d6f")
+"""All ids of mnemolog are uuid5 in this namespace."""
+
+GLOBAL_USER: Final = "*"
+"""The reserved user that owns a tenant's global memories."""
+
+SYSTEM_TENANT: Final = "*"
+"""The reserved tenant of ticks: `*/p` is partition p itself."""
+
+MAX_USER_ID_CHARACTERS: Final = 256
+_TENANT = re.compile(r"[a-z0-9_-]{1,63}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+class InvalidOwner(ValueError):
+    """The tenant or the user id cannot own memories; the message says what is wrong."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Owner:
+    """Whose memory it is. The key of every message is `tenant/user_id`, split at the first slash."""
+
+    tenant: str
+    user_id: str
+
+    @property
+    def key(self) -> bytes:
+        """The message key, UTF-8."""
+        return f"{self.tenant}/{self.user_id}".encode()
+
+    @property
+    def is_partition(self) -> bool:
+        """Whether this is the reserved owner of a partition's ticks."""
+        return self.tenant == SYSTEM_TENANT
+
+    @property
+    def is_global(self) -> bool:
+        """Whether this is the reserved user of a tenant's global memories."""
+        return self.user_id == GLOBAL_USER and self.tenant != SYSTEM_TENANT
+
+    @classmethod
+    def of_key(cls, key: bytes) -> Owner:
+        """Read a message key. Raises InvalidOwner."""
+        try:
+            tenant, slash, user_id = key.decode().partition("/")
+        except UnicodeDecodeError:
+            raise InvalidOwner("the message key is not UTF-8: it must be tenant/user_id") from None
+        if not slash:
+            raise InvalidOwner(f"the message key {tenant!r} has no slash: it must be tenant/user_id")
+        return cls(tenant, user_id)
+
+
+def partition_owner(partition: int) -> Owner:
+    """Return the reserved owner under which partition's ticks are decided."""
+    return Owner(SYSTEM_TENANT, str(partition))
+
+
+def check_user_id(user_id: str) -> str:
+    """Return the id if upstream may use it. Raises InvalidOwner."""
+    if not user_id:
+        raise InvalidOwner("user_id is empty: give the user's id, or leave it out for `owner`")
+    if user_id == GLOBAL_USER:
+        raise InvalidOwner("user_id `*` is reserved: global memories are made with scope=global")
+    if len(user_id) > MAX_USER_ID_CHARACTERS:
+        raise InvalidOwner(f"user_id has {len(user_id)} characters: at most {MAX_USER_ID_CHARACTERS} are allowed")
+    if _CONTROL.search(user_id):
+        raise InvalidOwner("user_id has control characters: remove them")
+    return user_id
+
+
+def check_tenant(tenant: str) -> str:
+    """Return the tenant's name if it is well formed. Raises InvalidOwner."""
+    if not _TENANT.fullmatch(tenant):
+        raise InvalidOwner(f"tenant {tenant!r} must match [a-z0-9_-]{{1,63}}")
+    return tenant
+
+
+def derived_id(*cause: object) -> str:
+    """Return the uuid5 of the cause's parts; the same cause always has the same id."""
+    return str(uuid5(NAMESPACE, "\x1f".join(map(str, cause))))
+
+
+def extracted_memory_id(owner: Owner, first_piece: str, ordinal: int, model: str, prompt_hash: str) -> str:
+    """Return the id of the memory that an extraction forms: from the cause, not from the content (DESIGN section 4).
+
+    `ordinal` counts, from 0, the candidates of one answer that cite `first_piece` first.
+    """
+    return derived_id("memory", owner.tenant, owner.user_id, first_piece, ordinal, model, prompt_hash)
+
+
+def commanded_memory_id(owner: Owner, command_id: str) -> str:
+    """Return the id of the memory that a command forms."""
+    return derived_id("memory", owner.tenant, owner.user_id, command_id)
+
+
+def piece_id(event_id: str, number: int) -> str:
+    """Return the name of an observation's stretch `number`, from 0."""
+    return f"{event_id}#{number}"
+
+
+def event_of_piece(piece: str) -> str:
+    """Return the observation that a piece is a stretch of."""
+    return piece.rpartition("#")[0]

@@ -1,0 +1,174 @@
+"""What remember decides on: candidates, commands and ticks, the closed union of the inbox."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from schemas.envelope import Envelope, Sealed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoveredPiece:
+    """A piece that was in the window, with the times of its observation."""
+
+    piece_id: str
+    by_user: bool
+    """Said by the user, or seen by upstream: not the assistant's words."""
+    occurred_at: datetime
+    """Effective time."""
+    recorded_at: datetime
+    """Log time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """Something proposed to be remembered."""
+
+    content: Sealed
+    vector: Sealed
+    """Little-endian float32, unit length."""
+    kind: str
+    category: str
+    memory_type: str
+    importance: float
+    attribute: str | None = None
+    value: Sealed | None = None
+    event_type: str | None = None
+    emotion: str | None = None
+    emotion_intensity: float | None = None
+    key_dialogue: Sealed | None = None
+    """A JSON list of strings."""
+    occurred_on: str | None = None
+    """ISO date."""
+    pieces: list[str]
+    """The pieces that it cites, of those covered; never empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidatesExtracted:
+    """An extractor's answer to one window: a fact that no replay asks for again."""
+
+    envelope: Envelope
+    session_id: str | None = None
+    source_type: str
+    """chat, photo or inferred."""
+    source_ref: str
+    model: str
+    prompt_hash: str
+    embedding_model: str
+    answer: Sealed | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+    dropped: list[str]
+    covered: list[CoveredPiece]
+    candidates: list[Candidate]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionRejected:
+    """An answer that could not be used, with its raw text."""
+
+    envelope: Envelope
+    model: str
+    prompt_hash: str
+    reason: str
+    answer: Sealed | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+    covered: list[CoveredPiece]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberFact:
+    """Remember this as it is."""
+
+    envelope: Envelope
+    content: Sealed
+    vector: Sealed
+    embedding_model: str
+    scope: str = "personal"
+    kind: str = "semantic"
+    memory_type: str = "long_term"
+    category: str = "fact"
+    importance: float = 0.5
+    attribute: str | None = None
+    value: Sealed | None = None
+    session_id: str | None = None
+    metadata: Sealed | None = None
+    """A JSON object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviseMemory:
+    """Change what is given; None leaves a field as it is."""
+
+    envelope: Envelope
+    memory_id: str
+    expected_version: int | None = None
+    content: Sealed | None = None
+    vector: Sealed | None = None
+    embedding_model: str | None = None
+    category: str | None = None
+    importance: float | None = None
+    memory_type: str | None = None
+    value: Sealed | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetMemory:
+    """Make a memory unfindable; what was said before is not remembered again."""
+
+    envelope: Envelope
+    memory_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreMemory:
+    """Bring a forgotten or expired memory back."""
+
+    envelope: Envelope
+    memory_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordRecall:
+    """An agent was shown these memories; `occurred_at` is the query's time."""
+
+    envelope: Envelope
+    memory_ids: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecayDue:
+    """It is now `as_of`: apply the policy to every user of the partition."""
+
+    envelope: Envelope
+    policy: str
+    as_of: datetime
+
+
+UserItem: TypeAlias = (
+    CandidatesExtracted
+    | ExtractionRejected
+    | RememberFact
+    | ReviseMemory
+    | ForgetMemory
+    | RestoreMemory
+    | RecordRecall
+)
+Tick: TypeAlias = DecayDue
+InboxItem: TypeAlias = UserItem | Tick
+INBOX_ITEMS: tuple[type[InboxItem], ...] = (
+    CandidatesExtracted,
+    ExtractionRejected,
+    RememberFact,
+    ReviseMemory,
+    ForgetMemory,
+    RestoreMemory,
+    RecordRecall,
+    DecayDue,
+)

@@ -1,0 +1,230 @@
+"""Input events as JSON: the shape of INTERFACE, checked strictly, turned into observations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Annotated, Any, Final, Literal
+
+import orjson
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+
+from schemas.envelope import Envelope
+from schemas.identity import InvalidOwner, check_user_id
+from schemas.observations import (
+    ArticleInferred,
+    Observation,
+    ScreenshotAnalysed,
+    SessionEnded,
+    TurnContext,
+    TurnRecorded,
+)
+
+MAX_CONTENT_BYTES: Final = 64 * 1024
+MAX_ID_CHARACTERS: Final = 256
+DEFAULT_USER: Final = "owner"
+
+Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS)]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong, and where: `path` is a JSON path from the event's root."""
+
+    path: str
+    message: str
+
+
+class InvalidEvent(ValueError):
+    """The event cannot be accepted; `faults` say what to change."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        super().__init__("; ".join(f"{f.path}: {f.message}" for f in faults))
+        self.faults = faults
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class _Context(_Strict):
+    intimacy: Annotated[float, Field(ge=0, le=100)] | None = None
+    mood: str | None = None
+    scene: str | None = None
+    gift: str | None = None
+
+
+def _short_enough(text: str | None) -> str | None:
+    if text is not None and len(text) * 4 > MAX_CONTENT_BYTES and len(text.encode()) > MAX_CONTENT_BYTES:
+        raise ValueError(f"has {len(text.encode())} bytes: at most {MAX_CONTENT_BYTES} are allowed, split the event")
+    return text
+
+
+class _Event(_Strict):
+    event_id: Id | None = None
+    user_id: str = DEFAULT_USER
+    agent_id: Id | None = None
+    occurred_at: Annotated[AwareDatetime, Field(strict=False)] | None = None
+
+    @field_validator("occurred_at", mode="before")
+    @classmethod
+    def _time(cls, value: object) -> object:
+        if value is not None and not isinstance(value, str):
+            raise ValueError("must be an RFC 3339 time with an offset, such as 2026-01-05T08:00:00Z")
+        return value
+
+    @field_validator("occurred_at")
+    @classmethod
+    def _in_utc(cls, value: datetime | None) -> datetime | None:
+        try:
+            return None if value is None else value.astimezone(UTC)
+        except OverflowError:
+            raise ValueError("lies outside the years 1 to 9999 in UTC") from None
+
+    @field_validator("user_id")
+    @classmethod
+    def _user(cls, value: str) -> str:
+        try:
+            return check_user_id(value)
+        except InvalidOwner as error:
+            raise ValueError(str(error)) from None
+
+
+class _Turn(_Event):
+    type: Literal["TurnRecorded"]
+    session_id: Id
+    role: Annotated[str, Field(min_length=1, max_length=64)]
+    name: str | None = None
+    content: str
+    infer: bool = True
+    context: _Context | None = None
+    metadata: dict[str, Any] = {}
+    _content = field_validator("content")(_short_enough)
+
+
+class _End(_Event):
+    type: Literal["SessionEnded"]
+    session_id: Id
+
+
+class _Screenshot(_Event):
+    type: Literal["ScreenshotAnalysed"]
+    screenshot_id: Id | None = None
+    text: str
+    summary: str | None = None
+    app: str | None = None
+    title: str | None = None
+    relevance: Literal["low", "medium", "high"] = "medium"
+    metadata: dict[str, Any] = {}
+    _content = field_validator("text", "summary")(_short_enough)
+
+
+class _Article(_Event):
+    type: Literal["ArticleInferred"]
+    article_id: Id | None = None
+    title: str | None = None
+    content: str
+    metadata: dict[str, Any] = {}
+    _content = field_validator("content")(_short_enough)
+
+
+_ADAPTER: Final[TypeAdapter[_Turn | _End | _Screenshot | _Article]] = TypeAdapter(
+    Annotated[_Turn | _End | _Screenshot | _Article, Field(discriminator="type")],
+)
+
+
+def body_digest(fields: dict[str, Any]) -> bytes:
+    """Return 16 bytes that are equal for equal fields; what is null counts as not given."""
+    given = {k: v for k, v in fields.items() if v is not None}
+    return blake2b(orjson.dumps(given, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+
+
+def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: str) -> Observation:
+    """Check one input event and return it as an observation.
+
+    `event_id` is used where the event has none, `accepted_at` where it has no `occurred_at`. Raises InvalidEvent.
+    """
+    if not isinstance(raw, dict):
+        raise InvalidEvent([Fault("$", "an event must be a JSON object")])
+    try:
+        event = _ADAPTER.validate_python(raw)
+    except ValidationError as error:
+        raise InvalidEvent([_fault(e) for e in error.errors(include_url=False, include_context=False)]) from None
+    occurred_at = (event.occurred_at or accepted_at).astimezone(UTC)
+    given = dict(raw)
+    given.pop("event_id", None)
+    given["user_id"] = event.user_id
+    if event.occurred_at is not None:
+        given["occurred_at"] = occurred_at
+    try:
+        digest = body_digest(given)
+    except (TypeError, ValueError):
+        raise InvalidEvent([Fault("$", "the event holds text or numbers that JSON cannot carry")]) from None
+    envelope = Envelope(
+        event_id=event.event_id or event_id,
+        tenant=tenant,
+        user_id=event.user_id,
+        agent_id=event.agent_id,
+        occurred_at=occurred_at,
+    )
+    return _observation(event, envelope, digest)
+
+
+def _observation(event: _Turn | _End | _Screenshot | _Article, envelope: Envelope, digest: bytes) -> Observation:
+    match event:
+        case _Turn():
+            context = TurnContext(**event.context.model_dump()) if event.context else None
+            return TurnRecorded(
+                envelope=envelope,
+                session_id=event.session_id,
+                role=event.role,
+                name=event.name,
+                content=event.content,
+                infer=event.infer,
+                context=context,
+                metadata=_json(event.metadata),
+                body_digest=digest,
+            )
+        case _End():
+            return SessionEnded(envelope=envelope, session_id=event.session_id, body_digest=digest)
+        case _Screenshot():
+            return ScreenshotAnalysed(
+                envelope=envelope,
+                screenshot_id=event.screenshot_id or envelope.event_id,
+                text=event.text,
+                summary=event.summary,
+                app=event.app,
+                title=event.title,
+                relevance=event.relevance,
+                metadata=_json(event.metadata),
+                body_digest=digest,
+            )
+        case _Article():
+            return ArticleInferred(
+                envelope=envelope,
+                article_id=event.article_id or envelope.event_id,
+                title=event.title,
+                content=event.content,
+                metadata=_json(event.metadata),
+                body_digest=digest,
+            )
+
+
+def _json(metadata: dict[str, Any]) -> str:
+    return orjson.dumps(metadata).decode() if metadata else "{}"
+
+
+_TYPES = {"TurnRecorded", "SessionEnded", "ScreenshotAnalysed", "ArticleInferred"}
+
+
+def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
+    places = [p for p in error["loc"] if p not in _TYPES]
+    path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in places)
+    if error["type"] == "union_tag_not_found":
+        return Fault("$.type", f"is missing: one of {', '.join(sorted(_TYPES))}")
+    if error["type"] == "union_tag_invalid":
+        return Fault("$.type", f"is not known: one of {', '.join(sorted(_TYPES))}")
+    if error["type"] == "extra_forbidden":
+        return Fault(path, "is not a field of this event: remove it, or put it into metadata")
+    return Fault(path, str(error["msg"]).removeprefix("Value error, "))

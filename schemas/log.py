@@ -1,0 +1,109 @@
+"""The log: an ordered, durable sequence of records for each partition of a topic. What every engine must offer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+Headers: TypeAlias = tuple[tuple[str, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """Where a record stands; written `topic:partition:offset`."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}:{self.partition}:{self.offset}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRecord:
+    """What is to be appended. The caller names the partition: `schemas.topics.partition_of` computes it from the key."""
+
+    topic: str
+    partition: int
+    key: bytes | None
+    value: bytes
+    headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What the log holds: `recorded_at` is the broker's append time, never decreasing within a partition."""
+
+    position: Position
+    recorded_at: datetime
+    key: bytes | None
+    value: bytes
+    headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """The log's acknowledgement: the record is durable at this position."""
+
+    position: Position
+    recorded_at: datetime
+
+
+class LogError(Exception):
+    """The log refused or failed."""
+
+
+class LogUnavailable(LogError):
+    """The log cannot be reached or is busy: try again later. Whether the records were appended is unknown."""
+
+
+class LogFull(LogUnavailable):
+    """The log's disk is full: free space, then try again. Nothing was acknowledged."""
+
+
+class LogDamaged(LogError):
+    """The log's file cannot be read as a log: restore it from a copy. Nothing is written to it."""
+
+
+class LogLocked(LogError):
+    """Another process holds the log: stop it, or talk to it over HTTP."""
+
+
+class UnknownTopic(LogError):
+    """The topic or partition does not exist: `mnemolog topics create` creates it."""
+
+
+class Log(Protocol):
+    """Append and read, without consumer groups. All methods may be called from any task of the owning event loop."""
+
+    async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
+        """Append all records, each to its partition, in the given order; return when all are durable (fsync, acks=all).
+
+        Raises LogUnavailable (any of them may have been appended: appending again is safe, because folds count
+        each message once), LogFull, LogDamaged, UnknownTopic.
+        """
+        ...
+
+    async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
+        """Return at most `limit` durable records with offset >= `start`, in order; [] at the end. Does not wait.
+
+        Offsets may have gaps (retention, compaction). A `start` before `earliest` reads from `earliest`.
+        """
+        ...
+
+    async def end(self, topic: str, partition: int) -> int:
+        """Return the offset that the next record will get; all records before it that remain are durable."""
+        ...
+
+    async def earliest(self, topic: str, partition: int) -> int:
+        """Return the offset of the first record still held, or `end` when there is none."""
+        ...
+
+    async def partitions(self, topic: str) -> int:
+        """Return how many partitions the topic has. Raises UnknownTopic."""
+        ...

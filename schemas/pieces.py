@@ -1,0 +1,56 @@
+"""Pieces: the stretches of at most 6,000 characters that observations are extracted in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
+
+if TYPE_CHECKING:
+    from schemas.observations import Observation
+
+MAX_PIECE_CHARACTERS: Final = 6_000
+"""Evatar's limit on what is given to a model at once; what is longer goes on in the next piece."""
+EXTRACTED_ROLES: Final = ("user", "assistant")
+
+
+def text_of(message: Observation) -> str:
+    """Return what an observation says, as the extractor reads it."""
+    match message:
+        case TurnRecorded():
+            return message.content
+        case ScreenshotAnalysed():
+            parts = (message.title, message.summary, message.text)
+            return "\n".join(p for p in parts if p)
+        case ArticleInferred():
+            return "\n".join(p for p in (message.title, message.content) if p)
+        case SessionEnded():
+            return ""
+
+
+def is_extractable(message: Observation) -> bool:
+    """Tell whether anything is extracted from it: user and assistant turns, screenshots not of low relevance, articles.
+
+    A turn to be remembered verbatim (`infer` false) is remembered if the user said it.
+    """
+    match message:
+        case TurnRecorded():
+            roles = EXTRACTED_ROLES if message.infer else ("user",)
+            return message.role in roles and bool(message.content.strip())
+        case ScreenshotAnalysed():
+            return message.relevance != "low" and bool(text_of(message).strip())
+        case ArticleInferred():
+            return bool(text_of(message).strip())
+        case SessionEnded():
+            return False
+
+
+def piece_count(message: Observation) -> int:
+    """Return how many pieces an observation has."""
+    return max(1, -(-len(text_of(message)) // MAX_PIECE_CHARACTERS))
+
+
+def piece_texts(message: Observation) -> list[str]:
+    """Return the texts of an observation's pieces."""
+    text = text_of(message)
+    return [text[i : i + MAX_PIECE_CHARACTERS] for i in range(0, max(1, len(text)), MAX_PIECE_CHARACTERS)]

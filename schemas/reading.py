@@ -1,0 +1,81 @@
+"""Reads records of the input topics: single-object Avro or JSON, from any producer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from schemas import codec
+from schemas.identity import InvalidOwner, Owner, check_tenant, check_user_id, derived_id
+from schemas.input_events import Fault, InvalidEvent, body_digest, parse_event
+from schemas.observations import OBSERVATIONS
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from schemas.log import Record
+    from schemas.observations import Observation
+
+DEFAULT_TENANT: Final = "default"
+MAX_AHEAD: Final = timedelta(minutes=5)
+"""An observation's effective time lies at most so far behind its log time."""
+
+
+class ForeignKey(InvalidEvent):
+    """The message is about another user than its key names."""
+
+
+def observation_of_record(record: Record) -> Observation:
+    """Return the observation in a record. Raises Undecodable, InvalidEvent or ForeignKey.
+
+    A message without a key belongs to the user in its body (JSON: tenant `default`).
+    """
+    key_owner = None
+    if record.key is not None:
+        try:
+            key_owner = Owner.of_key(record.key)
+            check_tenant(key_owner.tenant)  # the reserved owners of ticks and of global memories say nothing
+            check_user_id(key_owner.user_id)
+        except InvalidOwner as error:
+            raise ForeignKey([Fault("$key", str(error))]) from None
+    if record.value[:1] == b"\xc3":
+        message = codec.decode_as(record.value, *OBSERVATIONS)
+        _check_owner(message.envelope.owner)
+    else:
+        message = _of_json(record, key_owner.tenant if key_owner else DEFAULT_TENANT)
+    if key_owner is not None and message.envelope.owner != key_owner:
+        said = message.envelope.owner.key.decode()
+        raise ForeignKey([Fault("$key", f"the key is {key_owner.key.decode()!r}, the body says {said!r}")])
+    return message
+
+
+def _check_owner(owner: Owner) -> None:
+    try:
+        check_tenant(owner.tenant)
+        check_user_id(owner.user_id)
+    except InvalidOwner as error:
+        raise InvalidEvent([Fault("$.user_id", str(error))]) from None
+
+
+def _of_json(record: Record, tenant: str) -> Observation:
+    try:
+        raw = orjson.loads(record.value)
+    except orjson.JSONDecodeError as error:
+        raise codec.Undecodable(f"neither single-object Avro nor JSON: {error}") from None
+    event_id = derived_id("record", record.position)
+    return parse_event(raw, tenant=tenant, accepted_at=record.recorded_at, event_id=event_id)
+
+
+def digest_of(message: Observation) -> bytes:
+    """Return what tells a repeat of an observation from another event with its id."""
+    if message.body_digest is not None:
+        return message.body_digest
+    return body_digest(asdict(replace(message, body_digest=None)) | {"type": type(message).__name__})
+
+
+def effective_time(message: Observation, recorded_at: datetime) -> datetime:
+    """Return when an observation was true: its `occurred_at`, at most 5 minutes after its log time."""
+    return min(message.envelope.occurred_at.astimezone(UTC), recorded_at + MAX_AHEAD)

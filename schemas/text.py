@@ -1,0 +1,41 @@
+"""When two texts count as the same text: the spelling that exact duplicates share, and the keys made from it."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+
+DIGEST_BYTES = 16
+
+_FULL_STOPS = "。．."
+
+
+def normalised(text: str) -> str:
+    """Return the spelling that exact duplicates share. Normalising twice changes nothing more.
+
+    NFKC and case folded; runs of white space collapsed to one space, none at either end; final full stops (`。`, `.`,
+    `．`) dropped. All other punctuation stays. A text of full stops only gives the empty text.
+    """
+    # Folding can undo the composition (and composing can bring back what folds), so each is done until both hold.
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    while (again := unicodedata.normalize("NFKC", folded.casefold())) != folded:
+        folded = again
+    return " ".join(folded.split()).rstrip(_FULL_STOPS + " ")
+
+
+def digest(text: str) -> bytes:
+    """Return the key of exact duplicates: 16 bytes of BLAKE2b over the normalised text in UTF-8.
+
+    Raises UnicodeEncodeError for a lone surrogate, which no message in UTF-8 can hold.
+    """
+    return hashlib.blake2b(normalised(text).encode(), digest_size=DIGEST_BYTES).digest()
+
+
+def content_hash(text: str) -> str:
+    """Return the hash that Evatar clients know a memory by: 32 hex digits, byte for byte theirs.
+
+    MD5 of the text in lower case, stripped, without its trailing `。`, then without its trailing `.`. In this order:
+    `a.。` loses both, `a。.` only the last one. Source: the Evatar memory system, "content hash deduplication".
+    """
+    same_as_evatar = text.lower().strip().rstrip("。").rstrip(".")
+    return hashlib.md5(same_as_evatar.encode(), usedforsecurity=False).hexdigest()

@@ -1,0 +1,91 @@
+"""The three agents as Faust runs them: receive, handle, acknowledge when done."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import faust
+
+from schemas.log import Position, Record
+from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
+from streams.delivery import Delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from streams.observe import Observe
+    from streams.project import Project
+    from streams.remember import Remember
+
+COMMIT_EVERY_SECONDS = 0.5
+ONE_DAY_SECONDS = 86_400.0
+
+
+def make_app(
+    *,
+    name: str,
+    broker: str,
+    partitions: int,
+    folder: Path,
+    observe: Observe,
+    remember: Remember,
+    project: Project,
+    failed: Callable[[BaseException], None],
+) -> faust.App:
+    """Build the Faust app of one worker; nothing starts yet.
+
+    An event is acknowledged by the handler, when its work is durable: `stream_wait_empty` off and `noack` keep Faust
+    from doing so by itself. An error that escapes a handler goes to `failed`, and the record stays open.
+    """
+    app = faust.App(
+        name,
+        broker=broker,
+        datadir=str(folder),
+        topic_partitions=partitions,
+        web_enabled=False,
+        stream_wait_empty=False,
+        stream_buffer_maxsize=4096,
+        broker_commit_interval=COMMIT_EVERY_SECONDS,
+        broker_max_poll_interval=ONE_DAY_SECONDS,
+        consumer_auto_offset_reset="earliest",
+        producer_acks=-1,
+    )
+
+    def consume(topics: tuple[str, ...], handler: Observe | Remember | Project, label: str) -> None:
+        channel = app.topic(*topics, key_serializer="raw", value_serializer="raw", key_type=bytes, value_type=bytes)
+
+        async def run(stream: Any) -> None:  # noqa: ANN401 - Faust's stream is untyped
+            async for event in stream.noack().events():
+                try:
+                    await handler.handle(_delivery(event))
+                except Exception as error:  # noqa: BLE001 - the boundary of a step: the record stays open
+                    failed(error)
+                    return
+
+        app.agent(channel, name=label)(run)
+
+    consume(tuple(t.name for t in INPUTS), observe, "observe")
+    consume((INBOX.name,), remember, "remember")
+    consume((LEDGER.name, GLOBALS.name), project, "project")
+
+    async def revoked(_app: object, partitions: set[Any], **_: object) -> None:
+        for partition in sorted({tp.partition for tp in partitions}):
+            observe.revoke(partition)
+            remember.revoke(partition)
+
+    app.on_partitions_revoked.connect(revoked)
+    return app
+
+
+def _delivery(event: Any) -> Delivery:  # noqa: ANN401 - Faust's event is untyped
+    message = event.message
+    record = Record(
+        position=Position(message.topic, message.partition, message.offset),
+        recorded_at=datetime.fromtimestamp(message.timestamp, UTC),
+        key=message.key,
+        value=message.value,
+        headers=tuple(message.headers.items() if isinstance(message.headers, dict) else message.headers or ()),
+    )
+    return Delivery(record, event.ack)

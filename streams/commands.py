@@ -1,0 +1,255 @@
+"""How remember decides about commands: remember, revise, forget, restore, recall."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from projections.importance import DECIMALS
+from projections.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
+from schemas.decision import MAX_CHANGES
+from schemas.events import (
+    MemoryForgotten,
+    MemoryFormed,
+    MemoryReinforced,
+    MemoryRestored,
+    MemoryRevised,
+)
+from schemas.identity import commanded_memory_id
+from schemas.text import content_hash
+from streams import known, slots
+from streams.candidates import supersede
+from streams.draft import SHORT_TERM_LIFE
+
+if TYPE_CHECKING:
+    from projections.memory import Memory
+    from schemas.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+    from streams.draft import Draft
+
+RECALL_GAP: Final = timedelta(minutes=1)
+"""Recalls of one memory within a minute of effective time count once."""
+
+
+def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) -> None:
+    """Remember as is, unless the very text is known: then that is an access."""
+    effective = item.envelope.occurred_at
+    said = known.Statement(
+        content=item.content.text,
+        agent_id=item.envelope.agent_id,
+        scope=item.scope,
+        kind=item.kind,
+        attribute=item.attribute,
+        value=item.value.text if item.value else None,
+        embedding_model=item.embedding_model,
+        vector=item.vector.data,
+        effective=effective,
+    )
+    same = known.first_active(known.exact(draft.state, said), effective)
+    if same is not None:
+        _reinforce(draft, same, "remembered_again", "known already; this counts as an access")
+        return
+    held = slots.holders(draft.state, said)
+    present = slots.present(held, effective)
+    if profile_keeps and present and not slots.holds(present[-1], said.value):
+        draft.say("0", "refused", f"the profile keeps the {item.attribute} that it has", present[-1].memory_id)
+        return
+    newer = slots.newer_than(held, effective)
+    memory_id = commanded_memory_id(draft.state.owner, item.envelope.event_id)
+    draft.add(
+        MemoryFormed(
+            envelope=draft.envelope(),
+            memory_id=memory_id,
+            scope=item.scope,
+            kind=item.kind,
+            memory_type=item.memory_type,
+            category=item.category,
+            content=item.content,
+            content_hash=content_hash(said.content),
+            vector=item.vector,
+            embedding_model=item.embedding_model,
+            attribute=item.attribute,
+            value=item.value,
+            importance=round(item.importance, DECIMALS),
+            source_type="manual",
+            source_ids=[],
+            source_ref=item.session_id,
+            session_id=item.session_id,
+            pieces=[],
+            happened_at=effective,
+            formed_at=effective,
+            expires_at=effective + SHORT_TERM_LIFE if item.memory_type == "short_term" else None,
+            superseded_by=newer.memory_id if newer else None,
+            metadata=item.metadata,
+        )
+    )
+    draft.say("0", "superseded" if newer else "formed", "a newer value is known" if newer else "new", memory_id)
+    if newer is None:
+        supersede(draft, present, memory_id, effective)
+
+
+def decide_revise(draft: Draft, item: ReviseMemory) -> None:
+    """Change what is given, if the memory is shown and has the expected version."""
+    memory = _shown(draft, item.memory_id)
+    if memory is None:
+        return
+    if item.expected_version is not None and item.expected_version != memory.version:
+        reason = f"version_moved: the memory has version {memory.version}, expected was {item.expected_version}"
+        draft.say(memory.memory_id, "refused", reason, memory.memory_id)
+        return
+    if item.content is not None and _taken(draft, memory, item) is not None:
+        draft.say(memory.memory_id, "refused", "duplicate: another memory has this very text", memory.memory_id)
+        return
+    memory_type = item.memory_type
+    effective = item.envelope.occurred_at
+    draft.add(
+        MemoryRevised(
+            envelope=draft.envelope(),
+            memory_id=memory.memory_id,
+            reason="edited",
+            content=item.content,
+            content_hash=content_hash(item.content.text) if item.content else None,
+            vector=item.vector,
+            embedding_model=item.embedding_model,
+            category=item.category,
+            importance=None if item.importance is None else round(item.importance, DECIMALS),
+            memory_type=memory_type,
+            expires_at=effective + SHORT_TERM_LIFE if memory_type == "short_term" else None,
+            value=item.value,
+            source_ids=[],
+            pieces=[],
+        )
+    )
+    draft.say(memory.memory_id, "revised", "edited", memory.memory_id)
+
+
+def decide_forget(draft: Draft, item: ForgetMemory) -> None:
+    """Make the memory unfindable, whatever its status."""
+    memory = draft.state.memories.get(item.memory_id)
+    if memory is None:
+        draft.say(item.memory_id, "refused", "unknown: no such memory")
+    elif memory.status == FORGOTTEN:
+        draft.say(memory.memory_id, "nothing", "forgotten already", memory.memory_id)
+    else:
+        draft.add(MemoryForgotten(envelope=draft.envelope(), memory_id=memory.memory_id))
+        draft.say(memory.memory_id, "forgotten", "asked for", memory.memory_id)
+
+
+def decide_restore(draft: Draft, item: RestoreMemory) -> None:
+    """Bring a forgotten or expired memory back; where the same text is active, that one is reinforced."""
+    effective = item.envelope.occurred_at
+    memory = draft.state.memories.get(item.memory_id)
+    if memory is None:
+        draft.say(item.memory_id, "refused", "unknown: no such memory")
+        return
+    status = memory.status_at(effective)
+    if status == ACTIVE:
+        draft.say(memory.memory_id, "nothing", "it is active", memory.memory_id)
+        return
+    if status == SUPERSEDED:
+        draft.say(memory.memory_id, "refused", "superseded: a newer value holds its place", memory.memory_id)
+        return
+    said = _as_said(memory, draft)
+    same = known.first_active((m for m in known.exact(draft.state, said) if m != memory), effective)
+    if same is not None:
+        _reinforce(draft, same, "restored", "the same text is active")
+        return
+    held = [m for m in slots.holders(draft.state, said) if m.memory_id != memory.memory_id]
+    newer = next(iter(slots.present(held, effective)), None)
+    draft.add(
+        MemoryRestored(
+            envelope=draft.envelope(),
+            memory_id=memory.memory_id,
+            expires_at=effective + SHORT_TERM_LIFE if memory.expires_at is not None else None,
+            superseded_by=newer.memory_id if newer else None,
+            last_accessed_at=max(memory.last_accessed_at, effective),
+        )
+    )
+    action = "superseded" if newer else "restored"
+    draft.say(memory.memory_id, action, "a newer value holds its place" if newer else "asked for", memory.memory_id)
+
+
+def decide_recall(draft: Draft, item: RecordRecall) -> bool:
+    """Count that an agent was shown these memories, at most once a minute each; return whether this part is the last."""
+    at, shown = item.envelope.occurred_at, list(dict.fromkeys(item.memory_ids))
+    end = draft.part * MAX_CHANGES
+    for memory_id in shown[end - MAX_CHANGES : end]:
+        memory = draft.state.memories.get(memory_id)
+        if memory is None or memory.status_at(at) in (EXPIRED, FORGOTTEN, SUPERSEDED):
+            draft.say(memory_id, "nothing", "not shown any more", memory_id if memory else None)
+        elif memory.last_recalled_at is not None and abs(at - memory.last_recalled_at) < RECALL_GAP:
+            draft.say(memory_id, "nothing", "recalled within the same minute", memory_id)
+        else:
+            draft.add(
+                MemoryReinforced(
+                    envelope=draft.envelope(),
+                    memory_id=memory_id,
+                    reason="recalled",
+                    access_count=memory.access_count + 1,
+                    recall_count=memory.recall_count + 1,
+                    last_accessed_at=max(memory.last_accessed_at, at),
+                    source_ids=[],
+                    pieces=[],
+                )
+            )
+            draft.say(memory_id, "reinforced", "recalled", memory_id)
+    return end >= len(shown)
+
+
+def _shown(draft: Draft, memory_id: str) -> Memory | None:
+    memory = draft.state.memories.get(memory_id)
+    if memory is None:
+        draft.say(memory_id, "refused", "unknown: no such memory")
+        return None
+    status = memory.status_at(draft.item.envelope.occurred_at)
+    if status != ACTIVE:
+        draft.say(memory_id, "refused", f"{status}: only active memories can be revised", memory_id)
+        return None
+    return memory
+
+
+def _taken(draft: Draft, memory: Memory, item: ReviseMemory) -> Memory | None:
+    if item.content is None:
+        return None
+    said = known.Statement(
+        content=item.content.text,
+        agent_id=memory.agent_id,
+        scope=memory.scope,
+        kind=memory.kind,
+        attribute=memory.attribute,
+        value=memory.value,
+        embedding_model="",
+        vector=b"",
+        effective=item.envelope.occurred_at,
+    )
+    others = (m for m in known.exact(draft.state, said) if m.memory_id != memory.memory_id)
+    return known.first_active(others, said.effective)
+
+
+def _as_said(memory: Memory, draft: Draft) -> known.Statement:
+    return known.Statement(
+        content=memory.content,
+        agent_id=memory.agent_id,
+        scope=memory.scope,
+        kind=memory.kind,
+        attribute=memory.attribute,
+        value=memory.value,
+        embedding_model=memory.embedding_model,
+        vector=b"",
+        effective=draft.item.envelope.occurred_at,
+    )
+
+
+def _reinforce(draft: Draft, memory: Memory, reason: str, why: str) -> None:
+    draft.add(
+        MemoryReinforced(
+            envelope=draft.envelope(),
+            memory_id=memory.memory_id,
+            reason=reason,
+            access_count=memory.access_count + 1,
+            recall_count=memory.recall_count,
+            last_accessed_at=max(memory.last_accessed_at, draft.item.envelope.occurred_at),
+            source_ids=[],
+            pieces=[],
+        )
+    )
+    draft.say(memory.memory_id, "reinforced", why, memory.memory_id)

@@ -1,0 +1,97 @@
+"""decide: one inbox item and one user's state in, one decision out. It reads no clock and calls nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from schemas.events import TickApplied
+from schemas.inbox import (
+    CandidatesExtracted,
+    DecayDue,
+    ExtractionRejected,
+    ForgetMemory,
+    RecordRecall,
+    RememberFact,
+    RestoreMemory,
+    ReviseMemory,
+    Tick,
+    UserItem,
+)
+from streams import commands
+from streams.candidates import decide_candidates
+from streams.decay import decide_decay
+from streams.draft import Draft, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from projections.memory import UserState
+    from schemas.decision import Decision
+    from streams.parameters import Parameters
+
+
+def decide(
+    state: UserState,
+    item: UserItem,
+    place: Place,
+    vectors: Mapping[str, bytes],
+    parameters: Parameters,
+) -> Decision:
+    """Return the decision about an item, with a reason for everything that does not follow from it.
+
+    An item that leads to more than a decision holds is decided in parts: ask again, with the state after each.
+    """
+    draft = Draft(state=state, item=item, place=place)
+    version, last = state.version, True
+    match item:
+        case CandidatesExtracted():
+            last = decide_candidates(draft, item, vectors, parameters)
+        case ExtractionRejected():
+            draft.covered = [c.piece_id for c in item.covered if c.piece_id not in state.covered]
+            draft.rejected = True
+            draft.say("0", "nothing", f"rejected: {item.reason}")
+        case RememberFact():
+            commands.decide_remember(draft, item, profile_keeps=parameters.profile_keeps)
+        case ReviseMemory():
+            commands.decide_revise(draft, item)
+        case ForgetMemory():
+            commands.decide_forget(draft, item)
+        case RestoreMemory():
+            commands.decide_restore(draft, item)
+        case RecordRecall():
+            last = commands.decide_recall(draft, item)
+        case _:
+            assert_never(item)
+    decision = draft.decision(last_part=last)
+    assert decision.version == version + 1, "drafting events never moves the user's version"  # noqa: S101
+    return decision
+
+
+def decide_tick(state: UserState, tick: Tick, place: Place, parameters: Parameters) -> Decision | None:
+    """Return what the tick changes of one user, a part of it if it is much, or None when it changes nothing."""
+    draft = Draft(state=state, item=tick, place=place)
+    match tick:
+        case DecayDue():
+            last = decide_decay(draft, tick, parameters)
+        case _:
+            assert_never(tick)
+    if not draft.events and draft.part == 1:
+        return None
+    return draft.decision(last_part=last)
+
+
+def close_tick(state: UserState, tick: Tick, place: Place, decayed: int, expired: int) -> Decision:
+    """Return the partition's own decision that every user has met the tick; later ones of it are void."""
+    draft = Draft(state=state, item=tick, place=place)
+    draft.add(
+        TickApplied(
+            envelope=draft.envelope(tick.as_of),
+            tick_id=tick.envelope.event_id,
+            policy=tick.policy,
+            as_of=tick.as_of,
+            decayed=decayed,
+            expired=expired,
+        )
+    )
+    draft.say(tick.envelope.event_id, "decayed" if decayed + expired else "nothing", "every user has met the tick")
+    return draft.decision()

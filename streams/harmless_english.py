@@ -1,0 +1,109 @@
+"""What may differ between two English texts that say the same: intensity words, contractions, variants of spelling."""
+
+from __future__ import annotations
+
+import re
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ARTICLES = _words("a an the")
+
+HARMLESS = _words(
+    "really very truly actually definitely absolutely totally extremely incredibly honestly literally basically indeed"
+    " also"
+)
+"""Words that only say how strongly. Not among them: `only`, `even`, `still`, `just`, `almost`, `probably`."""
+
+CLOSINGS = (("too",), ("very", "much"), ("as", "well"))
+"""Harmless at the end of a clause only."""
+
+NEGATIONS = _words(
+    "not no never nor none neither nothing nobody nowhere nope without hardly barely scarcely seldom rarely"
+    " 不 没 無 无 未 非 别 勿 莫 否"
+)
+
+THAT_FOLLOWS = _words(
+    "say says said think thinks thought believe believes believed hope hopes hoped feel feels felt know knows knew"
+    " mention mentions mentioned remember remembers remembered"
+)
+"""After these `that` is only a joint: "hopes that it rains"."""
+
+_AGREEMENT = {
+    "am": "be",
+    "is": "be",
+    "are": "be",
+    "were": "was",
+    "has": "have",
+    "does": "do",
+    **{f"{verb}s": verb for verb in _words("like love enjoy prefer want need hate live work play eat drink own")},
+}
+_VARIANTS = {
+    "mom": "mother",
+    "mum": "mother",
+    "dad": "father",
+    "tv": "television",
+    "ok": "okay",
+    "till": "until",
+    "&": "and",
+    "grey": "gray",
+    "centre": "center",
+    "theatre": "theater",
+    "litre": "liter",
+    "litres": "liters",
+    "metre": "meter",
+    "metres": "meters",
+    "kilometre": "kilometer",
+    "kilometres": "kilometers",
+    "programme": "program",
+    "jewellery": "jewelry",
+    "travelling": "traveling",
+    "travelled": "traveled",
+    "cancelled": "canceled",
+    **{
+        f"{british}our{end}": f"{british}or{end}"
+        for british in _words("col fav hon hum flav lab neighb behavi harb rum")
+        for end in ("", "s", "ed", "ite", "ites", "ing", "hood")
+    },
+    **{
+        f"{stem}is{end}": f"{stem}iz{end}"
+        for stem in _words("organ real recogn apolog memor special prior summar critic")
+        for end in ("e", "es", "ed", "ing")
+    },
+}
+_NUMBER_WORDS = "two three four five six seven eight nine ten eleven twelve"
+_NUMBERS = {word: str(value) for value, word in enumerate(_NUMBER_WORDS.split(), start=2)}
+SPELLINGS = _AGREEMENT | _VARIANTS | _NUMBERS
+"""Words that are the same word: agreement with the subject, British and American, numbers as digits (but not `one`)."""
+
+_EXPANSIONS = tuple(
+    (re.compile(pattern, re.IGNORECASE), replacement)
+    for pattern, replacement in (
+        (r"\bcannot\b", "can not"),
+        (r"\bcan't\b", "can not"),
+        (r"\bwon't\b", "will not"),
+        (r"\bshan't\b", "shall not"),
+        (r"n't\b", " not"),
+        (r"(?<=\bi)'m\b", " am"),
+        (r"(?<=[a-z])'re\b", " are"),
+        (r"(?<=[a-z])'ve\b", " have"),
+        (r"(?<=[a-z])'ll\b", " will"),
+        # 's is `is` after these only; elsewhere it may be a possessive
+        (r"\b(he|she|it|that|there|here|what|who|where)'s\b", r"\1 is"),
+        (r"^\s*(?:(?:oh|wow|hey|hi|hello|um|uh|well|haha(?:ha)*|lol)\s*[,.!]\s*)+", ""),
+        (r"^\s*please\s*,?\s+", ""),
+        (r"[,.!] ?(?:thanks|thank you|please)[.!]*$", ""),
+    )
+)
+
+
+def expanded(text: str) -> str:
+    """Return the text with its contractions written out and without interjections and thanks.
+
+    The text is in NFKC, with straight apostrophes and single spaces.
+    """
+    for pattern, replacement in _EXPANSIONS:
+        text = pattern.sub(replacement, text)
+    return text

@@ -1,0 +1,295 @@
+"""observe: groups what upstream saw into windows, has them extracted, and appends the answers to the inbox."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from schemas import codec
+from schemas.identity import Owner, derived_id
+from schemas.input_events import InvalidEvent
+from schemas.log import NewRecord
+from schemas.observations import SessionEnded, TurnRecorded
+from schemas.pieces import is_extractable
+from schemas.reading import ForeignKey, digest_of, observation_of_record
+from schemas.topics import CONVERSATIONS, INBOX
+from streams.dead_letter import put_aside
+from streams.patience import append_patiently
+from streams.window import OpenWindow, closes_before, pieces_of, window_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from projections.shards import Shards
+    from schemas.log import Log
+    from schemas.observations import Observation
+    from streams.delivery import Delivery
+    from streams.extraction import Asking
+    from streams.extractor import Extractor, Piece, Window
+    from streams.pool import KeyedPool
+    from streams.window import WindowLimits
+
+IDLE_CHECKS: Final = 4
+"""How often within IDLE_SECONDS open windows are looked at."""
+
+
+@dataclass(slots=True)
+class _Holding:
+    """An observation that is in work: acknowledged when all its pieces are."""
+
+    owner: Owner
+    recorded_at: datetime
+    left: set[str]
+    acks: list[Callable[[], None]] = field(default_factory=list)
+    waits: str | None = None
+
+
+@dataclass(slots=True)
+class _Session:
+    """A session with an open window."""
+
+    message: Observation
+    window: OpenWindow
+    touched: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    partition: int
+    owner: Owner
+    agent_id: str | None
+    session_id: str
+
+
+class Observe:
+    """Reads the input topics. Offsets of an open window stay open: the log is the buffer."""
+
+    def __init__(
+        self,
+        *,
+        log: Log,
+        shards: Shards,
+        asking: Asking,
+        extractor: Extractor,
+        verbatim: Extractor,
+        pool: KeyedPool,
+        limits: WindowLimits,
+        memorize: bool = True,
+        counted: Callable[[str, str], None] = lambda _step, _outcome: None,
+    ) -> None:
+        self._log = log
+        self._shards = shards
+        self._asking = asking
+        self._extractor = extractor
+        self._verbatim = verbatim
+        self._pool = pool
+        self._limits = limits
+        self.memorizes = memorize
+        self._counted = counted
+        self._sessions: dict[_Place, _Session] = {}
+        self._holdings: dict[tuple[int, Owner, str], _Holding] = {}
+        self._delivered: dict[tuple[str, int], int] = {}
+        self._ready: dict[int, asyncio.Lock] = {}
+        self._caught_up: set[int] = set()
+
+    async def handle(self, delivery: Delivery) -> None:
+        """Take one record in; return when the next may come."""
+        record = delivery.record
+        position = record.position
+        try:
+            message = observation_of_record(record)
+        except ForeignKey as error:
+            await self._put_aside(delivery, "key", str(error))
+        except (codec.Undecodable, InvalidEvent) as error:
+            await self._put_aside(delivery, "decode", str(error))
+        else:
+            await self._observe(delivery, message)
+        place = (position.topic, position.partition)
+        self._delivered[place] = max(self._delivered.get(place, 0), position.offset + 1)
+
+    async def _observe(self, delivery: Delivery, message: Observation) -> None:
+        record, owner = delivery.record, message.envelope.owner
+        partition = record.position.partition
+        wanted = self._shards.partition(owner)
+        if wanted != partition:
+            again = NewRecord(
+                topic=record.position.topic, partition=wanted, key=owner.key, value=record.value, headers=record.headers
+            )
+            await append_patiently(self._log, [again])
+            self._counted("observe", "moved")
+            delivery.ack()
+            return
+        await self._be_ready(partition)
+        shard = self._shards.at(partition)
+        await shard.up_to(record.position.topic, record.position.offset + 1)
+        first = shard.turns.seen(owner, [message.envelope.event_id]).get(message.envelope.event_id)
+        if first is not None and first.position != record.position:
+            if first.digest != digest_of(message):
+                detail = f"event_id {first.event_id!r} was accepted with another body at {first.position}"
+                await self._put_aside(delivery, "body_differs", detail)
+                return
+            self._counted("observe", "repeated")
+            delivery.ack()
+            return
+        if isinstance(message, SessionEnded):
+            self._counted("observe", "boundary")
+            for place in self._ended(partition, message):
+                await self._close(place)
+            delivery.ack()
+        elif not self.memorizes or not is_extractable(message):
+            self._counted("observe", "nothing")
+            delivery.ack()
+        else:
+            await self._hold(delivery, message)
+
+    async def _hold(self, delivery: Delivery, message: Observation) -> None:
+        record, owner = delivery.record, message.envelope.owner
+        partition, event_id = record.position.partition, message.envelope.event_id
+        held = self._holdings.get((partition, owner, event_id))
+        if held is not None:
+            held.acks.append(delivery.ack)  # delivered again while in work
+            return
+        pieces = pieces_of(message, record.recorded_at)
+        known = self._shards.at(partition).turns.extracted(owner, [p.piece_id for p in pieces])
+        pieces = [p for p in pieces if p.piece_id not in known]
+        if not pieces:
+            self._counted("observe", "repeated")
+            delivery.ack()
+            return
+        left = {p.piece_id for p in pieces}
+        self._holdings[partition, owner, event_id] = _Holding(owner, record.recorded_at, left, [delivery.ack])
+        self._counted("observe", "taken")
+        if not isinstance(message, TurnRecorded) or not message.infer:
+            extractor = self._extractor if not isinstance(message, TurnRecorded) else self._verbatim
+            for piece in pieces:
+                await self._submit(partition, window_of(message, (piece,)), extractor)
+            return
+        await self._join(self._place(partition, message), message, pieces)
+
+    async def _join(self, place: _Place, message: TurnRecorded, pieces: list[Piece]) -> None:
+        """Put pieces into their session's window, closing it where the log says so."""
+        for piece in pieces:
+            session = self._sessions.get(place)
+            if session is not None and closes_before(session.window, piece, self._limits):
+                await self._close(place)
+                session = None
+            now = asyncio.get_running_loop().time()
+            if session is None:
+                session = self._sessions[place] = _Session(message, OpenWindow(), now)
+            session.window.add(piece)
+            session.touched = now
+            session.message = message
+
+    async def close_idle(self) -> None:
+        """Close windows that have waited so long that the next turn cannot belong to them, for ever."""
+        while True:
+            await asyncio.sleep(self._limits.idle.total_seconds() / IDLE_CHECKS)
+            await self.close_idle_once()
+
+    async def close_idle_once(self) -> None:
+        """Close each window that has waited for IDLE_SECONDS, if nothing of its partition is on its way."""
+        for place, session in list(self._sessions.items()):
+            waited = asyncio.get_running_loop().time() - session.touched
+            if waited < self._limits.idle.total_seconds():
+                continue
+            end = await self._log.end(CONVERSATIONS.name, place.partition)
+            delivered = self._delivered.get((CONVERSATIONS.name, place.partition), 0)
+            if delivered >= end and self._sessions.get(place) is session:
+                await self._close(place)
+
+    def open_sessions(self) -> list[SessionEnded]:
+        """Return, for each session with an open window, the end that would close it; derived from its last turn."""
+        ends = []
+        for place, session in self._sessions.items():
+            last = session.message.envelope
+            event_id = derived_id("session-end", place.owner.tenant, place.owner.user_id, last.event_id)
+            ends.append(SessionEnded(envelope=last.follow(event_id), session_id=place.session_id))
+        return ends
+
+    def waiting(self, owner: Owner, event_id: str) -> str | None:
+        """Return why an observation waits for the model, if it does."""
+        held = self._holdings.get((self._shards.partition(owner), owner, event_id))
+        return held.waits if held else None
+
+    def oldest_held(self, partition: int) -> datetime | None:
+        """Return the log time of the oldest observation in work, if any."""
+        return min((h.recorded_at for (p, _, _), h in self._holdings.items() if p == partition), default=None)
+
+    def delivered(self, topic: str, partition: int) -> int:
+        """Return the offset after the last record taken in."""
+        return self._delivered.get((topic, partition), 0)
+
+    def revoke(self, partition: int) -> None:
+        """Drop what belongs to a partition that was taken away: another worker reads it again."""
+        self._pool.drop(partition)
+        self._sessions = {k: v for k, v in self._sessions.items() if k.partition != partition}
+        self._holdings = {k: v for k, v in self._holdings.items() if k[0] != partition}
+        self._delivered = {k: v for k, v in self._delivered.items() if k[1] != partition}
+        self._caught_up.discard(partition)
+
+    async def _be_ready(self, partition: int) -> None:
+        """Fold ledger and inbox to their ends once, before the first extraction of an assignment."""
+        if partition in self._caught_up:
+            return
+        async with self._ready.setdefault(partition, asyncio.Lock()):
+            if partition not in self._caught_up:
+                await self._shards.at(partition).catch_up()
+                self._caught_up.add(partition)
+
+    async def _close(self, place: _Place) -> None:
+        session = self._sessions.pop(place, None)
+        if session is not None:
+            window = window_of(session.message, tuple(session.window.pieces))
+            await self._submit(place.partition, window, self._extractor)
+
+    async def _submit(self, partition: int, window: Window, extractor: Extractor) -> None:
+        owner = Owner(window.tenant, window.user_id)
+        await self._pool.submit(partition, owner, lambda: self._extract(partition, owner, window, extractor))
+
+    async def _extract(self, partition: int, owner: Owner, window: Window, extractor: Extractor) -> None:
+        def waits(reason: str) -> None:
+            self._counted("extract", "waiting")
+            for piece in window.pieces:
+                held = self._holdings.get((partition, owner, piece.event_id))
+                if held is not None:
+                    held.waits = reason
+
+        item = await self._asking.item(window, extractor, waits)
+        record = NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))
+        [appended] = await append_patiently(self._log, [record])
+        self._counted("extract", type(item).__name__)
+        await self._shards.at(partition).up_to(INBOX.name, appended.position.offset + 1)
+        for piece in window.pieces:
+            self._done(partition, owner, piece)
+
+    def _done(self, partition: int, owner: Owner, piece: Piece) -> None:
+        held = self._holdings.get((partition, owner, piece.event_id))
+        if held is None:
+            return
+        held.left.discard(piece.piece_id)
+        held.waits = None
+        if not held.left:
+            del self._holdings[partition, owner, piece.event_id]
+            for ack in held.acks:
+                ack()
+
+    def _place(self, partition: int, message: TurnRecorded) -> _Place:
+        return _Place(partition, message.envelope.owner, message.envelope.agent_id, message.session_id)
+
+    def _ended(self, partition: int, end: SessionEnded) -> list[_Place]:
+        """Return the open windows that an end closes; one that names no agent ends the session with all of them."""
+        owner, agent = end.envelope.owner, end.envelope.agent_id
+        return [
+            place
+            for place in self._sessions
+            if (place.partition, place.owner, place.session_id) == (partition, owner, end.session_id)
+            and agent in (None, place.agent_id)
+        ]
+
+    async def _put_aside(self, delivery: Delivery, reason: str, detail: str) -> None:
+        await put_aside(self._log, delivery.record, reason, detail)
+        self._counted("observe", "dead")
+        delivery.ack()
+

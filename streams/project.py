@@ -1,0 +1,33 @@
+"""project: follows the ledger, so that shards and index come to every decision, whoever made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from projections.index import IndexUnavailable
+from schemas.topics import GLOBALS
+from streams.patience import patiently
+
+if TYPE_CHECKING:
+    from projections.shards import Shards
+    from streams.delivery import Delivery
+
+
+class Project:
+    """Brings the shard to the decision at hand, and the index after it. The owner's own decision already is there."""
+
+    def __init__(
+        self, *, shards: Shards, counted: Callable[[str, str], None] = lambda _step, _outcome: None
+    ) -> None:
+        self._shards = shards
+        self._counted = counted
+
+    async def handle(self, delivery: Delivery) -> None:
+        """Fold up to one record of the ledger."""
+        position = delivery.record.position
+        shard = self._shards.globals if position.topic == GLOBALS.name else self._shards.at(position.partition)
+        await shard.up_to(position.topic, position.offset + 1)
+        await patiently(self._shards.index_changes, IndexUnavailable)
+        self._counted("project", "folded")
+        delivery.ack()

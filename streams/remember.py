@@ -1,0 +1,198 @@
+"""remember: takes one inbox item, looks at the user's memories, appends one decision, and folds it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from projections.evolve import is_decided, is_passed
+from schemas import codec
+from schemas.identity import InvalidOwner, Owner, partition_owner
+from schemas.inbox import INBOX_ITEMS, DecayDue
+from schemas.log import NewRecord
+from streams.dead_letter import put_aside
+from streams.decay import touched_by
+from streams.decide import close_tick, decide, decide_tick
+from streams.draft import Place
+from streams.patience import append_patiently
+
+if TYPE_CHECKING:
+    from projections.memory import UserState
+    from projections.shards import Shards
+    from schemas.decision import Decision
+    from schemas.inbox import InboxItem, Tick, UserItem
+    from schemas.log import Log, Record
+    from streams.delivery import Delivery
+    from streams.parameters import Parameters
+    from streams.pool import KeyedPool
+
+
+class Remember:
+    """Decides on the inbox: one item at a time for each user, users concurrently, a tick alone."""
+
+    def __init__(
+        self,
+        *,
+        log: Log,
+        shards: Shards,
+        pool: KeyedPool,
+        parameters: Parameters,
+        counted: Callable[[str, str], None] = lambda _step, _outcome: None,
+    ) -> None:
+        self._log = log
+        self._shards = shards
+        self._pool = pool
+        self._parameters = parameters
+        self._counted = counted
+        self._ready: dict[int, asyncio.Lock] = {}
+        self._caught_up: set[int] = set()
+        self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
+
+    async def handle(self, delivery: Delivery) -> None:
+        """Take one record in; return when the next may come."""
+        record, partition = delivery.record, delivery.record.position.partition
+        try:
+            item = codec.decode_as(record.value, *INBOX_ITEMS)
+            owner = Owner.of_key(record.key or b"")
+            if owner != item.envelope.owner:
+                raise InvalidOwner(f"the key is {owner.key.decode()!r}, the body says {item.envelope.owner}")
+            self._check(owner, item)
+        except codec.UnknownSchema:
+            raise
+        except (codec.Undecodable, InvalidOwner) as error:
+            await put_aside(self._log, record, "decode", str(error))
+            self._counted("remember", "dead")
+            delivery.ack()
+            return
+        wanted = self._shards.partition(owner)
+        if wanted != partition:
+            again = NewRecord(topic=record.position.topic, partition=wanted, key=owner.key, value=record.value)
+            await append_patiently(self._log, [again])
+            self._counted("remember", "moved")
+            delivery.ack()
+            return
+        await self._be_ready(partition)
+        if isinstance(item, DecayDue):
+            await self._pool.settle(partition)
+            await self._pool.submit(partition, owner, lambda: self._apply_tick(delivery, item))
+            await self._pool.settle(partition)
+        else:
+            await self._pool.submit(partition, owner, lambda: self._remember(delivery, owner, item))
+
+    def _check(self, owner: Owner, item: InboxItem) -> None:
+        """Ticks belong to partitions and everything else to users. Raises InvalidOwner."""
+        if isinstance(item, DecayDue) != owner.is_partition:
+            raise InvalidOwner(f"{owner.key.decode()!r} cannot have a {type(item).__name__}")
+        if owner.is_partition and owner not in map(partition_owner, range(self._shards.partitions)):
+            raise InvalidOwner(f"there is no partition {owner.user_id!r}")
+
+    def revoke(self, partition: int) -> None:
+        """Drop what belongs to a partition that was taken away."""
+        self._pool.drop(partition)
+        self._caught_up.discard(partition)
+
+    async def decided(self, owner: Owner, item_id: str) -> None:
+        """Wait until the item is decided and folded here."""
+        while not is_decided(self._shards.state(owner), item_id):
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            waiting = self._waiters.setdefault((owner, item_id), [])
+            waiting.append(waiter)
+            try:
+                await waiter
+            finally:
+                waiting.remove(waiter)
+                if not waiting:
+                    self._waiters.pop((owner, item_id), None)
+
+    async def _remember(self, delivery: Delivery, owner: Owner, item: UserItem) -> None:
+        """Decide until the fold agrees: another worker's decision may have come first."""
+        place = _place(delivery.record)
+        while not is_decided(state := self._shards.state(owner), item.envelope.event_id):
+            if is_passed(state, item.envelope.event_id, place.offset):
+                detail = f"the inbox item at {place.offset} came after {state.last_offset} was decided"
+                await self._give_up(delivery.record, detail)
+                break
+            try:
+                vectors = self._shards.of(owner).ledger.vectors(owner)
+                decision = decide(state, item, place, vectors, self._parameters)
+            except Exception as error:  # noqa: BLE001 - the boundary of the step: a rule that fails stops nobody else
+                await self._give_up(delivery.record, f"{type(error).__name__}: {error}")
+                break
+            await self._append(owner, decision)
+            self._counted("remember", _outcome(decision))
+        delivery.ack()
+        self._tell(owner, item.envelope.event_id)
+
+    async def _apply_tick(self, delivery: Delivery, tick: Tick) -> None:
+        """Let every user of the partition meet the tick, then close it."""
+        partition = delivery.record.position.partition
+        closer, tick_id = partition_owner(partition), tick.envelope.event_id
+        place = _place(delivery.record)
+        while not is_decided(self._shards.state(closer), tick_id):
+            decayed = expired = 0
+            for owner in self._owners(partition):
+                state = await self._meet_tick(owner, tick, place)
+                some = touched_by(state, tick_id)
+                decayed, expired = decayed + some[0], expired + some[1]
+            state = self._shards.state(closer)
+            if is_passed(state, tick_id, place.offset):
+                await self._give_up(delivery.record, "a later tick was closed before it")
+                break
+            await self._append(closer, close_tick(state, tick, place, decayed, expired))
+            self._counted("remember", "tick")
+        delivery.ack()
+        self._tell(closer, tick_id)
+
+    async def _meet_tick(self, owner: Owner, tick: Tick, place: Place) -> UserState:
+        tick_id = tick.envelope.event_id
+        while True:
+            state = self._shards.state(owner)
+            if is_decided(state, tick_id) or is_passed(state, tick_id, place.offset):
+                return state
+            decision = decide_tick(state, tick, place, self._parameters)
+            if decision is None:
+                return state
+            await self._append(owner, decision)
+
+    def _owners(self, partition: int) -> list[Owner]:
+        """Return the users whose items come through the partition's inbox."""
+        mine = self._shards.at(partition).ledger.owners()
+        shared = [o for o in self._shards.globals.ledger.owners() if self._shards.partition(o) == partition]
+        return [*mine, *shared]
+
+    async def _append(self, owner: Owner, decision: Decision) -> None:
+        """Append a decision and fold up to it. State is never updated before the log has acknowledged."""
+        topic, partition = self._shards.ledger_of(owner)
+        record = NewRecord(topic=topic, partition=partition, key=owner.key, value=codec.encode(decision))
+        [appended] = await append_patiently(self._log, [record])
+        await self._shards.folded(owner, appended.position.offset + 1)
+
+    async def _be_ready(self, partition: int) -> None:
+        """Fold everything to its end once, before the first decision of an assignment."""
+        if partition in self._caught_up:
+            return
+        async with self._ready.setdefault(partition, asyncio.Lock()):
+            if partition not in self._caught_up:
+                await self._shards.at(partition).catch_up()
+                await self._shards.globals.catch_up()
+                await self._shards.index_changes()
+                self._caught_up.add(partition)
+
+    async def _give_up(self, record: Record, detail: str) -> None:
+        await put_aside(self._log, record, "failed", detail)
+        self._counted("remember", "dead")
+
+    def _tell(self, owner: Owner, item_id: str) -> None:
+        for waiter in self._waiters.get((owner, item_id), ()):
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+def _place(record: Record) -> Place:
+    return Place(record.position.partition, record.position.offset, record.recorded_at)
+
+
+def _outcome(decision: Decision) -> str:
+    return decision.outcomes[0].action if decision.outcomes else "nothing"
+

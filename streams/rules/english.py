@@ -1,0 +1,29 @@
+"""Reads an English sentence: each clause that claims something goes through the rules of `english_*`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streams.rules.english_clauses import claims
+from streams.rules.english_life import life
+from streams.rules.english_people import people
+from streams.rules.english_self import about_self
+from streams.rules.english_tastes import tastes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date
+
+    from streams.rules.found import Found
+    from streams.rules.sentences import Sentence
+
+
+def read_english(sentence: Sentence, today: date) -> Iterator[Found]:
+    """Yield what a sentence that was said on `today` tells of the user; nothing when in doubt."""
+    if sentence.quotes:
+        return
+    for clause in claims(sentence):
+        yield from about_self(clause)
+        yield from people(clause)
+        yield from tastes(clause)
+        yield from life(clause, today)

@@ -1,0 +1,63 @@
+"""What one rule found in one sentence: the words to keep and the slot that they fill."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from datetime import date
+
+ORDINARY: Final = 0.5
+"""Evatar's default importance."""
+IDENTITY: Final = 0.8
+"""For who the user is and whom they belong to: names, work, home, birthday, family, allergies."""
+
+_CATEGORIES: Final = {
+    "user_name": "people",
+    "employer": "people",
+    "family": "people",
+    "friends": "people",
+    "pet_names": "people",
+    "likes": "preference",
+    "dislikes": "preference",
+    "interests": "interest",
+    "important_dates": "schedule",
+}
+_IDENTITY: Final = frozenset(
+    {"user_name", "age", "birthday", "occupation", "employer", "city", "relationship_status", "family", "allergies"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A proposal that does not know its sources yet. Long-term unless the rule says otherwise."""
+
+    content: str
+    category: str = "fact"
+    memory_type: Literal["short_term", "long_term"] = "long_term"
+    importance: float = ORDINARY
+    attribute: str | None = None
+    value: str | None = None
+    occurred_on: date | None = None
+
+
+def profile(attribute: str, value: str, content: str) -> Found:
+    """Fill a slot of the profile, in Evatar's category (names and companies are people) and with its importance."""
+    return Found(
+        content=content,
+        category=_CATEGORIES.get(attribute, "fact"),
+        importance=IDENTITY if attribute in _IDENTITY else ORDINARY,
+        attribute=attribute,
+        value=value,
+    )
+
+
+def plan(content: str, day: date, today: date) -> Found:
+    """Keep a plan for a certain day. Long-term, unless it is over before a short-term memory would expire anyway."""
+    return Found(
+        content=content,
+        category="schedule",
+        memory_type="short_term" if day == today else "long_term",
+        occurred_on=day,
+    )

@@ -1,0 +1,50 @@
+"""Words that name an occupation, because `I'm a …` and `我是…` say many other things too."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_CHINESE = re.compile(
+    r"[一-鿿A-Za-z]{0,8}?(?:程序员|工程师|产品经理|项目经理|经理|老师|教师|教授|医生|大夫|护士|律师|"
+    r"设计师|会计|出纳|厨师|司机|公务员|记者|作家"
+    r"|画家|画师|插画师|摄影师|警察|军人|消防员|演员|歌手|音乐人|翻译|编辑|码农|程序猿|大学生|研究生|"
+    r"博士生|高中生|中学生|学生|快递员|外卖员"
+    r"|自由职业者|销售|运营|策划|顾问|分析师|建筑师|药剂师|理发师|健身教练|教练|农民|工人|飞行员|空姐|"
+    r"法官|研究员|科学家|博主|up主|主播"
+    r"|导游|店长|创业者|架构师|前端|后端|测试|全职妈妈|家庭主妇|实习生|客服|保安|电工|木工|裁缝|咖啡师|"
+    r"心理咨询师|咨询师|导演|编剧|HR)"
+)
+_ENGLISH = re.compile(
+    r"(?:accountant|actor|actress|actuary|administrator|analyst|architect|artist|attorney|author|baker|banker|barber"
+    r"|barista|bartender|biologist|bookkeeper|builder|butcher|carpenter|cashier|chef|chemist|cleaner|coach|comedian"
+    r"|composer|consultant|contractor|cook|copywriter|counsell?or|dancer|dentist|designer|developer|dietitian|director"
+    r"|doctor|driver|economist|editor|electrician|engineer|entrepreneur|farmer|filmmaker|firefighter|florist|freelancer"
+    r"|gardener|geologist|hairdresser|historian|illustrator|instructor|interpreter|janitor|journalist|judge|lawyer"
+    r"|lecturer|librarian|machinist|manager|mathematician|mechanic|midwife|musician|nanny|nurse|optician|painter"
+    r"|paralegal|paramedic|pharmacist|photographer|physicist|physiotherapist|pilot|plumber|police officer"
+    r"|postdoc|principal|producer|product owner|professor|programmer|psychiatrist|psychologist|realtor|receptionist"
+    r"|recruiter|reporter|researcher|sailor|salesman|salesperson|saleswoman|scientist|sculptor|secretary|singer"
+    r"|social worker|soldier|statistician|student|surgeon|surveyor|sysadmin|tailor|teacher|technician|therapist"
+    r"|trader|trainer|translator|truck driver|tutor|undergrad|veterinarian|vet|waiter|waitress|welder|writer)",
+    re.IGNORECASE,
+)
+_ENGLISH_LONGEST: Final = 5
+"""Words of an occupation: `senior data science team manager`."""
+
+
+def chinese_occupation(text: str) -> str | None:
+    """Return the occupation that a text wholly is, without 一名 or 一个; None for anything else."""
+    bare = re.sub(r"^(?:一[名位个]|[名位个])", "", text)
+    return bare if _CHINESE.fullmatch(bare) else None
+
+
+def english_occupation(text: str) -> str | None:
+    """Return the occupation that a noun phrase without its article is; None when its last word names none."""
+    words = text.split()
+    match = _ENGLISH.search(text)
+    while match and match.end() != len(text):
+        match = _ENGLISH.search(text, match.end())
+    if not match or len(words) > _ENGLISH_LONGEST or (match.start() and text[match.start() - 1] != " "):
+        return None
+    return text

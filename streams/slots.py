@@ -1,0 +1,42 @@
+"""Single-valued attributes: the newest value wins, in the order of effective time, log position and ordinal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from projections.memory import ACTIVE, EXPIRED
+from schemas.attributes import is_single, same_value
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from projections.memory import Memory, UserState
+    from streams.known import Statement
+
+
+def holders(state: UserState, said: Statement) -> list[Memory]:
+    """Return the memories that ever held the statement's slot, by when they were last said; [] for no single slot."""
+    if said.attribute is None or said.kind != "semantic" or not is_single(said.attribute):
+        return []
+    known = (state.memories[i] for i in state.by_attribute.get(said.attribute, ()))
+    seen = [m for m in known if m.scope == said.scope and m.agent_id in (None, said.agent_id)]
+    return sorted(seen, key=lambda m: m.said_at)  # stable: what was decided later is newer
+
+
+def newer_than(held: list[Memory], effective: datetime) -> Memory | None:
+    """Return the newest holder if it is newer than `effective`: then what is said is history, born superseded.
+
+    A forgotten holder counts: forgetting the present value does not bring a past one back. An expired one does not.
+    """
+    newest = next((m for m in reversed(held) if m.status_at(effective) != EXPIRED), None)
+    return newest if newest is not None and newest.said_at > effective else None
+
+
+def present(held: list[Memory], effective: datetime) -> list[Memory]:
+    """Return the holders whose value is shown at the instant."""
+    return [m for m in held if m.status_at(effective) == ACTIVE]
+
+
+def holds(memory: Memory, value: str | None) -> bool:
+    """Tell whether a holder has the value."""
+    return value is not None and memory.value is not None and same_value(memory.value, value)

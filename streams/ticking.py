@@ -1,0 +1,123 @@
+"""The owner's clock: appends each due slot of the decay policy to the inboxes of its partitions, once."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from projections.evolve import is_decided
+from schemas import codec
+from schemas.envelope import Envelope
+from schemas.identity import derived_id, partition_owner
+from schemas.inbox import DecayDue
+from schemas.log import LogUnavailable, NewRecord
+from schemas.topics import INBOX, INPUTS
+
+if TYPE_CHECKING:
+    from projections.shards import Shards
+    from schemas.clock import Clock
+    from schemas.log import Log
+    from streams.observe import Observe
+
+LOOK_EVERY_SECONDS: Final = 1.0
+MAX_MISSED_SLOTS: Final = 4_000
+"""Slots looked back for; at one a day about ten years."""
+
+
+def decay_due(partition: int, policy: str, as_of: datetime) -> DecayDue:
+    """Return the tick of a partition: the same policy and instant always have the same id."""
+    as_of = as_of.astimezone(UTC)
+    owner = partition_owner(partition)
+    return DecayDue(
+        envelope=Envelope(
+            event_id=derived_id("tick", "decay", policy, as_of.isoformat(), partition),
+            tenant=owner.tenant,
+            user_id=owner.user_id,
+            occurred_at=as_of,
+        ),
+        policy=policy,
+        as_of=as_of,
+    )
+
+
+def tick_record(partition: int, tick: DecayDue) -> NewRecord:
+    """Return the tick as a record of the partition's inbox."""
+    return NewRecord(
+        topic=INBOX.name, partition=partition, key=tick.envelope.owner.key, value=codec.encode(tick)
+    )
+
+
+def slots_between(first: datetime, last: datetime, every: timedelta) -> list[datetime]:
+    """Return the slots in (first, last], newest first: UTC multiples of the period since the epoch."""
+    period = every.total_seconds()
+    newest, oldest = int(last.timestamp() // period), int(first.timestamp() // period) + 1
+    oldest = max(oldest, newest - MAX_MISSED_SLOTS + 1)
+    return [datetime.fromtimestamp(slot * period, UTC) for slot in range(newest, oldest - 1, -1)]
+
+
+class Ticking:
+    """Catches up missed slots on start. The clock only says when to look; the tick says what time it is."""
+
+    def __init__(
+        self, *, log: Log, shards: Shards, observe: Observe, clock: Clock, policy: str, every: timedelta
+    ) -> None:
+        self._log = log
+        self._shards = shards
+        self._observe = observe
+        self._clock = clock
+        self._policy = policy
+        self._every = every
+        self._emitted: dict[int, str] = {}
+
+    async def run(self) -> None:
+        """Look again and again, for ever."""
+        while True:
+            await asyncio.sleep(min(LOOK_EVERY_SECONDS, self._every.total_seconds() / 4))
+            for partition in range(self._shards.partitions):
+                try:
+                    await self.look(partition)
+                except LogUnavailable:
+                    continue  # looked at again in a moment
+
+    async def look(self, partition: int) -> list[datetime]:
+        """Append the partition's oldest due slot, if what was observed before it is remembered; return what was."""
+        due = await self.due(partition)
+        if not due or not await self._is_remembered(partition, due[0]):
+            return []
+        tick = decay_due(partition, self._policy, due[0])
+        if self._emitted.get(partition) == tick.envelope.event_id:
+            return []  # it is on its way
+        await self._log.append([tick_record(partition, tick)])
+        self._emitted[partition] = tick.envelope.event_id
+        return due[:1]
+
+    async def due(self, partition: int) -> list[datetime]:
+        """Return the slots that are due and not applied, oldest first.
+
+        The first slot of a partition is the first one after its first record's log time.
+        """
+        if self._policy == "off":
+            return []
+        [*first] = await self._log.read(INBOX.name, partition, 0, 1)
+        if not first:
+            return []
+        state = self._shards.state(partition_owner(partition))
+        due: list[datetime] = []
+        for slot in slots_between(first[0].recorded_at, self._clock.now(), self._every):
+            if is_decided(state, decay_due(partition, self._policy, slot).envelope.event_id):
+                break
+            due.append(slot)
+        return due[::-1]
+
+    async def _is_remembered(self, partition: int, slot: datetime) -> bool:
+        """Tell whether everything that was logged before the slot has been extracted: then its answer is in the inbox."""
+        oldest = self._observe.oldest_held(partition)
+        if oldest is not None and oldest <= slot:
+            return False
+        for topic in INPUTS:
+            delivered = self._observe.delivered(topic.name, partition)
+            following = await self._log.read(topic.name, partition, delivered, 1)
+            if following and following[0].recorded_at <= slot:
+                return False
+        return True

@@ -1,0 +1,82 @@
+"""One process holds a log's directory at a time, and the note in the lock file says which and where it listens."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from typing import TYPE_CHECKING, Self
+
+from schemas.log import LogLocked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+LOCK_FILE = "log.lock"
+NOTE_BYTES = 1024  # one write of a fixed size: a reader never meets half of a new note and half of an old one
+
+
+class DirectoryLock:
+    """An exclusive lock on a directory, released by `release` or by the death of the process, however it dies."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Own the descriptor of a locked file; `take` makes one."""
+        self._descriptor: int | None = descriptor
+
+    @classmethod
+    def take(cls, directory: Path) -> Self:
+        """Lock the directory, or raise LogLocked naming the process that holds it."""
+        descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(descriptor)
+            raise LogLocked(_refusal(directory)) from error
+        lock = cls(descriptor)
+        lock.write_note({"pid": os.getpid()})
+        return lock
+
+    def write_note(self, note: Mapping[str, object]) -> None:
+        """Replace the note that other processes read. Raises ValueError beyond NOTE_BYTES bytes of JSON."""
+        if self._descriptor is None:
+            raise LogLocked("the lock was released: open the log again")
+        text = json.dumps(dict(note)).encode()
+        if len(text) > NOTE_BYTES:
+            raise ValueError(f"the note has {len(text)} bytes: at most {NOTE_BYTES} fit")
+        os.pwrite(self._descriptor, text.ljust(NOTE_BYTES), 0)
+
+    def release(self) -> None:
+        """Let another process have the directory. Safe to call twice."""
+        if self._descriptor is not None:
+            os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def read_note(directory: Path) -> dict[str, object] | None:
+    """Return the note of the live process that holds the directory, or None; takes no lock.
+
+    A note outlives a killed process, so one whose `pid` is not alive is None. A pid that the system gave to another
+    process meanwhile is not noticed: whoever follows a `url` must expect nobody there.
+    """
+    try:
+        note = json.loads((directory / LOCK_FILE).read_bytes())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+    if not isinstance(note, dict) or not isinstance(pid := note.get("pid"), int):
+        return None
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except PermissionError:
+        pass  # it lives, and belongs to somebody else
+    return note
+
+
+def _refusal(directory: Path) -> str:
+    note = read_note(directory) or {}
+    holder = f"process {note['pid']}" if "pid" in note else "another process"
+    where = f" at {note['url']}" if "url" in note else ""
+    return f"{holder} holds the log in {directory}: stop it, or talk to it over HTTP{where}"

@@ -1,0 +1,68 @@
+"""The Faust transport `kafka://host:port`: aiokafka, with safe commits, guarded acknowledgements, no duplicates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from faust.transport.drivers import aiokafka as driver
+from faust.types import TP
+
+from schemas.topics import partition_of
+from streams.transports.kafka_topics import APPEND_TIME
+from streams.transports.safe_delivery import SafeDelivery
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+
+    from faust.types import ConsumerT, ProducerT
+
+
+class Consumer(SafeDelivery, driver.Consumer):
+    """Faust's Kafka consumer, delivering safely."""
+
+    # A partition that is full again is not in the fetch that runs: it must not wait a second for the others.
+    poll_timeout_s = 0.25
+
+    async def seek_to_committed(self) -> Mapping[TP, int]:
+        """Go to where the group is to go on; where it has committed nothing, to the beginning.
+
+        aiokafka leaves a partition without a commit where its last fetch ended: what was fetched and not delivered at a
+        rebalance would be lost.
+        """
+        committed: Mapping[TP, int] = await super().seek_to_committed()
+        if self.app.conf.consumer_auto_offset_reset == "earliest":
+            changelogs = self.app.tables.changelog_topics
+            new = [tp for tp, offset in committed.items() if offset is None and tp.topic not in changelogs]
+            if new:
+                await self._thread.seek_to_beginning(*new)
+        return committed
+
+    async def _rewind(self, tp: TP, record: Any) -> None:  # noqa: ANN401 - aiokafka's record
+        await self._thread.call_thread(self._seek_in_thread, tp, record.offset, self.app.consumer_generation_id)
+
+    async def _seek_in_thread(self, tp: TP, offset: int, generation: int) -> None:
+        # The thread may have been in the middle of a rebalance, and the new generation sets its own positions
+        if generation == self.app.consumer_generation_id and tp in self.assignment():
+            await self._seek(tp, offset)
+
+
+class Producer(driver.Producer):
+    """Faust's Kafka producer, which a broker does not take twice from, and waits for all in-sync replicas."""
+
+    def _settings_extra(self) -> Mapping[str, Any]:
+        return {"acks": "all", "enable_idempotence": True}
+
+    def key_partition(self, topic: str, key: bytes) -> TP:
+        """Return the key's partition; Faust's own knows only topics that this producer has sent to."""
+        count = self.app.consumer.topic_partitions(topic)
+        return super().key_partition(topic, key) if count is None else TP(topic, partition_of(key, count))
+
+
+class Transport(driver.Transport):
+    """Creates topics with the broker's append time."""
+
+    Consumer: ClassVar[type[ConsumerT]] = Consumer
+    Producer: ClassVar[type[ProducerT]] = Producer
+
+    def _topic_config(self, *args: Any, **kwargs: Any) -> MutableMapping[str, Any]:  # noqa: ANN401 - Faust's signature
+        return {**super()._topic_config(*args, **kwargs), **APPEND_TIME}

@@ -1,0 +1,186 @@
+"""The log on Kafka: acknowledged by all in-sync replicas, each record once by an idempotent producer."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+
+from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
+from streams.transports import kafka_topics
+from streams.transports.kafka_errors import translated
+from streams.transports.kafka_reading import TopicReader
+from streams.transports.milliseconds import from_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
+
+    from aiokafka.structs import RecordMetadata
+
+    from schemas.log import NewRecord, Record
+
+TIMEOUT_S = 30.0
+MAX_REQUEST_BYTES = 1 << 20  # Kafka's own default for a batch; a single record must fit
+LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the broker has set
+
+
+class KafkaLog:
+    """The `Log` of many machines. An empty value with a key is a tombstone on Kafka (null), and reads as empty."""
+
+    def __init__(self, servers: Sequence[str], *, client_id: str = "mnemolog", timeout_s: float = TIMEOUT_S) -> None:
+        """Name the brokers as `host:port`; nothing happens before `start`. Each call gives up after `timeout_s`."""
+        self._connection: dict[str, Any] = {"bootstrap_servers": list(servers), "client_id": client_id}
+        self._timeout_s = timeout_s
+        self._producer: AIOKafkaProducer | None = None
+        self._admin: AIOKafkaAdminClient | None = None
+        self._partitions: dict[str, int] = {}
+        self._readers: dict[str, TopicReader] = {}
+        self._starting = asyncio.Lock()
+
+    async def start(self) -> None:
+        """Connect. Raises LogUnavailable."""
+        with translated("connecting"):
+            async with asyncio.timeout(self._timeout_s):
+                self._admin = AIOKafkaAdminClient(**self._connection)
+                try:
+                    await self._admin.start()
+                    self._producer = await self._new_producer()
+                except BaseException:
+                    await self.stop()
+                    raise
+
+    async def stop(self) -> None:
+        """Disconnect; what was not acknowledged may or may not be appended. Safe to call twice."""
+        readers, self._readers = self._readers, {}
+        producer, self._producer = self._producer, None
+        admin, self._admin = self._admin, None
+        for reader in readers.values():
+            await reader.stop()
+        if producer is not None:
+            await _abandon(producer)
+        if admin is not None:
+            await admin.close()
+
+    async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
+        """See `Log.append`. LogUnavailable after `timeout_s`; Kafka may still append what it has not refused."""
+        for topic, partition in {(record.topic, record.partition) for record in records}:
+            await self._require(topic, partition)
+        producer = await self._usable_producer()
+        with translated("appending"):
+            async with asyncio.timeout(self._timeout_s):
+                sent = [await _send(producer, record) for record in records]
+                return [_appended(metadata) for metadata in await asyncio.gather(*sent)]
+
+    async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
+        """See `Log.read`."""
+        await self._require(topic, partition)
+        with translated(f"reading {topic}:{partition}"):
+            reader = await self._reader(topic)
+            return await reader.read(partition, max(0, start), limit, self._timeout_s)
+
+    async def end(self, topic: str, partition: int) -> int:
+        """See `Log.end`."""
+        await self._require(topic, partition)
+        with translated(f"asking for the end of {topic}:{partition}"):
+            async with asyncio.timeout(self._timeout_s):
+                return await (await self._reader(topic)).end(partition)
+
+    async def earliest(self, topic: str, partition: int) -> int:
+        """See `Log.earliest`."""
+        await self._require(topic, partition)
+        with translated(f"asking for the beginning of {topic}:{partition}"):
+            async with asyncio.timeout(self._timeout_s):
+                return await (await self._reader(topic)).earliest(partition)
+
+    async def partitions(self, topic: str) -> int:
+        """See `Log.partitions`."""
+        if topic not in self._partitions:
+            with translated("asking for the topics"):
+                async with asyncio.timeout(self._timeout_s):
+                    self._partitions = await kafka_topics.partition_counts(self._admin_client())
+        if (count := self._partitions.get(topic)) is None:
+            raise UnknownTopic(f"there is no topic {topic!r}: `mnemolog topics create` creates it")
+        return count
+
+    async def create_topic(
+        self, name: str, partitions: int, retention: timedelta | None = None, *, compact: bool = False
+    ) -> None:
+        """Create a topic with the broker's append time unless it exists; an existing one keeps its settings.
+
+        `retention` None keeps for ever. Raises LogError when it exists with another number of partitions, or without
+        the broker's append time.
+        """
+        with translated(f"creating topic {name}"):
+            async with asyncio.timeout(self._timeout_s):
+                config = kafka_topics.settings(retention, compact=compact)
+                await kafka_topics.create(self._admin_client(), name, partitions, config)
+                await self._wait_until_known(name)
+        if (existing := await self.partitions(name)) != partitions:
+            raise LogError(f"topic {name} has {existing} partitions, not {partitions}: set the number it has")
+
+    async def _wait_until_known(self, name: str) -> None:
+        # brokers learn of a new topic one after the other, and tell nobody when they have
+        while not self._partitions.get(name):
+            self._partitions = await kafka_topics.partition_counts(self._admin_client())
+
+    async def _require(self, topic: str, partition: int) -> None:
+        count = await self.partitions(topic)
+        if not 0 <= partition < count:
+            raise UnknownTopic(f"topic {topic} has partitions 0 to {count - 1}, not {partition}")
+
+    async def _reader(self, topic: str) -> TopicReader:
+        async with self._starting:
+            if (reader := self._readers.get(topic)) is None:
+                self._admin_client()  # a stopped log opens no connections
+                reader = await TopicReader.start(topic, self._partitions[topic], self._connection)
+                self._readers[topic] = reader
+            return reader
+
+    async def _new_producer(self) -> AIOKafkaProducer:
+        producer = AIOKafkaProducer(
+            **self._connection, acks="all", enable_idempotence=True, max_request_size=MAX_REQUEST_BYTES
+        )
+        await producer.start()
+        return producer
+
+    async def _usable_producer(self) -> AIOKafkaProducer:
+        """Return the producer; one whose sending task has died (its sequence numbers are lost) is replaced."""
+        async with self._starting:
+            if self._producer is None:
+                raise LogUnavailable("the log is not started: call `start`")
+            if self._producer._sender.sender_task.done():  # noqa: SLF001 - aiokafka tells nobody
+                broken, self._producer = self._producer, await self._new_producer()
+                await _abandon(broken)
+            return self._producer
+
+    def _admin_client(self) -> AIOKafkaAdminClient:
+        if self._admin is None:
+            raise LogUnavailable("the log is not started: call `start`")
+        return self._admin
+
+
+async def _send(producer: AIOKafkaProducer, record: NewRecord) -> asyncio.Future[RecordMetadata]:
+    value = record.value if record.value or record.key is None else None
+    acknowledgement: asyncio.Future[RecordMetadata] = await producer.send(
+        record.topic, value, key=record.key, partition=record.partition, headers=list(record.headers)
+    )
+    return acknowledgement
+
+
+def _appended(metadata: RecordMetadata) -> Appended:
+    if metadata.offset < 0:
+        raise LogUnavailable("Kafka has the record, but does not say where any more: append it again")
+    if metadata.timestamp_type != LOG_APPEND_TIME:
+        raise LogError(f"topic {metadata.topic} has no append time: set message.timestamp.type=LogAppendTime")
+    return Appended(Position(metadata.topic, metadata.partition, metadata.offset), from_ms(metadata.timestamp))
+
+
+async def _abandon(producer: AIOKafkaProducer) -> None:
+    with suppress(KafkaError, TimeoutError):  # it was broken or cut off already, and its callers were told
+        async with asyncio.timeout(5):
+            await producer.stop()

@@ -1,0 +1,98 @@
+"""Reads from Kafka without a consumer group: one consumer a topic, idle partitions paused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from schemas.log import LogUnavailable, Position, Record
+from streams.transports.milliseconds import from_ms
+
+if TYPE_CHECKING:
+    from aiokafka.structs import ConsumerRecord
+
+FETCH_BYTES = 4 << 20
+ONE_WAIT_MS = 200
+
+
+class TopicReader:
+    """Reads any partition of one topic from any offset; partitions concurrently, one read at a time in each."""
+
+    def __init__(self, consumer: AIOKafkaConsumer, topic: str) -> None:
+        """Own a started consumer; `start` makes one."""
+        self._consumer = consumer
+        self._topic = topic
+        self._positions: dict[int, int] = {}
+        self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    @classmethod
+    async def start(cls, topic: str, partitions: int, connection: dict[str, Any]) -> TopicReader:
+        """Connect. Raises Kafka's errors."""
+        consumer = AIOKafkaConsumer(
+            **connection,
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            max_partition_fetch_bytes=FETCH_BYTES,
+        )
+        await consumer.start()
+        tps = [TopicPartition(topic, partition) for partition in range(partitions)]
+        consumer.assign(tps)
+        consumer.pause(*tps)
+        return cls(consumer, topic)
+
+    async def stop(self) -> None:
+        """Disconnect."""
+        await self._consumer.stop()
+
+    async def end(self, partition: int) -> int:
+        """Return the partition's end: what every in-sync replica has."""
+        tp = TopicPartition(self._topic, partition)
+        return int((await self._consumer.end_offsets([tp]))[tp])
+
+    async def earliest(self, partition: int) -> int:
+        """Return the first offset still held."""
+        tp = TopicPartition(self._topic, partition)
+        return int((await self._consumer.beginning_offsets([tp]))[tp])
+
+    async def read(self, partition: int, start: int, limit: int, timeout_s: float) -> list[Record]:
+        """Return up to `limit` records from `start` on; [] at the end. Raises LogUnavailable when none come in time."""
+        tp = TopicPartition(self._topic, partition)
+        async with self._locks[partition]:
+            if self._positions.get(partition) != start:
+                self._consumer.seek(tp, start)
+                self._positions[partition] = start
+            end = self._consumer.highwater(tp) or 0  # of the last fetch: what is before it is there
+            if start >= end:
+                end = await self.end(partition)
+            return await self._fetch(tp, end, limit, timeout_s) if start < end else []
+
+    async def _fetch(self, tp: TopicPartition, end: int, limit: int, timeout_s: float) -> list[Record]:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_s
+        self._consumer.resume(tp)
+        try:
+            while loop.time() < deadline:
+                found = (await self._consumer.getmany(tp, timeout_ms=ONE_WAIT_MS, max_records=limit)).get(tp)
+                self._positions[tp.partition] = position = await self._consumer.position(tp)
+                if found:
+                    return [_record(record) for record in found]
+                if position >= end:  # retention or compaction took all that was left
+                    return []
+        finally:
+            if self._positions[tp.partition] >= (self._consumer.highwater(tp) or 0):
+                self._consumer.pause(tp)  # at the end: no request every half second for as long as nobody reads
+        raise LogUnavailable(f"{tp.topic}:{tp.partition} is not at its end, but Kafka sent nothing: try again")
+
+
+def _record(record: ConsumerRecord[bytes, bytes]) -> Record:
+    return Record(
+        position=Position(record.topic, record.partition, record.offset),
+        recorded_at=from_ms(record.timestamp),
+        key=record.key,
+        value=record.value or b"",
+        headers=tuple(record.headers),
+    )

@@ -1,0 +1,56 @@
+"""Topics on Kafka: which there are, and their creation, always with the broker's append time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aiokafka.admin import NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import TopicAlreadyExistsError, for_code
+
+from schemas.log import LogError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    from aiokafka.admin import AIOKafkaAdminClient
+
+APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
+BROKERS_DEFAULT = -1  # replication factor: what the cluster is configured with
+
+
+async def partition_counts(admin: AIOKafkaAdminClient) -> dict[str, int]:
+    """Return every topic's number of partitions.
+
+    Asks for all topics at once: asking for one that does not exist creates it where the broker is configured so.
+    """
+    return {topic["topic"]: len(topic["partitions"]) for topic in await admin.describe_topics()}
+
+
+def settings(retention: timedelta | None, *, compact: bool) -> dict[str, str]:
+    """Return the topic configuration; `retention` None keeps for ever."""
+    milliseconds = -1 if retention is None else int(retention.total_seconds() * 1000)
+    policy = "compact" if compact else "delete"
+    return {**APPEND_TIME, "cleanup.policy": policy, "retention.ms": str(milliseconds), "retention.bytes": "-1"}
+
+
+async def create(admin: AIOKafkaAdminClient, name: str, partitions: int, config: Mapping[str, str]) -> None:
+    """Create a topic unless it exists. Raises Kafka's errors, and LogError when it exists with another time."""
+    topic = NewTopic(name, partitions, BROKERS_DEFAULT, replica_assignments={}, topic_configs=dict(config))
+    response = await admin.create_topics([topic])
+    _, code, message, *_ = response.topic_errors[0]
+    error = for_code(code)
+    if error is TopicAlreadyExistsError:
+        await _require_append_time(admin, name)
+    elif code:
+        raise error(message)
+
+
+async def _require_append_time(admin: AIOKafkaAdminClient, name: str) -> None:
+    key, wanted = next(iter(APPEND_TIME.items()))
+    [response] = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name, {key: ""})])
+    for _, _, _, _, entries in response.resources:
+        for entry in entries:
+            if entry[0] == key and entry[1] != wanted:
+                raise LogError(f"topic {name} has {key}={entry[1]}: set it to {wanted}, log time is the broker's")

@@ -1,0 +1,17 @@
+"""Log time in whole milliseconds, the resolution that Kafka has: both logs count the same."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def to_ms(instant: datetime) -> int:
+    """Return whole milliseconds since 1970 UTC, as Kafka counts."""
+    return (instant - _EPOCH) // timedelta(milliseconds=1)
+
+
+def from_ms(milliseconds: int) -> datetime:
+    """Return the UTC instant of milliseconds since 1970."""
+    return _EPOCH + timedelta(milliseconds=milliseconds)

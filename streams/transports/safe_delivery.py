@@ -1,0 +1,181 @@
+"""What a consumer owes its agents: no commit past an event in flight, and no acknowledgement from another generation.
+
+Faust 0.15.3 commits past an event in flight when nothing was committed yet, and when the event is the first one after
+the commit (faust-streaming issue 606); it acknowledges what it skips; it starts four tasks for each message. This
+mixin replaces those parts, for any driver. Agents use `stream.noack()`: without it, Faust's C extension
+acknowledges past `ack` what an agent has taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from faust.transport.consumer import Consumer
+from mode.utils.futures import notify
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Mapping
+
+    from faust.types import TP, Message
+
+MESSAGES_BETWEEN_YIELDS = 100  # the event loop gets a turn at least this often
+
+
+class SafeDelivery(Consumer):
+    """A mixin, named before the driver's own consumer class. The driver implements `_rewind`."""
+
+    poll_timeout_s = 1.0
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
+        """Start with nothing delivered."""
+        super().__init__(*args, **kwargs)
+        self._ends_of_fetching: tuple[type[BaseException], ...] = (
+            asyncio.CancelledError,
+            *self.consumer_stopped_errors,
+        )
+        self._delivered: dict[TP, deque[int]] = {}  # offsets, in order; the first is not done
+        self._safe: dict[TP, int] = {}  # what may be committed; kept until it is, and the next is higher
+        self._partitions_changed = asyncio.Event()
+
+    async def _rewind(self, tp: TP, record: Any) -> None:  # noqa: ANN401 - the driver's record
+        """Fetch this partition again from this record on: from there on nothing was delivered."""
+        raise NotImplementedError
+
+    # -- delivery
+
+    async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Message]]:  # noqa: ASYNC109
+        """Yield the next messages, round robin over topics; those of partitions paused meanwhile are put back."""
+        if not self.flow_active:
+            await self.wait(self.can_resume_flow)  # type: ignore[arg-type] # as Faust does: mode takes both events
+        generation = self.app.consumer_generation_id
+        records = {} if self.should_stop else await self._fetch(timeout)
+        if generation != self.app.consumer_generation_id and not self.should_stop:
+            # Fetched before or after the new generation set its positions, nobody knows: they are set again. (Faust
+            # does so only if the flow is still suspended; otherwise it loses what was fetched after the seek.)
+            await self.perform_seek()
+            return
+        put_back: dict[TP, Any] = {}
+        for tp, record in self.scheduler.iterate(records):
+            if generation != self.app.consumer_generation_id or self.should_stop:
+                return  # the new generation sets its own positions
+            if tp in put_back:
+                continue
+            if not self.flow_active or tp in self._paused_partitions:
+                put_back[tp] = record
+                continue
+            yield tp, self._to_message(tp, record)
+        for tp, record in put_back.items():
+            if generation == self.app.consumer_generation_id:
+                await self._rewind(tp, record)
+
+    async def _fetch(self, timeout: float) -> Mapping[TP, list[Any]]:  # noqa: ASYNC109
+        self._partitions_changed.clear()
+        active = None if self.app.client_only else self._get_active_partitions()
+        if active is None or active:
+            return await self._getmany(active_partitions=active, timeout=timeout)
+        with suppress(TimeoutError):  # every partition is paused or full: Faust would sleep for a second here
+            await asyncio.wait_for(self._partitions_changed.wait(), timeout)
+        return {}
+
+    def resume_partitions(self, tps: Iterable[TP]) -> None:
+        """Fetch from these partitions again, at once."""
+        super().resume_partitions(tps)
+        self._partitions_changed.set()
+
+    def on_buffer_drop(self, tp: TP) -> None:
+        """Fetch again from a partition whose buffer has room again, at once."""
+        super().on_buffer_drop(tp)
+        self._partitions_changed.set()
+
+    async def _drain_messages(self, fetcher: Any) -> None:  # noqa: ANN401 - Faust's signature
+        count = 0
+        try:
+            while not (self.should_stop or fetcher.should_stop):
+                await asyncio.sleep(0)
+                async for tp, message in self.getmany(timeout=self.poll_timeout_s):
+                    count += 1
+                    if not count % MESSAGES_BETWEEN_YIELDS:
+                        await asyncio.sleep(0)
+                    if self._commit_every is not None and self._n_acked >= self._commit_every:
+                        self._n_acked = 0
+                        await self.commit()
+                    await self._deliver(tp, message)
+        except self._ends_of_fetching:
+            if not self.transport.app.should_stop:
+                raise
+
+    async def _deliver(self, tp: TP, message: Message) -> None:
+        read = self._read_offset[tp]
+        if message.generation_id != self.app.consumer_generation_id or (read is not None and message.offset < read):
+            return
+        # Both before the callback: it may wait until a rebalance is over, and must not touch the new generation's books
+        self._delivered.setdefault(tp, deque()).append(message.offset)
+        self._read_offset[tp] = message.offset
+        await self.callback(message)
+
+    # -- acknowledgement and commit
+
+    def ack(self, message: Message) -> bool:
+        """Count a message as done, if this generation delivered it; return whether it counted."""
+        if self._may_count(message):
+            return super().ack(message)
+        message.acked = True
+        self._unacked_messages.discard(message)
+        notify(self._waiting_for_ack)
+        return False
+
+    def _may_count(self, message: Message) -> bool:
+        if message.generation_id != self.app.consumer_generation_id or message.tp not in self._delivered:
+            return False  # its partition was revoked: whoever has it now gets the message again
+        # Faust's streams in Python acknowledge what they skip while the flow is suspended, without having tracked it
+        return message.tracked or self.app.flow_control.is_active()
+
+    def _new_offset(self, tp: TP) -> int | None:
+        """Return the offset after the last of those messages, from the first delivered on, that are all done.
+
+        Gaps in the log (retention, compaction, transactions) need no care: only what was delivered is waited for.
+        """
+        delivered, done = self._delivered.get(tp, deque()), self._acked_index[tp]
+        while delivered and delivered[0] in done:
+            offset = delivered.popleft()
+            done.discard(offset)
+            self._safe[tp] = offset + 1
+        self._acked[tp].clear()  # Faust's list of the same; only its key is still needed
+        return self._safe.get(tp)
+
+    async def _commit_offsets(self, offsets: Mapping[TP, int], start_new_transaction: bool = True) -> bool:  # noqa: FBT001, FBT002
+        before = {tp: self._committed_offset[tp] for tp in offsets}
+        committed = await super()._commit_offsets(offsets, start_new_transaction)
+        if not committed:  # Faust counts it as committed even so, and would not try again
+            self._committed_offset.update({tp: old for tp, old in before.items() if tp in self._delivered})
+        return bool(committed)
+
+    # -- generations
+
+    async def perform_seek(self) -> None:
+        """Go back to the committed offsets; what was delivered since will be delivered again."""
+        self._forget(set(self._delivered))
+        await super().perform_seek()
+
+    async def seek(self, partition: TP, offset: int) -> None:
+        """Go to an offset; what was delivered before does not hold up commits any more."""
+        self._forget({partition})
+        await super().seek(partition, offset)
+
+    async def on_partitions_revoked(self, revoked: set[TP]) -> None:
+        """Forget what these partitions delivered: late acknowledgements of it do not count."""
+        self._forget(set(revoked))
+        await super().on_partitions_revoked(revoked)
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """Start the generation with empty books."""
+        self._forget(set(self._delivered))
+        await super().on_partitions_assigned(assigned, generation_id)
+
+    def _forget(self, tps: set[TP]) -> None:
+        for tp in tps:
+            for book in (self._delivered, self._safe, self._acked, self._acked_index, self._gap):
+                book.pop(tp, None)

@@ -1,0 +1,144 @@
+"""The log's one SQLite file: its tables, its pragmas, and what SQLite's errors mean for a log."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from schemas.log import LogDamaged, LogError, LogFull, LogUnavailable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOG_FILE = "log.sqlite"
+FORMAT = 1  # PRAGMA user_version; a later format needs a migration
+APPLICATION_ID = 0x6D6E656D  # "mnem": `file` and we can tell a log from any other database
+OFFSET_BITS = 40  # a record's row id is partition id << OFFSET_BITS | offset: appends are appends in the tree, too
+OFFSET_MASK = (1 << OFFSET_BITS) - 1
+CHECKPOINT_PAGES = 4000  # 16 MB of WAL between two checkpoints
+
+TABLES = """
+create table if not exists topics(
+    topic text primary key, partitions integer not null, retention_s integer not null, compact integer not null
+) without rowid;
+create table if not exists partitions(
+    id integer primary key, topic text not null, partition integer not null,
+    next_offset integer not null, last_ms integer not null, unique(topic, partition)
+);
+create table if not exists records(
+    id integer primary key, recorded_ms integer not null, key blob, value blob not null, headers blob,
+    checksum integer not null
+);
+create table if not exists group_offsets(
+    consumer_group text not null, partition_id integer not null, next_offset integer not null,
+    primary key(consumer_group, partition_id)
+) without rowid;
+"""
+
+
+@dataclass(slots=True)
+class Tail:
+    """Where a partition ends: known to the one writer, published to readers after each commit."""
+
+    partition_id: int
+    next_offset: int
+    last_ms: int
+
+    @property
+    def first_row(self) -> int:
+        """Return the row id of offset 0."""
+        return self.partition_id << OFFSET_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSettings:
+    """What a topic was created with; `retention_s` 0 keeps for ever."""
+
+    partitions: int
+    retention_s: int
+    compact: bool
+
+
+def open_file(directory: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+    """Open or create the file and return (writer, reader): WAL, and for the writer an fsync at each commit.
+
+    Raises LogDamaged, LogFull or LogUnavailable. The caller holds the directory's lock.
+    """
+    path = directory / LOG_FILE
+    is_new = not path.exists()
+    writer: sqlite3.Connection | None = None
+    try:
+        writer = _connect(path)
+        if not is_new:
+            _refuse_strangers(writer, path)
+        writer.execute("pragma journal_mode = wal")
+        writer.execute("pragma synchronous = full")
+        writer.execute("pragma secure_delete = on")  # what retention or compaction removed is gone, not hidden
+        writer.execute(f"pragma wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        writer.executescript(TABLES)
+        writer.execute(f"pragma application_id = {APPLICATION_ID}")
+        writer.execute(f"pragma user_version = {FORMAT}")
+        reader = _connect(path)
+        reader.execute("pragma query_only = on")
+    except sqlite3.Error as error:
+        if writer is not None:
+            writer.close()
+        raise meaning(error, path) from error
+    except LogError:
+        if writer is not None:
+            writer.close()
+        raise
+    if is_new:
+        _sync_directory(directory.parent)
+    return writer, reader
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=5.0, cached_statements=256)
+
+
+def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
+    (application_id,) = connection.execute("pragma application_id").fetchone()
+    (version,) = connection.execute("pragma user_version").fetchone()
+    if (application_id, version) == (0, 0) and not connection.execute("select 1 from sqlite_master").fetchone():
+        return  # the process died between creating the file and its tables
+    if application_id != APPLICATION_ID:
+        raise LogDamaged(f"{path} is a database, but not a log: restore it from a copy")
+    if version > FORMAT:
+        raise LogDamaged(f"{path} has format {version}, this version reads up to {FORMAT}: upgrade")
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make a new directory's name durable; SQLite does the same for the files in it."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def load_tails(connection: sqlite3.Connection) -> dict[tuple[str, int], Tail]:
+    """Return every partition's tail."""
+    rows = connection.execute("select topic, partition, id, next_offset, last_ms from partitions")
+    return {(topic, partition): Tail(*rest) for topic, partition, *rest in rows}
+
+
+def load_topics(connection: sqlite3.Connection) -> dict[str, TopicSettings]:
+    """Return every topic's settings."""
+    rows = connection.execute("select topic, partitions, retention_s, compact from topics")
+    return {
+        topic: TopicSettings(partitions, retention, bool(compact)) for topic, partitions, retention, compact in rows
+    }
+
+
+def meaning(error: sqlite3.Error, path: Path) -> LogError:
+    """Translate SQLite's error into the log's: full (free space), damaged (restore), else unavailable (try again)."""
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = code & 0xFF if isinstance(code, int) else None
+    if primary == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE:
+        return LogFull(f"no space left for {path}: free some, then try again; nothing was acknowledged")
+    if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return LogDamaged(f"{path} is damaged ({error}): restore it from a copy; nothing more is written to it")
+    return LogUnavailable(f"{path}: {error}")

@@ -1,0 +1,269 @@
+"""What every index must do. An adapter's test inherits IndexSuite and supplies the fixture `index`.
+
+`index` is an empty Index. An adapter that searches a moment after it has written waits inside its fixture's wrapper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import NAMESPACE_URL, uuid5
+
+import numpy as np
+import pytest
+
+from projections import analyser
+from projections.index import Index, IndexEntry, IndexQuery, Legs
+
+MODEL = "toy-4"
+NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
+ANIMALS, FOOD, WORK, SPORT = np.eye(4, dtype=np.float32)
+
+
+def mixed(*parts):
+    """Return a unit vector between the given ones."""
+    total = np.sum(parts, axis=0, dtype=np.float32)
+    return (total / np.linalg.norm(total)).astype(np.float32)
+
+
+def memory_id(name):
+    return str(uuid5(NAMESPACE_URL, name))
+
+
+def entry(name, text, vector=ANIMALS, **changes) -> IndexEntry:
+    plain = IndexEntry(
+        tenant="default",
+        user_id="u1",
+        memory_id=memory_id(name),
+        version=1,
+        agent_id=None,
+        tokens=analyser.tokens(text),
+        vector=vector,
+        embedding_model=MODEL,
+        kind="semantic",
+        category="fact",
+        memory_type="long_term",
+        source_type="chat",
+        occurred_at=NOON,
+    )
+    return replace(plain, **changes)
+
+
+def query(text="", vector=None, **changes) -> IndexQuery:
+    plain = IndexQuery(
+        tenant="default",
+        user_id="u1",
+        tokens=analyser.terms(text),
+        vector=vector,
+        embedding_model=None if vector is None else MODEL,
+        limit=10,
+    )
+    return replace(plain, **changes)
+
+
+def names(hits, *known):
+    """Return the names of the hits in order; `known` are those that may occur."""
+    by_id = {memory_id(name): name for name in known}
+    return [by_id[hit.memory_id] for hit in hits]
+
+
+COFFEE = entry("coffee", "用户喜欢喝咖啡，每天早上一杯", FOOD)
+CAT = entry("cat", "用户养了一只猫", ANIMALS)
+MARATHON = entry("marathon", "Anna ran the marathon in Berlin", SPORT)
+BANK = entry("bank", "Anna works at a bank in Zürich", WORK)
+FOUR = (COFFEE, CAT, MARATHON, BANK)
+
+
+def four(hits):
+    return names(hits, "coffee", "cat", "marathon", "bank")
+
+
+class IndexSuite:
+    @pytest.fixture
+    def index(self) -> Index:
+        raise NotImplementedError
+
+    async def test_an_unknown_user_has_empty_legs(self, index: Index):
+        assert await index.search(query("咖啡", FOOD)) == Legs((), ())
+
+    @pytest.mark.parametrize(
+        ("asked", "expected"),
+        [
+            ("咖啡", ["coffee"]),
+            ("猫", ["cat"]),
+            ("marathons", ["marathon"]),
+            ("ZÜRICH", ["bank"]),
+            ("zu\u0308rich", ["bank"]),
+            ("Who is running the Berlin marathon?", ["marathon"]),
+            ("茶", []),
+        ],
+    )
+    async def test_words_are_found_in_chinese_and_in_english(self, index: Index, asked, expected):
+        await index.put(FOUR)
+        assert expected == four((await index.search(query(asked))).keyword)
+
+    async def test_keyword_hits_come_best_first_and_only_where_a_word_occurs(self, index: Index):
+        await index.put(FOUR)
+        found = (await index.search(query("Anna's marathon"))).keyword
+        assert four(found) == ["marathon", "bank"]
+        assert found[0].score > found[1].score > 0
+
+    async def test_a_rare_word_weighs_more_than_a_common_one(self, index: Index):
+        await index.put([entry(f"e{n}", f"tea {word}") for n, word in enumerate(("green", "black", "white", "red"))])
+        found = (await index.search(query("tea white"))).keyword
+        assert memory_id("e2") == found[0].memory_id
+        assert len(found) == 4
+
+    async def test_meaning_is_the_cosine_of_the_vectors(self, index: Index):
+        await index.put(FOUR)
+        found = (await index.search(query(vector=mixed(ANIMALS, ANIMALS, FOOD)))).semantic
+        assert four(found)[:2] == ["cat", "coffee"]
+        assert [hit.score for hit in found] == pytest.approx([2 / 5**0.5, 1 / 5**0.5, 0, 0], abs=1e-5)
+
+    async def test_a_leg_that_is_not_asked_is_empty(self, index: Index):
+        await index.put(FOUR)
+        assert (await index.search(query("咖啡"))).semantic == ()
+        assert (await index.search(query(vector=FOOD))).keyword == ()
+
+    async def test_equal_scores_are_ordered_by_memory_id_also_at_the_limit(self, index: Index):
+        same = [entry(f"same-{n}", "the same text", mixed(FOOD, WORK, SPORT)) for n in range(20)]
+        await index.put(same)
+        expected = sorted(one.memory_id for one in same)[:7]
+        legs = await index.search(query("same text", mixed(FOOD, WORK, ANIMALS), limit=7))
+        assert expected == [hit.memory_id for hit in legs.keyword]
+        assert expected == [hit.memory_id for hit in legs.semantic]
+
+    async def test_each_leg_has_at_most_limit_hits(self, index: Index):
+        await index.put(FOUR)
+        legs = await index.search(query("Anna marathon bank", FOOD, limit=1))
+        assert len(legs.keyword) == len(legs.semantic) == 1
+
+    async def test_vectors_of_another_model_are_not_compared_but_their_words_are_found(self, index: Index):
+        await index.put([COFFEE, replace(CAT, embedding_model="other-4")])
+        legs = await index.search(query("猫 咖啡", ANIMALS))
+        assert four(legs.semantic) == ["coffee"]
+        assert {"cat", "coffee"} == set(four(legs.keyword))
+        assert four((await index.search(query(vector=ANIMALS, embedding_model="other-4"))).semantic) == ["cat"]
+        assert (await index.search(query(vector=ANIMALS, embedding_model="unknown-4"))).semantic == ()
+
+    @pytest.mark.parametrize(
+        "matching",
+        [
+            {"kind": "episodic"},
+            {"category": "preference"},
+            {"memory_type": "short_term"},
+            {"source_type": "photo"},
+        ],
+    )
+    async def test_a_filter_leaves_only_what_is_equal(self, index: Index, matching):
+        await index.put([COFFEE, replace(CAT, **matching)])
+        legs = await index.search(query("用户", ANIMALS, **matching))
+        assert ["cat"] == four(legs.keyword) == four(legs.semantic)
+
+    async def test_filters_are_combined_and_an_unknown_value_finds_nothing(self, index: Index):
+        await index.put([replace(COFFEE, category="habit"), replace(CAT, category="habit", kind="episodic")])
+        both = await index.search(query("用户", ANIMALS, category="habit", kind="episodic"))
+        assert ["cat"] == four(both.keyword) == four(both.semantic)
+        assert await index.search(query("用户", ANIMALS, category="finance")) == Legs((), ())
+
+    async def test_since_and_until_include_their_instants(self, index: Index):
+        hour = timedelta(hours=1)
+        await index.put([replace(one, occurred_at=NOON + n * hour) for n, one in enumerate(FOUR)])
+
+        async def between(since, until):
+            return set(four((await index.search(query(vector=FOOD, since=since, until=until))).semantic))
+
+        assert {"cat", "marathon"} == await between(NOON + hour, NOON + 2 * hour)
+        assert {"coffee"} == await between(None, NOON)
+        assert {"bank"} == await between(NOON + 3 * hour, None)
+        assert set() == await between(NOON + 4 * hour, None)
+
+    async def test_an_agent_sees_its_own_memories_and_those_of_no_agent(self, index: Index):
+        await index.put([COFFEE, replace(CAT, agent_id="luna"), replace(BANK, agent_id="nova")])
+
+        async def seen_by(agent_id):
+            legs = await index.search(query("用户 Anna", WORK, agent_id=agent_id))
+            assert set(four(legs.keyword)) == set(four(legs.semantic))
+            return set(four(legs.semantic))
+
+        assert {"coffee", "cat"} == await seen_by("luna")
+        assert {"coffee", "bank"} == await seen_by("nova")
+        assert {"coffee"} == await seen_by("stranger")
+        assert {"coffee", "cat", "bank"} == await seen_by(None)
+
+    async def test_users_and_tenants_do_not_see_each_other(self, index: Index):
+        await index.put([COFFEE, replace(CAT, user_id="u2"), replace(BANK, tenant="acme")])
+        mine = await index.search(query("用户 Anna", FOOD))
+        theirs = await index.search(query("用户 Anna", FOOD, user_id="u2"))
+        elsewhere = await index.search(query("用户 Anna", FOOD, tenant="acme"))
+        assert [four(legs.semantic) for legs in (mine, theirs, elsewhere)] == [["coffee"], ["cat"], ["bank"]]
+        assert [four(legs.keyword) for legs in (mine, theirs, elsewhere)] == [["coffee"], ["cat"], ["bank"]]
+
+    async def test_user_ids_may_hold_any_character(self, index: Index):
+        strange = ("a/b", "张三", "a b", "A", "a", "é", "e\u0301", "*")
+        await index.put([entry(f"of {user}", "hello", user_id=user) for user in strange])
+        for user in strange:
+            found = await index.search(query("hello", ANIMALS, user_id=user))
+            assert [memory_id(f"of {user}")] == [hit.memory_id for hit in found.semantic]
+
+    async def test_delivered_twice_is_stored_once(self, index: Index):
+        await index.put(FOUR)
+        once = await index.search(query("用户 Anna", FOOD))
+        await index.put(FOUR)
+        await index.put([COFFEE, COFFEE])
+        assert await index.search(query("用户 Anna", FOOD)) == once
+
+    async def test_a_newer_version_takes_the_place_of_the_older(self, index: Index):
+        await index.put(FOUR)
+        await index.put([replace(COFFEE, version=2, tokens=analyser.tokens("用户喜欢喝茶"), vector=SPORT)])
+        assert four((await index.search(query("咖啡"))).keyword) == []
+        legs = await index.search(query("茶", SPORT))
+        assert [(memory_id("coffee"), 2)] == [(hit.memory_id, hit.version) for hit in legs.keyword]
+        assert len(legs.semantic) == 4
+        assert {1.0} == {round(hit.score, 5) for hit in legs.semantic if hit.memory_id == memory_id("coffee")}
+
+    async def test_an_older_version_that_comes_late_is_ignored(self, index: Index):
+        newer = replace(COFFEE, version=3, category="habit")
+        await index.put([newer, CAT])
+        await index.put([replace(COFFEE, version=2, category="fact")])
+        legs = await index.search(query("咖啡", FOOD, category="habit"))
+        assert [3] == [hit.version for hit in legs.keyword] == [hit.version for hit in legs.semantic]
+
+    async def test_of_two_versions_in_one_put_the_later_stays_whatever_their_order(self, index: Index):
+        await index.put([replace(COFFEE, version=2), COFFEE, CAT, replace(CAT, version=2)])
+        legs = await index.search(query("用户", FOOD))
+        assert [hit.version for hit in legs.keyword] == [2, 2]
+
+    async def test_what_is_removed_is_no_longer_found_and_removing_again_is_no_error(self, index: Index):
+        await index.put(FOUR)
+        for _ in range(2):
+            await index.remove("default", "u1", [memory_id("coffee"), memory_id("never seen")])
+            legs = await index.search(query("用户", FOOD))
+            assert four(legs.keyword) == ["cat"]
+            assert "coffee" not in four(legs.semantic)
+        await index.remove("default", "nobody", [memory_id("cat")])
+        assert four((await index.search(query("用户"))).keyword) == ["cat"]
+
+    async def test_what_was_removed_can_be_put_again(self, index: Index):
+        await index.put(FOUR)
+        await index.remove("default", "u1", [memory_id("coffee")])
+        await index.put([replace(COFFEE, version=3)])
+        assert [hit.version for hit in (await index.search(query("咖啡"))).keyword] == [3]
+
+    async def test_removing_all_leaves_a_user_that_can_be_searched(self, index: Index):
+        await index.put(FOUR)
+        await index.remove("default", "u1", [one.memory_id for one in FOUR])
+        assert await index.search(query("用户", FOOD)) == Legs((), ())
+
+    async def test_many_memories_are_put_and_the_best_found_among_them(self, index: Index):
+        many = [entry(f"m{n}", f"note number{n} about topic{n % 7}", mixed(FOOD, n * WORK)) for n in range(500)]
+        await index.put(many)
+        legs = await index.search(query("number321", FOOD, limit=3))
+        assert [memory_id("m321")] == [hit.memory_id for hit in legs.keyword]
+        assert [memory_id(f"m{n}") for n in range(3)] == [hit.memory_id for hit in legs.semantic]
+
+    async def test_an_entry_without_words_is_found_by_meaning(self, index: Index):
+        await index.put([entry("smile", "🙂", FOOD), COFFEE])
+        legs = await index.search(query("🙂", FOOD))
+        assert legs.keyword == ()
+        assert {memory_id("smile"), memory_id("coffee")} == {hit.memory_id for hit in legs.semantic}

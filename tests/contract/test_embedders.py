@@ -1,0 +1,204 @@
+"""Both embedders keep the embedder's contract; the one behind an endpoint says which failures pass."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+from contract.embedder_suite import EmbedderSuite
+
+from projections.builtin_embedder import BuiltinEmbedder
+from projections.embedder import EmbedderUnavailable
+from projections.openai_embedder import EmbedderRefused, OpenAIEmbedder
+from projections.unit_vectors import unit_vectors
+
+
+class FakeEndpoint(ThreadingHTTPServer):
+    """POST /v1/embeddings with vectors made of a hash, in reverse order; `answer` (status, body) replaces them."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        """Listen on a free port of loopback."""
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked = []
+        self.answer = None
+        self.delay_seconds = 0.0
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append((self.path, self.headers["Authorization"], asked))
+        time.sleep(self.server.delay_seconds)
+        status, body = self.server.answer or (200, json.dumps(vectors_for(asked["input"])))
+        with contextlib.suppress(BrokenPipeError):  # who asked no longer waits
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json" if body[:1] in "{[" else "text/html")
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+def vectors_for(texts):
+    if "" in texts:
+        raise AssertionError("an endpoint refuses empty strings")
+    items = [
+        {"object": "embedding", "index": n, "embedding": [byte - 127.5 for byte in digest(text)]}
+        for n, text in enumerate(texts)
+    ]
+    return {"object": "list", "model": "fake", "data": items[::-1], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+
+
+def digest(text):
+    return hashlib.sha256(text.encode("utf-8", "replace")).digest()
+
+
+@pytest.fixture
+def endpoint():
+    with FakeEndpoint() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+async def behind(endpoint):
+    embedder = OpenAIEmbedder(base_url=endpoint.url, api_key="secret", model="fake-32", timeout_seconds=2)
+    yield embedder
+    await embedder.close()
+
+
+@pytest.fixture(scope="module")
+def builtin():
+    return BuiltinEmbedder()
+
+
+class TestBuiltin(EmbedderSuite):
+    @pytest.fixture
+    def embedder(self, builtin):
+        return builtin
+
+    async def test_what_means_the_same_is_near_in_either_language(self, builtin):
+        english, chinese, other = await builtin.embed(["I like drinking coffee", "我喜欢喝咖啡", "The bill is due"])
+        assert float(english @ chinese) > float(english @ other) + 0.3
+
+    async def test_the_event_loop_runs_while_it_computes(self, builtin):
+        await builtin.embed(["load the model first"])
+        task = asyncio.ensure_future(builtin.embed(["long text " * 500 + str(n) for n in range(6)]))
+        turns = 0
+        while not task.done():
+            await asyncio.sleep(0.001)
+            turns += 1
+        assert turns > 10
+
+    async def test_a_query_does_not_wait_for_a_whole_import(self, builtin):
+        await builtin.embed(["load the model first"])
+        whole_import = asyncio.ensure_future(builtin.embed(["long text " * 500 + str(n) for n in range(20)]))
+        await asyncio.sleep(0.01)
+        await builtin.embed(["a query"])
+        assert not whole_import.done()
+        await whole_import
+
+    async def test_it_keeps_at_most_so_many_texts(self):
+        embedder = BuiltinEmbedder(cached_texts=3)
+        expected = await embedder.embed([f"text {n}" for n in range(10)])
+        assert len(embedder._cache) == 3
+        np.testing.assert_allclose(await embedder.embed([f"text {n}" for n in range(10)]), expected, atol=1e-6)
+
+
+class TestBehindAnEndpoint(EmbedderSuite):
+    @pytest.fixture
+    def embedder(self, behind):
+        return behind
+
+    async def test_the_endpoint_is_asked_for_the_model_with_the_key_in_batches(self, endpoint, behind):
+        await behind.embed([f"text {n}" for n in range(130)])
+        assert [len(asked["input"]) for _, _, asked in endpoint.asked] == [64, 64, 2]
+        assert {path for path, _, _ in endpoint.asked} == {"/v1/embeddings"}
+        assert {key for _, key, _ in endpoint.asked} == {"Bearer secret"}
+        assert {asked["model"] for _, _, asked in endpoint.asked} == {"fake-32"} == {behind.model}
+
+    async def test_vectors_are_those_of_the_endpoint_at_unit_length(self, behind):
+        wanted = unit_vectors([[byte - 127.5 for byte in digest("one")]])
+        np.testing.assert_allclose(await behind.embed(["one"]), wanted, atol=1e-6)
+
+    @pytest.mark.parametrize("status", [401, 403, 408, 429, 500, 502, 503])
+    async def test_an_outage_is_unavailable_and_asked_only_once(self, endpoint, behind, status):
+        endpoint.answer = (status, '{"error": {"message": "no"}}')
+        with pytest.raises(EmbedderUnavailable, match=str(status)):
+            await behind.embed(["x"])
+        assert len(endpoint.asked) == 1
+        endpoint.answer = None
+        assert (await behind.embed(["x"])).shape == (1, 32)
+
+    @pytest.mark.parametrize("status", [400, 404, 413, 422])
+    async def test_a_refusal_is_no_outage(self, endpoint, behind, status):
+        endpoint.answer = (status, '{"error": {"message": "the input is too long"}}')
+        with pytest.raises(EmbedderRefused, match="the input is too long"):
+            await behind.embed(["x"])
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "<html>welcome</html>",
+            "{}",
+            "[]",
+            '{"data": null}',
+            '{"data": []}',
+            '{"data": [{"index": 1, "embedding": [1, 0]}]}',
+            '{"data": [{"index": 0, "embedding": null}]}',
+            '{"data": [{"index": 0, "embedding": "AAAA"}]}',
+            '{"data": [{"index": 0, "embedding": [NaN, 1]}]}',
+            '{"data": [{"index": 0, "embedding": []}]}',
+            '{"data": [{"index": 0}]}',
+            '{"data": ["text"]}',
+            '{"data": [{"index": 0, "emb',
+        ],
+    )
+    async def test_an_answer_without_vectors_is_unavailable(self, endpoint, behind, body):
+        endpoint.answer = (200, body)
+        with pytest.raises(EmbedderUnavailable):
+            await behind.embed(["x"])
+
+    async def test_no_answer_in_time_is_unavailable(self, endpoint):
+        endpoint.delay_seconds = 0.5
+        hasty = OpenAIEmbedder(base_url=endpoint.url, api_key="k", model="m", timeout_seconds=0.05)
+        with pytest.raises(EmbedderUnavailable):
+            await hasty.embed(["x"])
+        await hasty.close()
+
+    async def test_no_connection_is_unavailable(self):
+        with socket.socket() as reserved:
+            reserved.bind(("127.0.0.1", 0))
+            url = f"http://127.0.0.1:{reserved.getsockname()[1]}/v1"
+            lonely = OpenAIEmbedder(base_url=url, api_key="k", model="m", timeout_seconds=2)
+            with pytest.raises(EmbedderUnavailable):
+                await lonely.embed(["x"])
+            await lonely.close()
+
+
+def test_a_row_of_zeros_becomes_the_first_axis():
+    np.testing.assert_array_equal(unit_vectors([[0, 0], [0, 3]]), [[1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("rows", [[[float("nan"), 1]], [[float("inf"), 1]], [[1, 2], [1]], [[[1]]], [["a"]], [[]]])
+def test_what_is_no_table_of_finite_numbers_is_an_error(rows):
+    with pytest.raises(ValueError, match=r"finite|sequence|convert"):
+        unit_vectors(rows)

@@ -1,0 +1,22 @@
+"""The embedded log passes the suite of all logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from contract.log_suite import LogSuite
+
+from streams.transports.sqlite_log import SqliteLog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class TestSqliteLog(LogSuite):
+    @pytest.fixture
+    def log(self, tmp_path: Path) -> Iterator[SqliteLog]:
+        log = SqliteLog.open(tmp_path)
+        yield log
+        log.close()

@@ -1,0 +1,258 @@
+"""The model extractor against a scripted endpoint: every way to answer, and to be asked."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from contract.scripted_model import Mode, ScriptedModel, completion
+
+from streams.extractor import Piece, Rejected, Window
+from streams.model_extractor import ModelExtractor
+from streams.prompts import PROMPT_HASH
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+MORNING = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
+COFFEE, TEA = "我喜欢喝咖啡", "He prefers tea"
+
+
+def window(*texts: str) -> Window:
+    pieces = tuple(
+        Piece(
+            piece_id=f"t-{index}#0",
+            event_id=f"t-{index}",
+            speaker="user",
+            text=text,
+            occurred_at=MORNING + timedelta(minutes=index),
+            recorded_at=MORNING,
+        )
+        for index, text in enumerate(texts)
+    )
+    return Window(
+        tenant="default",
+        user_id="u1",
+        agent_id="luna",
+        session_id="s1",
+        source_type="chat",
+        source_ref="s1",
+        pieces=pieces,
+    )
+
+
+WINDOW = window(COFFEE, TEA)
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as scripted:
+        yield scripted
+
+
+@pytest.fixture
+def outcomes() -> list[str]:
+    return []
+
+
+@pytest.fixture
+async def extractor(model: ScriptedModel, outcomes: list[str]) -> AsyncIterator[ModelExtractor]:
+    made = ModelExtractor(
+        model.base_url,
+        "key",
+        "scripted",
+        temperature=0.2,
+        max_tokens=2048,
+        timeout_seconds=5,
+        observe=outcomes.append,
+    )
+    yield made
+    await made.aclose()
+
+
+def forms(model: ScriptedModel) -> list[str]:
+    return [request.get("response_format", {}).get("type", "none") for request in model.requests]
+
+
+@pytest.mark.parametrize("mode", ["ok", "fenced", "bare", "no_json_schema", "no_response_format"])
+async def test_a_usable_answer_becomes_proposals_in_whatever_way_it_is_spelt(
+    model: ScriptedModel, extractor: ModelExtractor, outcomes: list[str], mode: Mode
+):
+    model.play(mode)
+    extraction = await extractor.extract(WINDOW)
+    assert [(p.content, p.sources) for p in extraction.proposals] == [(COFFEE, (0,)), (TEA, (1,))]
+    assert (extraction.tokens_in, extraction.tokens_out, extraction.dropped) == (100, 10, ())
+    assert extraction.answer is not None
+    assert COFFEE in extraction.answer
+    assert outcomes == ["ok"]
+
+
+async def test_the_request_carries_the_settings_and_what_the_answer_should_look_like(
+    model: ScriptedModel, extractor: ModelExtractor
+):
+    await extractor.extract(WINDOW)
+    (request,) = model.requests
+    assert (request["model"], request["temperature"], request["max_tokens"]) == ("scripted", 0.2, 2048)
+    assert request["response_format"]["json_schema"]["schema"]["required"] == ["memories"]
+    assert [message["role"] for message in request["messages"]] == ["system", "user"]
+    assert request["messages"][-1]["content"].splitlines()[0] == f"[1] 2026-01-05 08:00 user: {COFFEE}"
+
+
+async def test_the_facts_that_travel_with_every_answer_are_the_models_name_and_the_prompts_hash(
+    extractor: ModelExtractor,
+):
+    assert (extractor.model, extractor.prompt_hash) == ("scripted", PROMPT_HASH)
+
+
+@pytest.mark.parametrize(
+    ("mode", "first", "second"),
+    [
+        ("no_json_schema", ["json_schema", "json_object"], ["json_object"]),
+        ("no_response_format", ["json_schema", "json_object", "none"], ["none"]),
+    ],
+)
+async def test_a_response_format_that_was_refused_is_not_tried_again(
+    model: ScriptedModel, extractor: ModelExtractor, mode: Mode, first: list[str], second: list[str]
+):
+    model.play(mode)
+    await extractor.extract(WINDOW)
+    await extractor.extract(WINDOW)
+    assert forms(model) == [*first, *second]
+
+
+async def test_a_response_format_that_was_accepted_before_can_still_be_given_up(
+    model: ScriptedModel, extractor: ModelExtractor
+):
+    await extractor.extract(WINDOW)
+    model.play("no_json_schema")
+    await extractor.extract(WINDOW)
+    assert forms(model) == ["json_schema", "json_schema", "json_object"]
+
+
+async def test_a_refusal_of_response_format_without_any_reason_is_understood_too(
+    model: ScriptedModel, extractor: ModelExtractor
+):
+    model.play_error(422)
+    await extractor.extract(WINDOW)
+    await extractor.extract(WINDOW)
+    assert forms(model) == ["json_schema", "json_object", "json_object"]
+
+
+async def test_an_endpoint_that_spells_the_refusal_500_is_believed_after_three_windows(
+    model: ScriptedModel, extractor: ModelExtractor
+):
+    for _ in range(3):
+        model.play_error(500)
+        await extractor.extract(WINDOW)
+    await extractor.extract(WINDOW)
+    assert forms(model) == ["json_schema", "json_object"] * 3 + ["json_object"]
+
+
+async def test_newer_models_get_max_completion_tokens_and_no_temperature_when_they_ask_for_it(
+    model: ScriptedModel, extractor: ModelExtractor
+):
+    model.play_error(400, {"message": "Use 'max_completion_tokens' instead.", "param": "max_tokens"})
+    model.play_error(400, {"message": "does not support 0.2", "param": "temperature"})
+    await extractor.extract(WINDOW)
+    await extractor.extract(WINDOW)
+    last = model.requests[-1]
+    assert (last["max_completion_tokens"], "max_tokens" in last, "temperature" in last) == (2048, False, False)
+    assert forms(model) == ["json_schema"] * 4
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("cut", ("cut off", '{"memories"')),
+        ("prose", ("not JSON", "Certainly!")),
+        ("wrong_shape", ("wrong shape", '{"result"')),
+        ("empty", ("not JSON", "")),
+    ],
+)
+async def test_an_unusable_answer_is_repaired_once_and_then_rejected_with_its_text(
+    model: ScriptedModel, extractor: ModelExtractor, outcomes: list[str], mode: Mode, expected: tuple[str, str]
+):
+    model.play(mode)
+    with pytest.raises(Rejected) as rejected:
+        await extractor.extract(WINDOW)
+    assert rejected.value.reason.partition(":")[0] == expected[0]
+    assert rejected.value.answer is not None
+    assert rejected.value.answer.startswith(expected[1])
+    assert (rejected.value.tokens_in, rejected.value.tokens_out) == (200, 20)
+    assert outcomes == ["repair", "rejected"]
+
+
+@pytest.mark.parametrize("mode", ["cut", "prose", "wrong_shape", "empty"])
+async def test_a_repair_keeps_the_question_and_adds_the_answer_and_what_was_wrong(
+    model: ScriptedModel, extractor: ModelExtractor, outcomes: list[str], mode: Mode
+):
+    model.play(mode, count=1)
+    extraction = await extractor.extract(WINDOW)
+    first, second = (request["messages"] for request in model.requests)
+    assert second[:2] == first
+    assert [message["role"] for message in second[2:]] == ["assistant", "user"]
+    assert [p.content for p in extraction.proposals] == [COFFEE, TEA]
+    assert (extraction.tokens_in, extraction.tokens_out) == (200, 20)
+    assert outcomes == ["repair", "ok"]
+
+
+async def test_a_bad_entry_is_dropped_and_counted_and_the_good_ones_stay(
+    model: ScriptedModel, extractor: ModelExtractor, outcomes: list[str]
+):
+    model.play("one_bad")
+    extraction = await extractor.extract(WINDOW)
+    assert [p.content for p in extraction.proposals] == [COFFEE, TEA]
+    assert len(extraction.dropped) == 1
+    assert outcomes == ["ok"]
+
+
+async def test_a_window_that_every_form_is_refused_for_is_rejected_and_says_nothing_about_the_endpoint(
+    model: ScriptedModel, extractor: ModelExtractor
+):
+    for _ in range(3):
+        model.play_error(400)
+    with pytest.raises(Rejected):
+        await extractor.extract(WINDOW)
+    await extractor.extract(WINDOW)
+    assert forms(model) == ["json_schema", "json_object", "none", "json_schema"]
+
+
+async def test_a_refused_repair_is_a_rejection_that_keeps_the_first_answer(
+    model: ScriptedModel, extractor: ModelExtractor, outcomes: list[str]
+):
+    model.play_body(completion("Certainly!"))
+    model.play_error(413)
+    with pytest.raises(Rejected) as rejected:
+        await extractor.extract(WINDOW)
+    assert (rejected.value.answer, rejected.value.tokens_in) == ("Certainly!", 100)
+    assert outcomes == ["repair", "rejected"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"choices": [{"message": {"content": null, "refusal": "no"}}], "usage": null}',
+        b'{"choices": [{"message": {"content": ["parts"]}}], "usage": {"prompt_tokens": "many"}}',
+        b'{"choices": [{"message": {"content": "[[[["}}]}',
+        completion("[" * 100_000),
+    ],
+)
+async def test_a_completion_without_a_usable_text_is_repaired(
+    model: ScriptedModel, extractor: ModelExtractor, outcomes: list[str], body: bytes
+):
+    model.play_body(body)
+    assert len((await extractor.extract(WINDOW)).proposals) == 2
+    assert outcomes == ["repair", "ok"]
+
+
+def test_a_key_that_cannot_stand_in_a_header_is_refused_at_once():
+    with pytest.raises(ValueError, match="MNEMOLOG_LLM_API_KEY"):
+        ModelExtractor(None, "键", "scripted", temperature=0, max_tokens=9, timeout_seconds=5)
+
+
+async def test_texts_and_answers_that_utf_8_cannot_spell_do_no_harm(model: ScriptedModel, extractor: ModelExtractor):
+    model.play_body(completion('{"memories":[{"content":"half \\ud83d an emoji"}]}'))
+    extraction = await extractor.extract(window("broken \ud83d emoji"))
+    assert extraction.proposals[0].content == "half \ufffd an emoji"
+    assert "broken \ufffd emoji" in model.requests[0]["messages"][-1]["content"]

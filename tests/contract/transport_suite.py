@@ -1,0 +1,312 @@
+"""What every Faust transport does: one behaviour suite. A test module per engine subclasses `TransportSuite`."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import faust
+import pytest
+from contract.log_suite import TopicLog, new, read_all
+from faust.transport.drivers import TRANSPORTS
+from faust.types import TP
+
+from schemas.log import NewRecord
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable
+
+PARTITIONS = 3
+COMMIT_INTERVAL_S = 0.1
+PATIENCE_S = 30
+
+
+@dataclass
+class Worker:
+    """A Faust app with one agent that notes every event and acknowledges those that `acknowledges` says."""
+
+    url: str
+    group: str
+    topic: str
+    datadir: str
+    acknowledges: Callable[[faust.Event], bool] = lambda _: True
+    buffer: int = 256
+    events: list[faust.Event] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Worker]:
+        """Run the app as the composition does: no web server, no waiting for streams at the end."""
+        self.app = faust.App(
+            self.group,
+            broker=self.url,
+            web_enabled=False,
+            datadir=self.datadir,
+            topic_partitions=PARTITIONS,
+            stream_wait_empty=False,
+            stream_buffer_maxsize=self.buffer,
+            broker_commit_interval=COMMIT_INTERVAL_S,
+            broker_max_poll_interval=86400,
+            consumer_auto_offset_reset="earliest",
+            topic_disable_leader=True,
+        )
+        source = self.app.topic(
+            self.topic, key_type=bytes, value_type=bytes, key_serializer="raw", value_serializer="raw"
+        )
+
+        @self.app.agent(source)
+        async def note(stream: faust.StreamT[bytes]) -> None:
+            async for event in stream.noack().events():
+                self.events.append(event)
+                if self.acknowledges(event):
+                    event.ack()
+
+        await self.app.start()
+        try:
+            yield self
+        finally:
+            await self.app.stop()
+
+    async def has(self, count: int) -> list[tuple[int, bytes]]:
+        """Wait until so many events have come; return (partition, value) of all that have."""
+        async with asyncio.timeout(PATIENCE_S):
+            while len(self.events) < count:
+                await asyncio.sleep(0.01)
+        return self.seen()
+
+    def seen(self) -> list[tuple[int, bytes]]:
+        """Return (partition, value) of what has come."""
+        return [(event.message.partition, event.value) for event in self.events]
+
+
+class TransportSuite:
+    """What an agent may rely on. An engine gives `url`, `log` (the same engine's) and `rebalance`."""
+
+    scheme: str
+    transport: str
+
+    @pytest.fixture(autouse=True)
+    def _registered(self) -> None:
+        # as the entry point does where the distribution is installed
+        TRANSPORTS.get_alias(self.scheme) if self.scheme in TRANSPORTS.aliases else None
+        TRANSPORTS.aliases[self.scheme] = self.transport
+
+    @pytest.fixture
+    async def topic(self, log: TopicLog) -> str:
+        """Return a new topic: Faust would notice one that is created later only after 45 s."""
+        name = f"topic-{uuid4()}"
+        await log.create_topic(name, PARTITIONS)
+        return name
+
+    @pytest.fixture
+    def worker(self, url: str, topic: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Worker]:
+        """Return a maker of workers of one consumer group."""
+        group = f"group-{uuid4()}"
+
+        def make(**settings: object) -> Worker:
+            return Worker(url, group, topic, str(tmp_path_factory.mktemp("faust")), **settings)
+
+        return make
+
+    async def rebalance(self, worker: Worker) -> None:
+        """Start a new generation in which the worker has the same partitions."""
+        raise NotImplementedError
+
+    async def test_an_agent_gets_bytes_headers_and_log_time_as_they_are_in_the_log(self, log, topic, worker):
+        headers = (("ce_id", b"\x00\xff"), ("ce_type", b"TurnRecorded"))
+        sent = NewRecord(topic=topic, partition=1, key=b"default/xiaoming", value=b"\xc3\x01\x00", headers=headers)
+        [appended] = await log.append([sent])
+        async with worker().running() as w:
+            await w.has(1)
+            message = w.events[0].message
+            assert (message.key, message.value, tuple(message.headers)) == (sent.key, sent.value, headers)
+            assert (message.partition, message.offset) == (1, 0)
+            assert message.timestamp == pytest.approx(appended.recorded_at.timestamp(), abs=0.0005)
+
+    async def test_each_partition_arrives_in_order_through_a_small_buffer(self, log, topic, worker):
+        sent = [(n % PARTITIONS, b"%d" % n) for n in range(600)]
+        await log.append([new(topic, value, partition) for partition, value in sent])
+        async with worker(buffer=8).running() as w:
+            await w.has(600)
+            await asyncio.sleep(0.2)
+            for partition in range(PARTITIONS):
+                assert [e for e in w.seen() if e[0] == partition] == [e for e in sent if e[0] == partition]
+
+    async def test_what_is_appended_while_an_agent_waits_arrives_soon(self, log, topic, worker):
+        async with worker().running() as w:
+            for n in range(5):
+                await log.append([new(topic, b"%d" % n)])
+                async with asyncio.timeout(5):
+                    assert await w.has(n + 1) == [(0, b"%d" % k) for k in range(n + 1)]
+
+    async def test_the_first_message_in_flight_holds_the_commit_even_of_a_new_group(self, log, topic, worker):
+        await log.append([new(topic, b"%d" % n) for n in range(5)])
+        async with worker(acknowledges=lambda event: event.value != b"0").running() as w:
+            await w.has(5)
+            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
+        async with worker().running() as again:
+            assert await again.has(5) == [(0, b"%d" % n) for n in range(5)]
+
+    async def test_the_message_after_the_commit_holds_it_there(self, log, topic, worker):
+        await log.append([new(topic, b"%d" % n) for n in range(6)])
+        async with worker(acknowledges=lambda event: event.value not in {b"2", b"4"}).running() as w:
+            await w.has(6)
+            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
+        async with worker().running() as again:
+            await again.has(4)
+            await asyncio.sleep(0.3)
+            assert again.seen() == [(0, b"%d" % n) for n in range(2, 6)]
+
+    async def test_a_late_acknowledgement_releases_the_commit(self, log, topic, worker):
+        await log.append([new(topic, b"%d" % n) for n in range(5)])
+        async with worker(acknowledges=lambda event: event.value != b"0").running() as w:
+            await w.has(5)
+            await asyncio.sleep(3 * COMMIT_INTERVAL_S)
+            w.events[0].ack()
+            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
+        await log.append([new(topic, b"5")])
+        async with worker().running() as again:
+            assert await again.has(1) == [(0, b"5")]
+
+    async def test_what_was_acknowledged_before_a_graceful_stop_does_not_come_again(self, log, topic, worker):
+        await log.append([new(topic, b"%d" % n) for n in range(5)])
+        async with worker().running() as w:
+            await w.has(5)
+        await log.append([new(topic, b"5")])
+        async with worker().running() as again:
+            assert await again.has(1) == [(0, b"5")]
+
+    async def test_a_rebalance_brings_back_what_was_not_committed(self, log, topic, worker):
+        await log.append([new(topic, b"%d" % n) for n in range(4)])
+        async with worker(acknowledges=lambda event: event.value == b"0").running() as w:
+            await w.has(4)
+            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
+            await self.rebalance(w)
+            await w.has(7)
+            await log.append([new(topic, b"4")])
+            assert (await w.has(8))[4:] == [(0, b"%d" % n) for n in range(1, 5)]
+
+    async def test_an_acknowledgement_from_the_generation_before_is_ignored(self, log, topic, worker):
+        await log.append([new(topic, b"%d" % n) for n in range(3)])
+        async with worker(acknowledges=lambda _: False).running() as w:
+            await w.has(3)
+            stale = w.events[:]
+            await self.rebalance(w)
+            await w.has(6)
+            for event in stale:
+                event.ack()
+            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
+        async with worker().running() as again:
+            assert await again.has(3) == [(0, b"%d" % n) for n in range(3)]
+
+    async def test_an_acknowledgement_while_the_partition_is_on_its_way_is_ignored(self, log, topic, worker):
+        await log.append([new(topic, b"%d" % n) for n in range(3)])
+        async with worker(acknowledges=lambda _: False).running() as w:
+            await w.has(3)
+            stale = w.events[:]
+
+            @w.app.on_partitions_revoked.connect
+            async def finish(*_: object, **__: object) -> None:
+                for event in stale:
+                    event.ack()
+                await w.app.consumer.commit()
+
+            await self.rebalance(w)
+            await w.has(6)
+        async with worker().running() as again:
+            assert await again.has(3) == [(0, b"%d" % n) for n in range(3)]
+
+    async def test_what_comes_in_around_a_rebalance_is_not_lost(self, log, topic, worker):
+        await log.append([new(topic, b"%d" % n, n % PARTITIONS) for n in range(50)])
+        async with worker().running() as w:
+            await w.has(50)
+            await log.append([new(topic, b"%d" % n, n % PARTITIONS) for n in range(50, 60)])
+            await self.rebalance(w)
+            await log.append([new(topic, b"%d" % n, n % PARTITIONS) for n in range(60, 70)])
+            await self.has_all(w, 70)
+
+    async def has_all(self, worker: Worker, count: int) -> None:
+        """Wait until each of the numbered values has come at least once."""
+        expected = {b"%d" % n for n in range(count)}
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_S):
+                while not expected <= {value for _, value in worker.seen()}:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+        assert expected - {value for _, value in worker.seen()} == set()
+
+    async def test_a_paused_partition_waits_and_loses_nothing(self, log, topic, worker):
+        async with worker().running() as w:
+            await log.append([new(topic, b"before")])
+            await w.has(1)
+            tp = TP(topic, 0)
+            w.app.consumer.pause_partitions({tp})
+            await log.append([new(topic, b"%d" % n) for n in range(20)])
+            await log.append([new(topic, b"other", 1)])
+            await w.has(2)
+            await asyncio.sleep(0.3)
+            assert [value for partition, value in w.seen() if partition == 1] == [b"other"]
+            w.app.consumer.resume_partitions({tp})
+            await w.has(22)
+            assert [v for p, v in w.seen() if p == 0] == [b"before", *(b"%d" % n for n in range(20))]
+
+    async def test_pausing_and_resuming_at_any_moment_keeps_order_and_loses_nothing(self, log, topic, worker):
+        sent = [(n % PARTITIONS, b"%d" % n) for n in range(900)]
+        async with worker(buffer=16).running() as w:
+            tps = {TP(topic, 0), TP(topic, 2)}
+            for start in range(0, 900, 100):
+                await log.append([new(topic, value, partition) for partition, value in sent[start : start + 100]])
+                w.app.consumer.pause_partitions(tps)
+                await asyncio.sleep(0.01)
+                w.app.consumer.resume_partitions(tps)
+            await w.has(900)
+            for partition in range(PARTITIONS):
+                assert [e for e in w.seen() if e[0] == partition] == [e for e in sent if e[0] == partition]
+
+    async def test_a_sent_message_is_acknowledged_at_its_place_in_the_log(self, log, topic, worker):
+        await log.append([new(topic, b"first", 2)])
+        async with worker().running() as w:
+            sent = await w.app.topic(topic, value_serializer="raw", key_serializer="raw").send(
+                key=b"default/xiaoming", value=b"second", partition=2, headers={"ce_type": b"TurnRecorded"}
+            )
+            metadata = await sent
+            await w.has(2)
+        [record] = await log.read(topic, 2, 1)
+        assert (metadata.topic, metadata.partition, metadata.offset) == (topic, 2, 1)
+        assert (record.value, record.headers) == (b"second", (("ce_type", b"TurnRecorded"),))
+
+    async def test_many_sent_messages_stay_in_order(self, log, topic, worker):
+        async with worker().running() as w:
+            target = w.app.topic(topic, value_serializer="raw", key_serializer="raw")
+            sent = [await target.send(key=b"k", value=b"%d" % n, partition=0) for n in range(200)]
+            await asyncio.gather(*sent)
+        assert [record.value for record in await read_all(log, topic)] == [b"%d" % n for n in range(200)]
+
+    async def test_an_app_stops_and_starts_again_in_the_same_loop(self, log, topic, worker):
+        for n in range(3):
+            await log.append([new(topic, b"%d" % n)])
+            async with worker().running() as w:
+                assert await w.has(1) == [(0, b"%d" % n)]
+        assert others() == set()
+
+    async def test_the_router_knows_the_owner_of_a_key(self, topic, worker):
+        async with worker().running() as w:
+            await asyncio.sleep(0.5)
+            url = w.app.router.external_topic_key_store(w.app.topic(topic), b"default/xiaoming")
+            assert url == w.app.conf.canonical_url
+
+
+def others() -> set[asyncio.Task[object]]:
+    """Return the tasks that still run, but for the test's own."""
+    current = asyncio.current_task()
+    return {task for task in asyncio.all_tasks() if task is not current and not _is_fixture(task)}
+
+
+def _is_fixture(task: asyncio.Task[object]) -> bool:
+    return "pytest_asyncio" in repr(task) or "kafka" in repr(task).lower()
+
+
+def values(events: Iterable[faust.Event]) -> list[bytes]:
+    """Return the events' values."""
+    return [event.value for event in events]

@@ -1,0 +1,48 @@
+"""Tests against real engines: they need what `make engines` fetches. In CI a missing engine fails them."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING
+
+import kafka_server
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FIRST_PORT, LAST_PORT = 19300, 19399
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without its jars, deselect what needs Kafka and say so; in CI let it fail."""
+    if kafka_server.is_installed() or os.environ.get("CI") == "true":
+        return
+    missing = [item for item in items if "kafka" in getattr(item, "fixturenames", ())]
+    if missing:
+        config.hook.pytest_deselected(items=missing)
+        items[:] = [item for item in items if item not in missing]
+        print(f"\n{len(missing)} tests need Kafka in {kafka_server.JARS}: run `make engines`")  # noqa: T201
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run one broker for all tests of the session; yield its `host:port`."""
+    if not kafka_server.is_installed():
+        pytest.fail(f"Kafka is not in {kafka_server.JARS}: run `make engines`")
+    with kafka_server.running_kafka(tmp_path_factory.mktemp("kafka"), free_port_pair()) as address:
+        yield address
+
+
+def free_port_pair() -> int:
+    """Return a port that is free together with the next one (broker and controller)."""
+    for port in range(FIRST_PORT, LAST_PORT, 2):
+        with socket.socket() as broker, socket.socket() as controller:
+            try:
+                broker.bind(("127.0.0.1", port))
+                controller.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port
+    raise RuntimeError(f"no two free ports in {FIRST_PORT} to {LAST_PORT}")

@@ -1,0 +1,152 @@
+"""A log in memory that takes its time, loses requests and acknowledgements, and loses no record."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import Context
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from schemas.log import Appended, LogError, LogUnavailable, Position, Record, UnknownTopic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime, timedelta
+    from hashlib import blake2b
+    from random import Random
+
+    from schemas.clock import Clock
+    from schemas.log import NewRecord
+
+
+@dataclass(slots=True)
+class Weather:
+    """How often the log fails, each 0 to 1, and how long it takes at most, in virtual seconds."""
+
+    chance: Random
+    refused: float = 0.0
+    """Not appended, and the caller is told so much as: unknown."""
+    unacknowledged: float = 0.0
+    """Appended, and the caller is told: unknown."""
+    late: float = 0.0
+    """The caller is told: unknown, and only then it is appended."""
+    unreadable: float = 0.0
+    slow: float = 0.2
+    """Appends and reads that take a while, instead of a moment."""
+    longest: float = 3.0
+
+    def takes(self) -> float:
+        """Return how long something takes."""
+        return self.chance.random() * (self.longest if self.chance.random() < self.slow else 0.02)
+
+
+class SimulatedLog:
+    """Implements Log. What was sent arrives, or not, whatever becomes of the sender."""
+
+    def __init__(self, clock: Clock, weather: Weather | None = None, trace: blake2b | None = None) -> None:
+        """Without weather every call is done at once."""
+        self.records: dict[tuple[str, int], list[Record]] = {}
+        self.on_append: Callable[[], None] = lambda: None
+        self._clock = clock
+        self._weather = weather
+        self._trace = trace
+        self._partitions: dict[str, int] = {}
+        self._outside = Context()  # of no worker: what is on its way survives its sender
+
+    async def create_topic(
+        self, name: str, partitions: int, retention: timedelta | None = None, *, compact: bool = False
+    ) -> None:
+        """Create a topic, or leave it as it is. Nothing is ever dropped or compacted."""
+        del retention, compact
+        known = self._partitions.setdefault(name, partitions)
+        if known != partitions:
+            raise LogError(f"topic {name} has {known} partitions, not {partitions}")
+        for partition in range(partitions):
+            self.records.setdefault((name, partition), [])
+
+    async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
+        """Append all records, after a while. Raises LogUnavailable whenever the weather says so, and UnknownTopic."""
+        for record in records:
+            self._of(record.topic, record.partition)
+        weather = self._weather
+        if weather is None:
+            return self._store(records)
+        loop, drawn = asyncio.get_running_loop(), weather.chance.random()
+        answer: asyncio.Future[list[Appended]] = loop.create_future()
+        first, second = weather.takes(), weather.takes()
+        failing = LogUnavailable("the log is simulated to be away: try again")
+        if drawn < weather.refused:
+            self._later(first, lambda: _fail(answer, failing))
+        elif drawn < weather.refused + weather.late:
+            self._later(first, lambda: _fail(answer, failing))
+            self._later(first + second, lambda: self._store(records))
+        else:
+            unheard = drawn < weather.refused + weather.late + weather.unacknowledged
+
+            def arrive() -> None:
+                appended = self._store(records)
+                self._later(second, lambda: _fail(answer, failing) if unheard else _answer(answer, appended))
+
+            self._later(first, arrive)
+        return await answer
+
+    async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
+        """Return records from `start` on. Raises LogUnavailable when the weather says so, and UnknownTopic."""
+        records = self._of(topic, partition)
+        if self._weather is not None:
+            await asyncio.sleep(self._weather.takes())
+            if self._weather.chance.random() < self._weather.unreadable:
+                raise LogUnavailable("the log is simulated to be away: try again")
+        return records[max(0, start) : max(0, start) + limit]
+
+    async def end(self, topic: str, partition: int) -> int:
+        """Return the next offset."""
+        if self._weather is not None:
+            await asyncio.sleep(0)
+        return len(self._of(topic, partition))
+
+    async def earliest(self, topic: str, partition: int) -> int:
+        """Return 0: nothing is dropped."""
+        self._of(topic, partition)
+        return 0
+
+    async def partitions(self, topic: str) -> int:
+        """Return how many partitions the topic has. Raises UnknownTopic."""
+        try:
+            return self._partitions[topic]
+        except KeyError:
+            raise UnknownTopic(f"there is no topic {topic}") from None
+
+    def _of(self, topic: str, partition: int) -> list[Record]:
+        try:
+            return self.records[topic, partition]
+        except KeyError:
+            raise UnknownTopic(f"there is no partition {partition} of a topic {topic}") from None
+
+    def _later(self, seconds: float, action: Callable[[], object]) -> None:
+        asyncio.get_running_loop().call_later(seconds, action, context=self._outside)
+
+    def _store(self, records: Sequence[NewRecord]) -> list[Appended]:
+        appended = []
+        for new in records:
+            held = self._of(new.topic, new.partition)
+            position, at = Position(new.topic, new.partition, len(held)), self._now(held)
+            held.append(Record(position=position, recorded_at=at, key=new.key, value=new.value, headers=new.headers))
+            appended.append(Appended(position, at))
+            if self._trace is not None:
+                self._trace.update(f"{position} {at.isoformat()}".encode() + (new.key or b"") + new.value)
+        self.on_append()
+        return appended
+
+    def _now(self, held: list[Record]) -> datetime:
+        return max(self._clock.now(), held[-1].recorded_at) if held else self._clock.now()
+
+
+def _answer(answer: asyncio.Future[list[Appended]], appended: list[Appended]) -> None:
+    if not answer.done():
+        answer.set_result(appended)
+
+
+def _fail(answer: asyncio.Future[list[Appended]], error: LogUnavailable) -> None:
+    if not answer.done():
+        answer.set_exception(error)

@@ -1,0 +1,57 @@
+"""Exact duplicates: what may be spelt differently, and both keys."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from schemas.text import DIGEST_BYTES, content_hash, digest, normalised
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("User Likes COFFEE", "user likes coffee"),
+        ("  two \t words\n", "two words"),
+        ("用户喜欢咖啡。", "用户喜欢咖啡"),
+        ("Yes...", "yes"),
+        ("end.。．.", "end"),
+        ("end. .", "end"),
+        ("Ｆｕｌｌ　ｗｉｄｔｈ １０", "full width 10"),
+        ("Straße", "strasse"),
+        ("cafe\u0301", "café"),
+        ("v1.5 is out", "v1.5 is out"),
+        ("Really?", "really?"),
+        ("。", ""),
+    ],
+)
+def test_what_is_folded_and_what_stays(text: str, expected: str) -> None:
+    assert expected == normalised(text)
+
+
+def test_spellings_of_one_text_share_a_digest_and_other_texts_do_not() -> None:
+    assert digest("User likes coffee.") == digest("  USER  likes coffee")
+    assert digest("User likes coffee") != digest("User likes coffee!")
+    assert len(digest("")) == DIGEST_BYTES
+
+
+def test_the_digest_is_frozen_because_logs_hold_it() -> None:
+    assert digest("用户喜欢咖啡。").hex() == "020febe21f4ee810a5900d2017ae5491"
+
+
+@pytest.mark.parametrize(
+    ("text", "hashed"),
+    [
+        (" User likes COFFEE. ", "user likes coffee"),
+        ("用户喜欢咖啡。。", "用户喜欢咖啡"),
+        ("a.。", "a"),
+        ("a。.", "a。"),
+        ("a .", "a "),
+        ("Ｆｕｌｌ  width", "ｆｕｌｌ  width"),
+        ("Straße", "straße"),
+    ],
+)
+def test_the_content_hash_is_evatars(text: str, hashed: str) -> None:
+    """Not the normalised text: no NFKC, no case folding, inner white space kept, stops dropped in Evatar's order."""
+    assert hashlib.md5(hashed.encode(), usedforsecurity=False).hexdigest() == content_hash(text)

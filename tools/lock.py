@@ -1,0 +1,51 @@
+"""Pins what pyproject.toml asks for: writes requirements.txt (run time) and requirements-dev.txt, with hashes.
+
+Versions that are pinned already stay unless `--upgrade` is given. The files name no index: where packages come from
+is the installing machine's business.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+HEADER = "# Written by tools/lock.py from pyproject.toml; do not edit.\n"
+OPTIONS = (
+    "--quiet",
+    "--generate-hashes",
+    "--strip-extras",
+    "--allow-unsafe",
+    "--no-header",
+    "--no-emit-index-url",
+    "--no-emit-trusted-host",
+    "--no-emit-find-links",
+    "--no-emit-options",
+)
+
+
+def pin(requirements: list[str], target: str, *options: str) -> None:
+    """Write the hashed pins of `requirements` to `target`; CalledProcessError when they cannot be had together."""
+    command = [sys.executable, "-m", "piptools", "compile", *OPTIONS, *options, "--output-file", target, "-"]
+    wanted = "\n".join(requirements)
+    subprocess.run(command, cwd=ROOT, input=wanted, stdout=subprocess.DEVNULL, text=True, check=True)
+    pinned = (ROOT / target).read_text(encoding="utf-8").replace("-r -", "pyproject.toml")
+    (ROOT / target).write_text(HEADER + pinned.removeprefix(HEADER), encoding="utf-8")
+    print(f"{target}: {pinned.count(' --hash=')} hashes")
+
+
+def main() -> None:
+    """Pin the run time first: the development tools must live with its versions, not the other way round."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--upgrade", action="store_true", help="take the newest versions that pyproject.toml allows")
+    options = ["--upgrade"] if arguments.parse_args().upgrade else []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    pin(project["project"]["dependencies"], "requirements.txt", *options)
+    pin(project["dependency-groups"]["dev"], "requirements-dev.txt", "--constraint", "requirements.txt", *options)
+
+
+if __name__ == "__main__":
+    main()
