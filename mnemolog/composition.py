@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mnemolog.publishing import Publishing
 from mnemolog.commands import Commands
+from mnemolog.rebuilding import Rebuilding, active_folder
 from mnemolog.recalls import Recalls
 from projections.builtin_embedder import BuiltinEmbedder
 from projections.embedded_index import EmbeddedIndex
@@ -18,7 +19,7 @@ from projections.queries import Queries
 from projections.shards import Shards
 from schemas.clock import SystemClock
 from schemas.topics import TOPICS
-from streams.agents import make_app
+from streams.agents import handled, make_app
 from streams.extraction import Asking
 from streams.model_extractor import ModelExtractor
 from streams.observe import Observe
@@ -76,7 +77,7 @@ class Worker:
         await self._create_topics()
         self.embedder = self._embedder or make_embedder(settings)
         self.extractor = self._extractor or make_extractor(settings)
-        self.shards = Shards(settings.data_dir / "shards", self.log, settings.partitions, EmbeddedIndex)
+        self.shards = Shards(active_folder(settings.data_dir), self.log, settings.partitions, EmbeddedIndex)
         self.observe_pool = KeyedPool(settings.llm_concurrency, self._fail)
         self.remember_pool = KeyedPool(DECIDING_AT_ONCE, self._fail)
         self.observe = Observe(
@@ -96,7 +97,7 @@ class Worker:
         self.ticking = Ticking(
             log=self.log,
             shards=self.shards,
-            observe=self.observe,
+            handled=self.handled,
             clock=self.clock,
             policy=settings.decay_policy,
             every=timedelta(hours=settings.decay_hours),
@@ -105,6 +106,7 @@ class Worker:
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
         self.queries = Queries(self.shards, self.embedder)
         self.recalls = Recalls(self.commands)
+        self.rebuilding = Rebuilding(settings.data_dir, self.log, self.shards)
         for shard in self.shards.all():
             await shard.catch_up()
         self._app = make_app(
@@ -123,6 +125,10 @@ class Worker:
         self._background(self.recalls.run)
         if isinstance(self.log, SqliteLog):
             self._background(self._drop_expired)
+
+    def handled(self, topic: str, partition: int) -> int:
+        """Return the offset before which everything of a topic's partition is done."""
+        return handled(self._app, topic, partition)
 
     async def stop(self) -> None:
         """Flush what was recalled, stop the agents, and close everything; safe to call at any point of starting."""

@@ -132,9 +132,8 @@ class Publishing:
         )
 
     async def _fold_inputs(self, partition: int) -> None:
-        shard = self._shards.at(partition)
         for topic in INPUTS:
-            await shard.up_to(topic.name, await self._log.end(topic.name, partition))
+            await self._shards.up_to(topic.name, partition, await self._log.end(topic.name, partition))
 
     async def states(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return how far each event has come; those never accepted are left out."""

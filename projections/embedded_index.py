@@ -89,6 +89,10 @@ class EmbeddedIndex:
         """Drop the user's table, for example because the user was erased."""
         self._drop((tenant, user_id))
 
+    async def reset(self) -> None:
+        """Drop all tables: each is loaded again when it is asked for."""
+        self.clear()
+
     def clear(self) -> None:
         """Drop all tables, for example because another generation became the active one."""
         self._tables.clear()

@@ -90,6 +90,10 @@ class Index(Protocol):
         """Drop memories; unknown ids are no error."""
         ...
 
+    async def reset(self) -> None:
+        """Forget everything, and take it from the shards again."""
+        ...
+
     async def search(self, query: IndexQuery) -> Legs:
         """Search one user's memories; an unknown user has empty legs."""
         ...

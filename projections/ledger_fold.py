@@ -122,6 +122,10 @@ class LedgerFold:
         listed = [Owner.of_key(name.encode()) for (name,) in found]
         return [owner for owner in listed if not owner.is_partition]
 
+    def count(self) -> int:
+        """Return how many decisions count."""
+        return int(self._connection.execute("select coalesce(sum(version), 0) from users").fetchone()[0])
+
     def owners_of(self, memory_id: str) -> list[Owner]:
         """Return who has a memory of that id."""
         found = self._connection.execute("select owner from memories where memory_id=?", (memory_id,)).fetchall()

@@ -22,6 +22,9 @@ BATCH_RECORDS: Final = 500
 """Records folded in one transaction; between two the event loop gets its turn."""
 
 
+BULK_RECORDS: Final = 2_000
+
+
 class ShardFull(Exception):
     """The shard's disk is full: free space; nothing was folded, and folding goes on by itself."""
 
@@ -55,7 +58,10 @@ class Shard:
             self._offsets: dict[str, int] = dict(self._connection.execute("select topic, next from offsets"))
         except sqlite3.DatabaseError as error:
             raise ShardDamaged(f"{path.name}: {error}; delete it and start again") from error
-        self._folding = asyncio.Lock()
+        self.folding = asyncio.Lock()
+        """Held while records are folded; who holds it sees the shard stand still."""
+        self.retired = False
+        """Another generation took its place: it folds no more."""
         self.ledger = LedgerFold(self._connection, None if holds_globals else partition)
         self.turns = TurnsFold(self._connection, partition)
 
@@ -63,15 +69,19 @@ class Shard:
         """Close the file."""
         self._connection.close()
 
+    def tell(self, changed: Callable[[Owner, Sequence[str]], None]) -> None:
+        """Call this from now on with the memories that decisions touch."""
+        self._changed = changed
+
     def offset(self, topic: str) -> int:
         """Return the offset of the next record of the topic that will be folded."""
         return self._offsets.get(topic, 0)
 
     async def up_to(self, topic: str, offset: int) -> None:
         """Fold the topic until everything before `offset` is folded (or the log ends)."""
-        while self.offset(topic) < offset:
-            async with self._folding:
-                if self.offset(topic) >= offset:
+        while self.offset(topic) < offset and not self.retired:
+            async with self.folding:
+                if self.offset(topic) >= offset or self.retired:
                     return
                 if not await self._fold_some(topic):
                     return
@@ -86,6 +96,13 @@ class Shard:
                     break
                 progress(self.offset(topic) - before)
                 await asyncio.sleep(0)
+
+    async def catch_up_in_thread(self, progress: Callable[[int], None]) -> None:
+        """Fold every topic to its end without keeping the event loop; for a shard that nobody asks yet."""
+        for topic in self.topics:
+            while records := await self._log.read(topic, self.partition, self.offset(topic), BULK_RECORDS):
+                await asyncio.to_thread(self.fold, topic, records)
+                progress(len(records))
 
     async def _fold_some(self, topic: str) -> int:
         records = await self._log.read(topic, self.partition, self.offset(topic), BATCH_RECORDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,20 +56,34 @@ class Shards:
         partitions: int,
         make_index: Callable[[Callable[[str, str], Sequence[IndexEntry]]], Index],
     ) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder
+        """Open the shards of a generation's folder, made if there is none. Raises ShardDamaged."""
         self.partitions = partitions
         self._log = log
         self._behind: dict[Owner, dict[str, None]] = {}
-        self._held = {p: self._open(folder, p) for p in range(partitions)}
-        self.globals = self._open_globals(folder)
+        self._indexing = asyncio.Lock()
+        self._held, self.globals = self.open_generation(folder, self._note)
         self.index = make_index(self._entries)
 
-    def _open(self, folder: Path, partition: int) -> Shard:
-        return Shard(folder / f"{partition}.sqlite", self._log, partition, self._note)
+    def open_generation(
+        self, folder: Path, changed: Callable[[Owner, Sequence[str]], None]
+    ) -> tuple[dict[int, Shard], Shard]:
+        """Open one complete set of shards: those of the partitions, and that of global memories."""
+        folder.mkdir(parents=True, exist_ok=True)
+        held = {
+            p: Shard(folder / f"{p}.sqlite", self._log, p, changed) for p in range(self.partitions)
+        }
+        return held, Shard(folder / "globals.sqlite", self._log, 0, changed, holds_globals=True)
 
-    def _open_globals(self, folder: Path) -> Shard:
-        return Shard(folder / "globals.sqlite", self._log, 0, self._note, holds_globals=True)
+    def switch(self, held: dict[int, Shard], shared: Shard) -> list[Shard]:
+        """Put another generation in the place of this one, and return the old one, retired."""
+        old = self.all()
+        self._held, self.globals = held, shared
+        for shard in held.values():
+            shard.tell(self._note)
+        shared.tell(self._note)
+        for shard in old:
+            shard.retired = True
+        return old
 
     def close(self) -> None:
         """Close all files."""
@@ -113,23 +128,38 @@ class Shards:
 
     async def folded(self, owner: Owner, offset: int) -> None:
         """Fold the owner's ledger up to `offset`, and bring the index after it."""
-        topic, _ = self.ledger_of(owner)
-        await self.of(owner).up_to(topic, offset)
+        topic, partition = self.ledger_of(owner)
+        await self.up_to(topic, partition, offset)
         await self.index_changes()
+
+    async def up_to(self, topic: str, partition: int, offset: int) -> None:
+        """Fold a topic's partition up to `offset`, in whichever generation is the active one by then."""
+        while True:
+            shard = self.globals if topic == GLOBALS.name else self.at(partition)
+            await shard.up_to(topic, offset)
+            if not shard.retired:
+                return
 
     async def index_changes(self) -> None:
         """Bring the index to where the shards are. Raises IndexUnavailable; then nothing is forgotten."""
-        while self._behind:
-            owner, ids = next(iter(self._behind.items()))
-            listed = list(ids)
-            entries, gone = self._split(owner, listed)
-            await self.index.put(entries)
-            await self.index.remove(owner.tenant, owner.user_id, gone)
-            left = self._behind.get(owner, {})
-            for memory_id in listed:
-                left.pop(memory_id, None)
-            if not left:
-                self._behind.pop(owner, None)
+        async with self._indexing:  # a put must not overtake a later removal
+            while self._behind:
+                owner, ids = next(iter(self._behind.items()))
+                listed = list(ids)
+                entries, gone = self._split(owner, listed)
+                await self.index.put(entries)
+                await self.index.remove(owner.tenant, owner.user_id, gone)
+                left = self._behind[owner]
+                for memory_id in listed:
+                    left.pop(memory_id, None)
+                if not left:
+                    del self._behind[owner]
+
+    async def rebuild_index(self) -> None:
+        """Fill the index anew from the shards."""
+        async with self._indexing:
+            self._behind.clear()
+            await self.index.reset()
 
     def entries(self, owner: Owner, ids: Iterable[str] | None = None) -> list[IndexEntry]:
         """Return index entries of a user's active memories, all or those named."""

@@ -156,6 +156,24 @@ class TurnsFold:
             decisions=tuple(d.envelope.event_id for d in decisions),
         )
 
+    def counts(self) -> dict[str, int]:
+        """Return how many observations there are, and how many ended how; session ends are none."""
+        states = (
+            "select count(*), "
+            "sum(c.cited), sum(not c.cited and c.done and c.rejected), sum(not c.cited and c.done and not c.rejected) "
+            "from (select exists(select 1 from cited x where x.owner=o.owner and x.event_id=o.event_id) as cited, "
+            "o.pieces = 0 or exists(select 1 from covered v where v.owner=o.owner and v.piece=o.event_id || '#0') as done, "
+            "exists(select 1 from covered v where v.owner=o.owner and v.piece=o.event_id || '#0' and v.rejected) as rejected "
+            "from observations o where o.kind != 'SessionEnded') c"
+        )
+        total, remembered, rejected, nothing = self._connection.execute(states).fetchone()
+        return {
+            "observations": total,
+            "remembered": remembered or 0,
+            "nothing": nothing or 0,
+            "rejected": rejected or 0,
+        }
+
     def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
         """Return a session's most recent turns, oldest first."""
         rows = self._connection.execute(

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import faust
+from faust.types import TP
 
 from schemas.log import Position, Record
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
@@ -70,13 +71,19 @@ def make_app(
     consume((INBOX.name,), remember, "remember")
     consume((LEDGER.name, GLOBALS.name), project, "project")
 
-    async def revoked(_app: object, partitions: set[Any], **_: object) -> None:
-        for partition in sorted({tp.partition for tp in partitions}):
+    async def revoked(*arguments: Any, **_: Any) -> None:  # noqa: ANN401 - the app, and the partitions
+        for partition in sorted({tp.partition for tp in arguments[-1]}):
             observe.revoke(partition)
             remember.revoke(partition)
 
     app.on_partitions_revoked.connect(revoked)
     return app
+
+
+def handled(app: faust.App, topic: str, partition: int) -> int:
+    """Return the offset before which everything of a topic's partition is done, in this worker's assignment."""
+    consumer: Any = app.consumer
+    return int(consumer.handled(TP(topic, partition)))
 
 
 def _delivery(event: Any) -> Delivery:  # noqa: ANN401 - Faust's event is untyped

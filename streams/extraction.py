@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import orjson
 
-from projections.embedder import EmbedderUnavailable
+from projections.embedder import EmbedderRefused, EmbedderUnavailable
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import derived_id
 from schemas.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
@@ -52,6 +52,8 @@ class Asking:
                 vectors = await self._vectors(extraction)
             except Rejected as rejected:
                 return _rejection(window, extractor, rejected)
+            except EmbedderRefused as refused:
+                return _rejection(window, extractor, Rejected(f"embedder: {refused}"))
             except (Outage, EmbedderUnavailable) as outage:
                 failures += self.successes > seen or failures == 0
                 seen = self.successes

@@ -122,9 +122,8 @@ class Observe:
             delivery.ack()
             return
         await self._be_ready(partition)
-        shard = self._shards.at(partition)
-        await shard.up_to(record.position.topic, record.position.offset + 1)
-        first = shard.turns.seen(owner, [message.envelope.event_id]).get(message.envelope.event_id)
+        await self._shards.up_to(record.position.topic, partition, record.position.offset + 1)
+        first = self._shards.at(partition).turns.seen(owner, [message.envelope.event_id]).get(message.envelope.event_id)
         if first is not None and first.position != record.position:
             if first.digest != digest_of(message):
                 detail = f"event_id {first.event_id!r} was accepted with another body at {first.position}"
@@ -213,14 +212,6 @@ class Observe:
         held = self._holdings.get((self._shards.partition(owner), owner, event_id))
         return held.waits if held else None
 
-    def oldest_held(self, partition: int) -> datetime | None:
-        """Return the log time of the oldest observation in work, if any."""
-        return min((h.recorded_at for (p, _, _), h in self._holdings.items() if p == partition), default=None)
-
-    def delivered(self, topic: str, partition: int) -> int:
-        """Return the offset after the last record taken in."""
-        return self._delivered.get((topic, partition), 0)
-
     def revoke(self, partition: int) -> None:
         """Drop what belongs to a partition that was taken away: another worker reads it again."""
         self._pool.drop(partition)
@@ -260,7 +251,7 @@ class Observe:
         record = NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))
         [appended] = await append_patiently(self._log, [record])
         self._counted("extract", type(item).__name__)
-        await self._shards.at(partition).up_to(INBOX.name, appended.position.offset + 1)
+        await self._shards.up_to(INBOX.name, partition, appended.position.offset + 1)
         for piece in window.pieces:
             self._done(partition, owner, piece)
 

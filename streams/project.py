@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from projections.index import IndexUnavailable
-from schemas.topics import GLOBALS
 from streams.patience import patiently
 
 if TYPE_CHECKING:
@@ -26,8 +25,7 @@ class Project:
     async def handle(self, delivery: Delivery) -> None:
         """Fold up to one record of the ledger."""
         position = delivery.record.position
-        shard = self._shards.globals if position.topic == GLOBALS.name else self._shards.at(position.partition)
-        await shard.up_to(position.topic, position.offset + 1)
+        await self._shards.up_to(position.topic, position.partition, position.offset + 1)
         await patiently(self._shards.index_changes, IndexUnavailable)
         self._counted("project", "folded")
         delivery.ack()

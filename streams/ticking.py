@@ -15,10 +15,11 @@ from schemas.log import LogUnavailable, NewRecord
 from schemas.topics import INBOX, INPUTS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from projections.shards import Shards
     from schemas.clock import Clock
     from schemas.log import Log
-    from streams.observe import Observe
 
 LOOK_EVERY_SECONDS: Final = 1.0
 MAX_MISSED_SLOTS: Final = 4_000
@@ -60,11 +61,19 @@ class Ticking:
     """Catches up missed slots on start. The clock only says when to look; the tick says what time it is."""
 
     def __init__(
-        self, *, log: Log, shards: Shards, observe: Observe, clock: Clock, policy: str, every: timedelta
+        self,
+        *,
+        log: Log,
+        shards: Shards,
+        handled: Callable[[str, int], int],
+        clock: Clock,
+        policy: str,
+        every: timedelta,
     ) -> None:
+        """`handled` tells for a topic and partition the offset before which all is extracted and in the inbox."""
         self._log = log
         self._shards = shards
-        self._observe = observe
+        self._handled = handled
         self._clock = clock
         self._policy = policy
         self._every = every
@@ -112,12 +121,8 @@ class Ticking:
 
     async def _is_remembered(self, partition: int, slot: datetime) -> bool:
         """Tell whether everything that was logged before the slot has been extracted: then its answer is in the inbox."""
-        oldest = self._observe.oldest_held(partition)
-        if oldest is not None and oldest <= slot:
-            return False
         for topic in INPUTS:
-            delivered = self._observe.delivered(topic.name, partition)
-            following = await self._log.read(topic.name, partition, delivered, 1)
+            following = await self._log.read(topic.name, partition, self._handled(topic.name, partition), 1)
             if following and following[0].recorded_at <= slot:
                 return False
         return True

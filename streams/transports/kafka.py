@@ -34,8 +34,15 @@ class Consumer(SafeDelivery, driver.Consumer):
             changelogs = self.app.tables.changelog_topics
             new = [tp for tp, offset in committed.items() if offset is None and tp.topic not in changelogs]
             if new:
-                await self._thread.seek_to_beginning(*new)
+                await self._thread.call_thread(self._seek_all_in_thread, await self.earliest_offsets(*new))
         return committed
+
+    async def _seek_all_in_thread(self, offsets: Mapping[TP, int]) -> None:
+        # To explicit offsets: between `seek_to_beginning` and its answer a partition has no position, and Faust's
+        # livelock detector, which asks for it, would crash the app.
+        for tp, offset in offsets.items():
+            if tp in self.assignment():
+                await self._seek(tp, offset)
 
     async def _rewind(self, tp: TP, record: Any) -> None:  # noqa: ANN401 - aiokafka's record
         await self._thread.call_thread(self._seek_in_thread, tp, record.offset, self.app.consumer_generation_id)

@@ -146,6 +146,15 @@ class SafeDelivery(Consumer):
         self._acked[tp].clear()  # Faust's list of the same; only its key is still needed
         return self._safe.get(tp)
 
+    def handled(self, tp: TP) -> int:
+        """Return the offset before which every message is done, as far as this generation knows."""
+        delivered, done = self._delivered.get(tp, deque()), self._acked_index[tp]
+        undone = next((offset for offset in delivered if offset not in done), None)
+        if undone is not None:
+            return undone
+        last = delivered[-1] + 1 if delivered else self._safe.get(tp)
+        return last if last is not None else self._committed_offset[tp] or 0
+
     async def _commit_offsets(self, offsets: Mapping[TP, int], start_new_transaction: bool = True) -> bool:  # noqa: FBT001, FBT002
         before = {tp: self._committed_offset[tp] for tp in offsets}
         committed = await super()._commit_offsets(offsets, start_new_transaction)

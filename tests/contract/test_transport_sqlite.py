@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import faust
 import pytest
-from contract.transport_suite import TransportSuite, Worker
+from contract.log_suite import new
+from contract.transport_suite import COMMIT_INTERVAL_S, PARTITIONS, TransportSuite, Worker
+from mode.utils.imports import symbol_by_name
 
 from streams.transports.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
+
+    Make = Callable[..., Worker]
 
 
 class TestSqliteTransport(TransportSuite):
@@ -30,3 +40,96 @@ class TestSqliteTransport(TransportSuite):
 
     async def rebalance(self, worker: Worker) -> None:
         await worker.app.consumer.rebalance()
+
+    async def test_the_commit_passes_over_what_compaction_took(self, log: SqliteLog, topic: str, worker: Make):
+        await log.create_topic(topic, PARTITIONS, compact=True)
+        await log.append([new(topic, b"%d" % n, key=b"same") for n in range(9)])
+        await log.append([new(topic, b"other", key=b"other")])
+        await log.compact(topic)
+        async with worker().running() as w:
+            assert await w.has(2) == [(0, b"8"), (0, b"other")]
+        assert log.committed(w.group, topic, 0) == 10
+
+    async def test_a_commit_that_finds_the_disk_full_is_made_later(self, log: SqliteLog, topic: str, worker: Make):
+        await log.append([new(topic, b"%d" % n) for n in range(3)])
+        async with worker(acknowledges=lambda _: False).running() as w:
+            await w.has(3)
+            log._writer._connection.execute("pragma query_only = on")  # every write fails, as on a full disk
+            for event in w.events:
+                event.ack()
+            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
+            assert log.committed(w.group, topic, 0) is None
+            log._writer._connection.execute("pragma query_only = off")
+            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
+            assert log.committed(w.group, topic, 0) == 3
+
+    async def test_a_topic_that_is_missing_is_created_with_the_apps_partitions(self, log: SqliteLog, worker: Make):
+        w = worker(topic="new-topic")
+        async with w.running():
+            await asyncio.sleep(0.2)
+            assert await log.partitions("new-topic") == PARTITIONS
+
+    async def test_an_app_without_an_open_log_says_so(self, tmp_path: Path):
+        app = faust.App("nobody", broker=f"sqlite://{tmp_path / 'closed'}", web_enabled=False)
+        with pytest.raises(LookupError, match="no log is open"):
+            _ = app.transport.sqlite_log
+
+
+def test_the_entry_points_name_the_two_transports():
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    named = tomllib.loads(text)["project"]["entry-points"]["faust.transports"]
+    found = {scheme: symbol_by_name(path).__module__ for scheme, path in named.items()}
+    assert found == {"sqlite": "streams.transports.sqlite", "kafka": "streams.transports.kafka"}
+
+
+APP_UNTIL_KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from contract.transport_suite import Worker
+from faust.transport.drivers import TRANSPORTS
+from streams.transports.sqlite_log import SqliteLog
+
+async def main():
+    TRANSPORTS.by_name("aiokafka")
+    TRANSPORTS.aliases["sqlite"] = "streams.transports.sqlite:Transport"
+    log = SqliteLog.open(Path(sys.argv[1]))
+    done = open(sys.argv[2], "ab", buffering=0)
+
+    def acknowledges(event):
+        asyncio.get_running_loop().call_later(0.001 * (event.message.offset % 7), finish, event)
+        return False
+
+    def finish(event):
+        done.write(event.value + b"\n")
+        event.ack()
+
+    async with Worker(f"sqlite://{log.directory}", "killed", "work", sys.argv[1], acknowledges).running() as worker:
+        while True:
+            before = len(worker.events)
+            await asyncio.sleep(1)
+            if len(worker.events) == before:
+                print("idle", flush=True)
+
+asyncio.run(main())
+"""
+
+
+async def test_kill_9_loses_nothing_and_repeats_only_what_was_not_committed(tmp_path: Path):
+    count, done = 6000, tmp_path / "done.txt"
+    log = SqliteLog.open(tmp_path)
+    await log.create_topic("work", PARTITIONS)
+    await log.append([new("work", b"%d" % n, n % PARTITIONS) for n in range(count)])
+    log.close()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", APP_UNTIL_KILLED, str(tmp_path), str(done)]
+    for target in (500, 2500, None):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+            assert process.stdout is not None
+            while target and (not done.exists() or done.read_bytes().count(b"\n") < target):
+                await asyncio.sleep(0.005)
+            if target is None:
+                process.stdout.readline()
+            process.kill()
+    finished = [int(line) for line in done.read_bytes().split()]
+    assert set(finished) == set(range(count))
+    assert len(finished) < 2 * count

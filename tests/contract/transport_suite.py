@@ -17,7 +17,7 @@ from faust.types import TP
 from schemas.log import NewRecord
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Callable
 
 PARTITIONS = 3
 COMMIT_INTERVAL_S = 0.1
@@ -90,7 +90,7 @@ class TransportSuite:
     @pytest.fixture(autouse=True)
     def _registered(self) -> None:
         # as the entry point does where the distribution is installed
-        TRANSPORTS.get_alias(self.scheme) if self.scheme in TRANSPORTS.aliases else None
+        assert TRANSPORTS.by_name("aiokafka")  # now the entry points are read, and do not come on top later
         TRANSPORTS.aliases[self.scheme] = self.transport
 
     @pytest.fixture
@@ -105,8 +105,11 @@ class TransportSuite:
         """Return a maker of workers of one consumer group."""
         group = f"group-{uuid4()}"
 
+        def data_directory() -> str:
+            return str(tmp_path_factory.mktemp("faust"))
+
         def make(**settings: object) -> Worker:
-            return Worker(url, group, topic, str(tmp_path_factory.mktemp("faust")), **settings)
+            return Worker(**{"url": url, "group": group, "topic": topic, "datadir": data_directory(), **settings})
 
         return make
 
@@ -306,7 +309,3 @@ def others() -> set[asyncio.Task[object]]:
 def _is_fixture(task: asyncio.Task[object]) -> bool:
     return "pytest_asyncio" in repr(task) or "kafka" in repr(task).lower()
 
-
-def values(events: Iterable[faust.Event]) -> list[bytes]:
-    """Return the events' values."""
-    return [event.value for event in events]

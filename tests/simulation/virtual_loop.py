@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Generator
     from random import Random
 
 Result = TypeVar("Result")
@@ -90,8 +90,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Let go of everything; what the crashes interrupted ends here, unseen."""
         events._set_running_loop(self)  # asyncio's own clean-up asks for it
         try:
-            self._dead.update(name for _, name in self._runnable)
-            self._max_steps = -1
             for task in self._tasks:
                 if not task.done():
                     task._log_destroy_pending = False  # type: ignore[attr-defined]
@@ -144,13 +142,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def create_task(
         self,
-        coro: Coroutine[Any, Any, Result],
+        coro: Generator[Any, None, Result] | Coroutine[Any, Any, Result],
         *,
-        name: object = None,
+        name: str | None = None,
         context: Context | None = None,
     ) -> asyncio.Task[Result]:
         """Start a task in the context of the caller, or in the one given."""
-        task = asyncio.Task(coro, loop=self, name=None if name is None else str(name), context=context)
+        task = asyncio.Task(coro, loop=self, name=name, context=context)
         self._tasks.append(task)
         return task
 

@@ -1,0 +1,77 @@
+"""Dead letters: what could not be read or handled, listed, and sent back where it came from."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from projections.views import instant
+from schemas import codec
+from schemas.dead_letters import DeadLetter
+from schemas.log import NewRecord
+from schemas.topics import DEAD_LETTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from schemas.log import Log
+
+RETRIED: Final = "retried"
+"""The reason of the letter that says that another one was sent back."""
+PREVIEW_BYTES: Final = 512
+
+
+async def letters(log: Log) -> list[DeadLetter]:
+    """Return the dead letters that were not sent back, oldest first in each partition."""
+    topic = DEAD_LETTERS.name
+    found: dict[str, DeadLetter] = {}
+    for partition in range(await log.partitions(topic)):
+        start = await log.earliest(topic, partition)
+        while records := await log.read(topic, partition, start):
+            for record in records:
+                letter = codec.decode_as(record.value, DeadLetter)
+                if letter.reason == RETRIED:
+                    found.pop(letter.envelope.event_id, None)
+                else:
+                    found[letter.envelope.event_id] = letter
+            start = records[-1].position.offset + 1
+    return list(found.values())
+
+
+def view(letter: DeadLetter) -> dict[str, Any]:
+    """Return a letter as JSON, with the beginning of its bytes as text where they are text, else in base64."""
+    begin = letter.value[:PREVIEW_BYTES]
+    try:
+        text, encoding = begin.decode(), "utf-8"
+    except UnicodeDecodeError:
+        text, encoding = b64encode(begin).decode(), "base64"
+    return {
+        "id": letter.envelope.event_id,
+        "position": f"{letter.topic}:{letter.partition}:{letter.offset}",
+        "reason": letter.reason,
+        "detail": letter.detail,
+        "recorded_at": instant(letter.envelope.occurred_at),
+        "key": None if letter.key is None else letter.key.decode(errors="replace"),
+        "bytes": len(letter.value),
+        "value": text,
+        "encoding": encoding,
+    }
+
+
+async def retry(log: Log, ids: Collection[str] | None = None) -> list[str]:
+    """Append letters (all, or those named) to where they came from again; return the ids of those that were."""
+    sent = []
+    for letter in await letters(log):
+        if ids is not None and letter.envelope.event_id not in ids:
+            continue
+        note = replace(letter, reason=RETRIED, value=b"", detail="sent back")
+        where = letter.partition % await log.partitions(DEAD_LETTERS.name)
+        await log.append(
+            [
+                NewRecord(topic=letter.topic, partition=letter.partition, key=letter.key, value=letter.value),
+                NewRecord(topic=DEAD_LETTERS.name, partition=where, key=letter.key, value=codec.encode(note)),
+            ]
+        )
+        sent.append(letter.envelope.event_id)
+    return sent

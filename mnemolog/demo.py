@@ -1,0 +1,211 @@
+"""The main job on the bundled sample, for a person to watch: `python -m mnemolog.demo`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+import tempfile
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from mnemolog.composition import Worker
+from mnemolog.draining import counts, drain
+from mnemolog.sample import sample_events
+from mnemolog.settings import from_environment
+from projections.queries import Filters
+from schemas.identity import Owner
+from schemas.input_events import parse_event
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schemas.observations import Observation
+
+DAYS: Final = 30
+START: Final = datetime(2026, 11, 2, tzinfo=UTC)
+"""The demo's present: just after the sample's last event. No rule reads the machine's clock."""
+BATCH: Final = 50
+ROWS: Final = 12
+DRAIN_SECONDS: Final = 120.0
+TICK_SECONDS: Final = 60.0
+
+
+class DemoFailed(Exception):
+    """The demo did not come out as it must; the message says where."""
+
+
+class FixedClock:
+    """Stands still at an instant."""
+
+    def now(self) -> datetime:
+        """Return the demo's present."""
+        return START
+
+
+async def run(folder: Path, console: Console) -> None:
+    """Run the main job in a folder. Raises DemoFailed."""
+    settings = from_environment({}, data_dir=folder, decay_policy="ladder", port=0)
+    worker = Worker(settings, clock=FixedClock())
+    with console.status("starting: the log, three agents, eight shards"):
+        await worker.start()
+    try:
+        messages = _messages()
+        await _publish(worker, messages, console)
+        await _show_memories(worker, messages, console)
+        await _decay(worker, console)
+        await _ask(worker, console)
+        await _rebuild(worker, console)
+    finally:
+        await worker.stop()
+
+
+def _messages() -> list[Observation]:
+    return [parse_event(e, tenant="default", accepted_at=START, event_id="") for e in sample_events()]
+
+
+def _bar(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), console=console, transient=False
+    )
+
+
+async def _publish(worker: Worker, messages: Sequence[Observation], console: Console) -> None:
+    console.rule("1. Published")
+    kinds = Counter(type(m).__name__ for m in messages)
+    ids = {(m.envelope.owner, m.envelope.event_id) for m in messages}
+    with _bar(console) as bar:
+        sending = bar.add_task("to the log", total=len(messages))
+        for begin in range(0, len(messages), BATCH):
+            some = messages[begin : begin + BATCH]
+            await worker.publishing.publish(some)
+            bar.advance(sending, len(some))
+        working = bar.add_task("extracted and remembered", total=len(ids))
+        draining = asyncio.get_running_loop().create_task(drain(worker, DRAIN_SECONDS))
+        while not draining.done():
+            done = await counts(worker)
+            ended = kinds["SessionEnded"] + done["remembered"] + done["nothing"] + done["rejected"]
+            bar.update(working, completed=min(ended, len(ids)))
+            await asyncio.wait([draining], timeout=0.2)
+        bar.update(working, completed=len(ids))
+    found = draining.result()
+    said = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
+    console.print(f"{len(messages)} events ({said}); {len(messages) - len(ids)} of them came twice and count once.")
+    console.print(
+        f"{found['observations']} observations: {found['remembered']} led to memories, "
+        f"{found['nothing']} to nothing, {found['rejected']} were rejected."
+    )
+
+
+async def _show_memories(worker: Worker, messages: Sequence[Observation], console: Console) -> None:
+    console.rule("2. Remembered, and from which words")
+    words = {m.envelope.event_id: getattr(m, "content", None) or getattr(m, "text", "") for m in messages}
+    memories = [(o, m) for o in worker.shards.owners() for m in worker.shards.state(o).memories.values()]
+    table = Table("user", "memory", "from the words", "importance")
+    shown: Counter[Owner] = Counter()
+    for owner, memory in memories:
+        if memory.status == "active" and shown[owner] < ROWS // 2:
+            shown[owner] += 1
+            said = words.get(memory.source_ids[0], "") if memory.source_ids else ""
+            table.add_row(owner.user_id, memory.content, _short(said), f"{memory.importance:.2f}")
+    console.print(table)
+    known = sum(m.access_count for _, m in memories)
+    replaced = [(o, m) for o, m in memories if m.status == "superseded"]
+    console.print(f"{len(memories)} memories were formed. What was said again was known {known} times:")
+    for owner, memory in sorted(memories, key=lambda x: -x[1].access_count)[:3]:
+        console.print(f"  {owner.user_id}: {memory.content} (said again {memory.access_count} times)")
+    console.print(f"{len(replaced)} were superseded by newer values, with history:")
+    for owner, memory in replaced[:4]:
+        newer = worker.shards.state(owner).memories[memory.superseded_by or ""]
+        console.print(f"  {owner.user_id}: {memory.content} -> {newer.content}")
+
+
+async def _decay(worker: Worker, console: Console) -> None:
+    console.rule(f"3. {DAYS} days pass: decay is an event")
+    before = {m.memory_id: m for o in worker.shards.owners() for m in worker.shards.state(o).memories.values()}
+    decayed = expired = 0
+    with _bar(console) as bar:
+        passing = bar.add_task("days", total=DAYS)
+        for day in range(1, DAYS + 1):
+            answer = await worker.commands.tick("ladder", START + timedelta(days=day), TICK_SECONDS)
+            if not answer.applied:
+                raise DemoFailed(f"the tick of day {day} was not applied within {TICK_SECONDS:g} s")
+            decayed, expired = decayed + answer.decayed, expired + answer.expired
+            bar.advance(passing)
+    console.print(f"{decayed} events lowered an importance, {expired} short-term memories expired. Some of them:")
+    now = [(o, m) for o in worker.shards.owners() for m in worker.shards.state(o).memories.values()]
+    faded = sorted(now, key=lambda x: x[1].importance - before[x[1].memory_id].importance)
+    table = Table("user", "memory", "importance then", f"after {DAYS} days")
+    gone = [x for x in now if x[1].status == "expired"]
+    for owner, memory in (*faded[:4], *gone[:2]):
+        then = before[memory.memory_id].importance
+        after = "expired" if memory.status == "expired" else f"{memory.importance:.4f}"
+        table.add_row(owner.user_id, memory.content, f"{then:.2f}", after)
+    console.print(table)
+
+
+async def _ask(worker: Worker, console: Console) -> None:
+    console.rule("4. Questions")
+    file = resources.files("mnemolog.sample") / "questions.json"
+    questions: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))
+    for question in questions:
+        owner = Owner("default", question["user"])
+        found = await worker.queries.search(
+            owner, question["query"], Filters(agent_id=question.get("agent")), now=START, limit=3
+        )
+        console.print(f"[bold]{question['query']}[/bold]")
+        for one in found:
+            console.print(f"  {one.ranked.score:.2f}  {one.memory.content}")
+        if not any(question["expect"] in one.memory.content for one in found):
+            raise DemoFailed(f"no answer to {question['query']!r} holds {question['expect']!r}")
+
+
+async def _rebuild(worker: Worker, console: Console) -> None:
+    console.rule("5. Rebuilt from the log")
+    with _bar(console) as bar:
+        folding = bar.add_task("records folded", total=None)
+        rebuilding = asyncio.get_running_loop().create_task(worker.rebuilding.rebuild())
+        while not rebuilding.done():
+            progress = worker.rebuilding.progress
+            if progress.total:
+                bar.update(folding, total=progress.total, completed=progress.folded)
+            await asyncio.wait([rebuilding], timeout=0.05)
+        found = rebuilding.result()
+        bar.update(folding, total=found["decisions"], completed=found["decisions"])
+    console.print(f"live    {found['digest_before']}\nrebuilt {found['digest_after']}")
+    if not found["equal"]:
+        raise DemoFailed("the rebuilt digest differs from the live one")
+    console.print(f"{found['decisions']} decisions folded in {found['seconds']:.2f} s, no model asked: the digests are equal.")
+
+
+def _short(text: str, characters: int = 60) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= characters else line[: characters - 1] + "…"
+
+
+def main() -> int:
+    """Run the demo in a folder that is removed afterwards; return the exit code."""
+    logging.basicConfig(level=logging.ERROR)
+    console = Console()
+    with tempfile.TemporaryDirectory(prefix="mnemolog-demo-") as folder:
+        try:
+            asyncio.run(run(Path(folder), console))
+        except DemoFailed as error:
+            console.print(f"[red]The demo failed:[/red] {error}")
+            return 1
+        except KeyboardInterrupt:
+            return 130
+    console.print("\nNext: [bold]make up[/bold], then publish your own events; the README has the tour.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

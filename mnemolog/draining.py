@@ -1,0 +1,68 @@
+"""drain: ends open sessions, flushes recalls, and waits until everything published so far is remembered."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from schemas.topics import DEAD_LETTERS, INBOX, INPUTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mnemolog.composition import Worker
+    from schemas.topics import Topic
+
+POLL_SECONDS: Final = 0.02
+
+
+class DrainTimeout(Exception):
+    """Not everything was done in time: what waits says GET /v1/events; drain again."""
+
+
+async def drain(worker: Worker, timeout_seconds: float) -> dict[str, Any]:
+    """Return the counts when all is done. Raises DrainTimeout."""
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            published = await _ends(worker, INPUTS)
+            ended: set[str] = set()
+            while not _is_handled(worker, published):
+                ends = [e for e in worker.observe.open_sessions() if e.envelope.event_id not in ended]
+                if ends:
+                    await worker.publishing.publish(ends)
+                    ended |= {e.envelope.event_id for e in ends}
+                await asyncio.sleep(POLL_SECONDS)
+            await worker.recalls.flush()
+            items = await _ends(worker, (INBOX,))
+            while not _is_handled(worker, items):
+                await asyncio.sleep(POLL_SECONDS)
+            await worker.shards.index_changes()
+    except TimeoutError:
+        raise DrainTimeout(f"not everything was remembered within {timeout_seconds:g} s: drain again") from None
+    return await counts(worker)
+
+
+async def counts(worker: Worker) -> dict[str, Any]:
+    """Return how many observations ended how, and how many memories are active."""
+    found = {"observations": 0, "remembered": 0, "nothing": 0, "rejected": 0, "dead": 0, "memories": 0}
+    for partition in range(worker.shards.partitions):
+        for name, number in worker.shards.at(partition).turns.counts().items():
+            found[name] += number
+        letters = await worker.log.partitions(DEAD_LETTERS.name)
+        if partition < letters:
+            end = await worker.log.end(DEAD_LETTERS.name, partition)
+            found["dead"] += end - await worker.log.earliest(DEAD_LETTERS.name, partition)
+    now = worker.clock.now()
+    for owner in worker.shards.owners():
+        memories = worker.shards.state(owner).memories.values()
+        found["memories"] += sum(m.status_at(now) == "active" for m in memories)
+    return found
+
+
+async def _ends(worker: Worker, topics: Sequence[Topic]) -> dict[tuple[str, int], int]:
+    partitions = range(worker.shards.partitions)
+    return {(t.name, p): await worker.log.end(t.name, p) for t in topics for p in partitions}
+
+
+def _is_handled(worker: Worker, ends: dict[tuple[str, int], int]) -> bool:
+    return all(worker.handled(*place) >= end for place, end in ends.items())

@@ -1,0 +1,67 @@
+"""A log in memory, with a time that the test sets."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from schemas.log import Appended, Position, Record, UnknownTopic
+from schemas.topics import TOPICS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schemas.log import NewRecord
+
+START = datetime(2026, 1, 5, 8, tzinfo=UTC)
+
+
+class MemoryLog:
+    """Implements `schemas.log.Log` over the topics of `schemas.topics`; `now` is the log time of the next record."""
+
+    def __init__(self, partitions: int = 1, now: datetime = START) -> None:
+        """Begin empty, with every topic."""
+        self.now = now
+        self._partitions = {t.name: 1 if t.single_partition else partitions for t in TOPICS}
+        self._records: dict[tuple[str, int], list[Record]] = defaultdict(list)
+        self._last = now
+
+    async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
+        """Append all of them or, when one names an unknown place, none."""
+        for record in records:
+            self._check(record.topic, record.partition)
+        appended = []
+        self._last = max(self._last, self.now)
+        for new in records:
+            held = self._records[new.topic, new.partition]
+            position = Position(new.topic, new.partition, len(held))
+            held.append(
+                Record(position=position, recorded_at=self._last, key=new.key, value=new.value, headers=new.headers)
+            )
+            appended.append(Appended(position, self._last))
+        return appended
+
+    async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
+        """Return at most `limit` records from `start`."""
+        self._check(topic, partition)
+        return self._records[topic, partition][start : start + limit]
+
+    async def end(self, topic: str, partition: int) -> int:
+        """Return how many records there are."""
+        self._check(topic, partition)
+        return len(self._records[topic, partition])
+
+    async def earliest(self, topic: str, partition: int) -> int:
+        """Return 0: nothing is ever dropped."""
+        self._check(topic, partition)
+        return 0
+
+    async def partitions(self, topic: str) -> int:
+        """Return how many partitions the topic has."""
+        self._check(topic, 0)
+        return self._partitions[topic]
+
+    def _check(self, topic: str, partition: int) -> None:
+        if not 0 <= partition < self._partitions.get(topic, 0):
+            raise UnknownTopic(f"{topic}:{partition} does not exist")

@@ -1,0 +1,221 @@
+"""Plays one seed, twice where it can be compared: with faults, and without. `python -m simulation.run --help`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from schemas import codec
+from schemas.decision import Decision
+from schemas.identity import partition_owner
+from schemas.topics import INBOX, LEDGER, TOPICS
+from simulation.faults import Faults
+from simulation.scripted_extractor import HashEmbedder, Model
+from simulation.simulated_group import SimulatedGroup
+from simulation.simulated_log import SimulatedLog, Weather
+from simulation.simulated_worker import TICK_EVERY, Parts, World
+from simulation.verdict import check_folds, check_index, check_log
+from simulation.virtual_loop import VirtualLoop
+from simulation.workload import FIRST_DAY, PARTITIONS, Workload
+from streams.patience import append_patiently
+from streams.ticking import decay_due, slots_between, tick_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from simulation.workload import Phase, Step
+
+MAX_STEPS: Final = 150_000
+SETTLED_SECONDS: Final = 60.0
+"""So long is waited in the end for what is still on its way: longer than any pause between two attempts."""
+REPLAY: Final = "PYTHONPATH=tests python -m simulation.run --from {seed} --seeds 1"
+
+
+class SeedFailed(AssertionError):
+    """What must hold did not; the text says how to see it again."""
+
+
+class VirtualClock:
+    """The wall clock of a run: it goes with the loop's seconds, and jumps from day to day between phases."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        """Start on the first day."""
+        self._loop = loop
+        self._begin = FIRST_DAY
+
+    def now(self) -> datetime:
+        """Return the virtual instant."""
+        return self._begin + timedelta(seconds=self._loop.time())
+
+    def jump_to(self, instant: datetime) -> None:
+        """Let it be later."""
+        self._begin += max(instant - self.now(), timedelta(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One run: `trace` is a hash over all its steps and records, `digest` the one of its projections."""
+
+    digest: str
+    trace: str
+    steps: int
+    happened: Counter[str]
+
+
+class _Run:
+    """The world of one run, and its publishers."""
+
+    def __init__(self, workload: Workload, folder: Path, parts: Parts, *, calm: bool) -> None:
+        chance = Random(f"{'calm' if calm else 'faults'} {workload.seed}")  # noqa: S311 - repeatable on purpose
+        self.workload = workload
+        self.folder = folder
+        self.loop = VirtualLoop(chance, MAX_STEPS)
+        self.clock = VirtualClock(self.loop)
+        self.chance = chance
+        weather = None if calm else Weather(chance)
+        self.log = SimulatedLog(self.clock, weather, self.loop.trace)
+        self.group = SimulatedGroup(self.loop, self.log, chance, PARTITIONS, guarded=parts.guarded)
+        model, embedder = Model(chance), HashEmbedder(chance)
+        twice = 0.0 if calm else 0.1
+        world = World(self.loop, self.log, self.group, model, embedder, self.clock, chance, parts, twice)
+        self._make = lambda: Faults(world, folder, 1 if calm else workload.workers, weather, 0 if calm else 6)
+
+    async def play(self) -> str:
+        """Go through the workload; return the digest."""
+        for topic in TOPICS:
+            await self.log.create_topic(topic.name, 1 if topic.single_partition else PARTITIONS)
+        self.faults = self._make()
+        self.log.on_append = self.faults.wake_all
+        await self.faults.heal()
+        for phase in self.workload.phases:
+            await self._phase(phase)
+        await asyncio.sleep(SETTLED_SECONDS)
+        await self._drained()
+        still = SimulatedLog(self.clock)
+        workers = {partition: owner.worker for partition, owner in self.group.owners.items()}
+        check_log(self.log, self.workload)
+        digest = check_folds(self.log, workers, self.folder, still)
+        await check_index(workers)
+        for worker in self.faults.alive:
+            worker.shards.close()
+        return digest
+
+    async def _phase(self, phase: Phase) -> None:
+        self.clock.jump_to(phase.at)
+        trouble = self.loop.create_task(self.faults.for_a_while())
+        await self._slots_passed()
+        await trouble
+        if self.workload.comparable:
+            await self._stage(phase.said)
+            await self._stage(phase.asked)
+        else:
+            await self._stage([*phase.said, *phase.asked])
+        if phase.tick is not None:
+            tick = phase.tick
+            records = [tick_record(p, decay_due(p, "ladder", tick)) for p in range(PARTITIONS)]
+            for record in records:
+                await append_patiently(self.log, [record])
+            await self._stage([])
+
+    async def _stage(self, lists: list[list[Step]]) -> None:
+        trouble = self.loop.create_task(self.faults.for_a_while())
+        await asyncio.gather(*(self._publish(steps) for steps in lists))
+        await trouble
+        await self._drained()
+
+    async def _publish(self, steps: list[Step]) -> None:
+        repeats = []
+        for step in steps:
+            await asyncio.sleep(step.pause)
+            await append_patiently(self.log, [step.record])
+            if step.again:
+                repeats.append(self.loop.create_task(self._repeat(step)))
+        await asyncio.gather(*repeats)
+
+    async def _repeat(self, step: Step) -> None:
+        await asyncio.sleep(self.chance.random() * 60)
+        await append_patiently(self.log, [step.record])
+
+    async def _drained(self) -> None:
+        await self.faults.heal()
+        await self._until(self.group.is_done)
+
+    async def _slots_passed(self) -> None:
+        """Wait until the slots that the jump left behind are decided."""
+        for partition in range(PARTITIONS):
+            first = self.log.records[INBOX.name, partition][:1]
+            slots = slots_between(first[0].recorded_at, self.clock.now(), TICK_EVERY) if first else []
+            due = {decay_due(partition, "ladder", slot).envelope.event_id for slot in slots}
+            await self._until(lambda p=partition, ids=due: ids <= self._closed(p))  # type: ignore[misc]
+
+    def _closed(self, partition: int) -> set[str]:
+        decisions = (codec.decode_as(r.value, Decision) for r in self.log.records[LEDGER.name, partition])
+        return {d.item_id for d in decisions if d.envelope.owner == partition_owner(partition)}
+
+    async def _until(self, holds: Callable[[], bool]) -> None:
+        while not holds():
+            await asyncio.sleep(0.5)
+            if self.loop.failures:
+                raise AssertionError(f"escaped: {self.loop.failures[0]!r}")
+
+
+def play(workload: Workload, parts: Parts = Parts(), *, calm: bool = False) -> Played:
+    """Play a workload and check it. Raises AssertionError."""
+    memory = Path("/dev/shm")  # noqa: S108 - a file system in memory, where there is one
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None, prefix="mnemolog-") as folder:
+        run = _Run(workload, Path(folder), parts, calm=calm)
+        try:
+            digest = run.loop.run(run.play())
+            assert not run.loop.failures, f"escaped: {run.loop.failures[0]!r}"
+            return Played(digest, run.loop.trace.hexdigest(), run.loop.steps, run.faults.happened)
+        finally:
+            run.loop.close()
+
+
+def check_seed(seed: int, parts: Parts = Parts()) -> Played:
+    """Play a seed with faults and, where the digests must agree, without. Raises SeedFailed."""
+    workload = Workload.of_seed(seed)
+    try:
+        played = play(workload, parts)
+        if workload.comparable:
+            calm = play(workload, calm=True)
+            assert played.digest == calm.digest, f"digest {played.digest} with faults, {calm.digest} without"
+    except AssertionError as error:
+        raise SeedFailed(f"seed {seed}: {error}\nto see it again: {REPLAY.format(seed=seed)}") from error
+    return played
+
+
+def main() -> int:
+    """Play the seeds asked for; print each that fails, and the sum."""
+    parser = argparse.ArgumentParser(prog="simulation.run", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=100, help="how many (default 100)")
+    parser.add_argument("--from", dest="first", type=int, default=0, help="the first seed (default 0)")
+    asked = parser.parse_args()
+    began, failed, happened = time.monotonic(), 0, Counter[str]()
+    for seed in range(asked.first, asked.first + asked.seeds):
+        try:
+            played = check_seed(seed)
+        except SeedFailed as error:
+            failed += 1
+            sys.stdout.write(f"{error}\n")
+            if asked.seeds == 1:
+                raise
+        else:
+            happened += played.happened + Counter(steps=played.steps)
+    seconds = time.monotonic() - began
+    sys.stdout.write(f"{asked.seeds} seeds, {failed} failed, {seconds / asked.seeds:.2f} s each; {dict(happened)}\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""A model that follows a script: the same words always have the same answer, whoever asks, and sometimes it is down."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from projections.embedder import EmbedderUnavailable
+from streams.extractor import Extraction, Outage, Proposal, Rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+    from projections.embedder import Vectors
+    from streams.extractor import Window
+
+POISON: Final = "poison"
+"""A window with this word is rejected."""
+FACT: Final = re.compile(r"(trait|brief|city|event)([a-z]{3})\b")
+"""Each such word is one thing to remember, and shares no keyword with any other."""
+MODEL: Final = "scripted"
+PROMPT_HASH: Final = "1"
+FAILURES_OF_A_WINDOW: Final = 3
+"""Fewer than make it poison: which windows fail so often is not the same in two runs."""
+
+
+def fact(kind: str, number: int) -> str:
+    """Return the word of a fact: trait, brief (forgotten in 48 hours), city (one at a time) or event."""
+    letters = [chr(ord("a") + number // 26**place % 26) for place in (2, 1, 0)]
+    return kind + "".join(letters)
+
+
+def proposal(kind: str, word: str, source: int) -> Proposal:
+    """Return what is proposed for a fact."""
+    importance = 0.5 + (ord(word[-1]) % 5) / 10
+    return Proposal(
+        content=word,
+        kind="episodic" if kind == "event" else "semantic",
+        memory_type="short_term" if kind == "brief" else "long_term",
+        importance=importance,
+        attribute="city" if kind == "city" else None,
+        value=f"town {word}" if kind == "city" else None,
+        event_type=word if kind == "event" else None,
+        sources=(source,),
+    )
+
+
+@dataclass(slots=True)
+class Model:
+    """The one model that all workers ask; an Extractor."""
+
+    chance: Random
+    outages: float = 0.0
+    slow: float = 0.3
+    model: str = MODEL
+    prompt_hash: str = PROMPT_HASH
+    _failed: Counter[str] = field(default_factory=Counter)
+
+    async def extract(self, window: Window) -> Extraction:
+        """Return one memory for each fact that somebody other than the assistant said."""
+        await asyncio.sleep(self.chance.random() * (20.0 if self.chance.random() < self.slow else 0.5))
+        first = window.pieces[0].piece_id
+        if self.chance.random() < self.outages and self._failed[first] < FAILURES_OF_A_WINDOW:
+            self._failed[first] += 1
+            raise Outage("the model is simulated to be down", self.chance.choice((None, 1.0, 40.0)))
+        if any(POISON in piece.text for piece in window.pieces):
+            raise Rejected("the answer is no JSON", answer="sorry")
+        return Extraction(
+            proposals=tuple(
+                proposal(found[1], found[0], number)
+                for number, piece in enumerate(window.pieces)
+                if piece.speaker != "assistant"
+                for found in FACT.finditer(piece.text)
+            ),
+            answer=f"{len(window.pieces)} pieces",
+        )
+
+
+@dataclass(slots=True)
+class HashEmbedder:
+    """Vectors that depend on nothing but the text's bytes, 32 numbers each."""
+
+    chance: Random
+    outages: float = 0.0
+    model: str = "hash"
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors. Raises EmbedderUnavailable now and then."""
+        await asyncio.sleep(0)
+        if self.chance.random() < self.outages:
+            raise EmbedderUnavailable("the embedder is simulated to be down")
+        return np.stack([vector(text) for text in texts])
+
+
+def vector(text: str) -> Vectors:
+    """Return the unit vector of a text."""
+    numbers = np.frombuffer(blake2b(text.encode(), digest_size=32).digest(), np.int8).astype(np.float32)
+    return np.asarray(numbers / np.linalg.norm(numbers), np.float32)

@@ -1,0 +1,234 @@
+"""A worker as production composes it, fed by the simulated group in the place of Faust."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from simulation.simulated_group import AGENTS
+from simulation.virtual_loop import WORKER
+
+from projections.embedded_index import EmbeddedIndex
+from projections.shards import Shards
+from schemas.log import LogUnavailable
+from streams.delivery import Delivery
+from streams.extraction import Asking
+from streams.observe import Observe
+from streams.parameters import Parameters
+from streams.pool import KeyedPool
+from streams.project import Project
+from streams.remember import Remember
+from streams.ticking import Ticking
+from streams.verbatim_extractor import VerbatimExtractor
+from streams.window import WindowLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+    from random import Random
+
+    from simulation.scripted_extractor import HashEmbedder, Model
+    from simulation.simulated_group import SimulatedGroup
+    from simulation.simulated_log import SimulatedLog
+    from simulation.virtual_loop import VirtualLoop
+
+    from schemas.clock import Clock
+    from schemas.log import Record
+
+ROUNDS = 3
+IDLE_SECONDS = 30.0
+TICK_EVERY = timedelta(hours=24)
+
+
+@dataclass(slots=True)
+class Books:
+    """What one generation of one topic partition was given, and what of it is done."""
+
+    generation: int
+    following: int
+    committed: int
+    given: deque[int] = field(default_factory=deque)
+    done: set[int] = field(default_factory=set)
+    again: list[Record] = field(default_factory=list)
+
+    def reached(self) -> int:
+        """Return the offset before which everything that this generation was given is done."""
+        while self.given and self.given[0] in self.done:
+            self.done.discard(self.given.popleft())
+        return self.given[0] if self.given else self.following
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The classes that a worker is made of; a mutant replaces one of them."""
+
+    observe: type[Observe] = Observe
+    remember: type[Remember] = Remember
+    shards: type[Shards] = Shards
+    books: type[Books] = Books
+    guarded: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What all workers share."""
+
+    loop: VirtualLoop
+    log: SimulatedLog
+    group: SimulatedGroup
+    model: Model
+    embedder: HashEmbedder
+    clock: Clock
+    chance: Random
+    parts: Parts
+    twice: float
+    """How many records are delivered again out of turn, 0 to 1."""
+
+
+class SimulatedWorker:
+    """One process: from its start until it stops, crashes, or fails."""
+
+    def __init__(self, name: str, folder: Path, world: World, stopped: Callable[[SimulatedWorker], None]) -> None:
+        """Take a name that no other process of the run has; `stopped` is told when it ends by itself."""
+        self.name = name
+        self.folder = folder
+        self.is_alive = True
+        self.is_frozen = False
+        self.context = copy_context()
+        self.context.run(WORKER.set, name)
+        self._world = world
+        self._stopped = stopped
+        self._books: dict[tuple[str, int], Books] = {}
+        self._more = {agent: asyncio.Event() for agent in AGENTS}
+        self.context.run(self._compose)
+
+    def _compose(self) -> None:
+        world = self._world
+        log = world.log
+        self.shards = world.parts.shards(self.folder, log, world.group.partitions, EmbeddedIndex)
+        self.observe = world.parts.observe(
+            log=log,
+            shards=self.shards,
+            asking=Asking(world.embedder),
+            extractor=world.model,
+            verbatim=VerbatimExtractor(),
+            pool=KeyedPool(4, self._fail),
+            limits=WindowLimits(rounds=ROUNDS, idle=timedelta(seconds=IDLE_SECONDS)),
+        )
+        self.remember = world.parts.remember(
+            log=log, shards=self.shards, pool=KeyedPool(8, self._fail), parameters=Parameters()
+        )
+        self.project = Project(shards=self.shards)
+        ticking = Ticking(
+            log=log,
+            shards=self.shards,
+            handled=self.handled,
+            clock=world.clock,
+            policy="ladder",
+            every=TICK_EVERY,
+        )
+        self._start(self._run(ticking))
+
+    async def _run(self, ticking: Ticking) -> None:
+        for shard in self.shards.all():
+            await shard.catch_up()
+        self._start(self._consume("observe", self.observe))
+        self._start(self._consume("remember", self.remember))
+        self._start(self._consume("project", self.project))
+        self._start(self.observe.close_idle())
+        self._start(ticking.run())
+        self._start(self._commit())
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        async def run() -> None:
+            try:
+                await work
+            except Exception as error:  # noqa: BLE001 - as production does: the process ends with the first failure
+                self._fail(error)
+
+        self._world.loop.create_task(run(), context=self.context)
+
+    def _fail(self, error: BaseException) -> None:
+        """End the process; a log that is away is no fault of ours, anything else is."""
+        if not isinstance(error, LogUnavailable):
+            self._world.loop.failures.append(error)
+        self._stopped(self)
+
+    def handled(self, topic: str, partition: int) -> int:
+        """Return the offset before which everything of a topic's partition is done, as far as this worker knows."""
+        books = self._books.get((topic, partition))
+        return books.reached() if books is not None else 0
+
+    # -- the group's word
+
+    def assigned(self, generation: int, partition: int, offsets: dict[tuple[str, int], int]) -> None:
+        """Take a partition: read each of its topics from the committed offset."""
+        for place, offset in offsets.items():
+            assert place[1] == partition
+            self._books[place] = self._world.parts.books(generation, offset, offset)
+        self.look()
+
+    def revoked(self, partition: int, released: asyncio.Future[None]) -> None:
+        """Let go of a partition, as production does when Faust says so."""
+        for place in [place for place in self._books if place[1] == partition]:
+            del self._books[place]
+        self.observe.revoke(partition)
+        self.remember.revoke(partition)
+        if not released.done():
+            released.set_result(None)
+
+    def look(self) -> None:
+        """Hear that the log has more."""
+        for event in self._more.values():
+            event.set()
+
+    # -- what Faust does
+
+    async def _consume(self, agent: str, handler: Observe | Remember | Project) -> None:
+        chance, records = self._world.chance, self._world.log.records
+        while True:
+            places = [
+                place
+                for place, books in self._books.items()
+                if place[0] in AGENTS[agent] and (books.following < len(records[place]) or books.again)
+            ]
+            if not places:
+                self._more[agent].clear()
+                await self._more[agent].wait()
+                continue
+            place = chance.choice(places)
+            delivery = self._next(place)
+            if chance.random() < 0.3:  # in a buffer, while its partition may move
+                await asyncio.sleep(chance.random() * 0.2)
+            await handler.handle(delivery)
+
+    def _next(self, place: tuple[str, int]) -> Delivery:
+        books, chance = self._books[place], self._world.chance
+        if books.again and chance.random() < 0.5:
+            record = books.again.pop()
+        elif books.following < len(self._world.log.records[place]):
+            record = self._world.log.records[place][books.following]
+            books.given.append(books.following)
+            books.following += 1
+            if chance.random() < self._world.twice:
+                books.again.append(record)
+        else:
+            record = books.again.pop()
+        return Delivery(record, lambda: self._ack(place, books, record.position.offset))
+
+    def _ack(self, place: tuple[str, int], books: Books, offset: int) -> None:
+        if self._books.get(place) is books and books.given and offset >= books.given[0]:
+            books.done.add(offset)
+
+    async def _commit(self) -> None:
+        while True:
+            await asyncio.sleep(0.2 + self._world.chance.random())
+            for (topic, partition), books in list(self._books.items()):
+                offset = books.reached()
+                if offset > books.committed:
+                    books.committed = offset
+                    self._world.group.commit(self, books.generation, topic, partition, offset)

@@ -1,0 +1,175 @@
+"""What must hold when a run is over, told from the log alone and compared with what the workers hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from projections.digest import digests
+from projections.embedded_index import EmbeddedIndex
+from projections.index import IndexQuery
+from projections.memory import ACTIVE
+from projections.shards import Shards
+from schemas import codec
+from schemas.decision import Decision
+from schemas.events import MemoryFormed
+from schemas.identity import Owner, partition_owner
+from schemas.inbox import INBOX_ITEMS, DecayDue
+from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, LEDGER
+from simulation.scripted_extractor import vector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from projections.memory import UserState
+    from schemas.log import Record
+    from simulation.simulated_log import SimulatedLog
+    from simulation.simulated_worker import SimulatedWorker
+    from simulation.workload import Workload
+
+
+def counted(log: SimulatedLog) -> dict[Owner, list[Decision]]:
+    """Return each user's counted decisions, by the words of DESIGN section 5; independent of the fold."""
+    chains: dict[Owner, list[Decision]] = {}
+    for (topic, partition), records in log.records.items():
+        if topic not in (LEDGER.name, GLOBALS.name):
+            continue
+        closed: set[str] = set()
+        for record in records:
+            decision = codec.decode_as(record.value, Decision)
+            owner = decision.envelope.owner
+            chain = chains.setdefault(owner, [])
+            if not _is_next(chain, decision) or decision.item_id in closed:
+                continue
+            chain.append(decision)
+            if owner == partition_owner(partition):
+                closed.add(decision.item_id)
+    return chains
+
+
+def _is_next(chain: list[Decision], decision: Decision) -> bool:
+    if decision.version != len(chain) + 1:
+        return False
+    if chain and not chain[-1].last_part and chain[-1].item_id == decision.item_id:
+        return decision.part == chain[-1].part + 1
+    known = any(decision.item_id == before.item_id for before in chain)
+    return not known and decision.part == 1 and (not chain or decision.item_offset > chain[-1].item_offset)
+
+
+def check_log(log: SimulatedLog, workload: Workload) -> None:
+    """Check that everything was decided, once, in order, and nothing else."""
+    chains = counted(log)
+    for owner, chain in chains.items():
+        assert [d.version for d in chain] == list(range(1, len(chain) + 1))
+        offsets = [d.item_offset for d in chain]
+        assert offsets == sorted(set(offsets)), f"{owner}: decided out of order: {offsets}"
+        formed = Counter(m for d in chain for m in _formed(d))
+        assert not [m for m, times in formed.items() if times > 1], f"{owner}: formed twice: {formed}"
+    for owner, pieces in workload.pieces.items():
+        covered = Counter(piece for d in chains.get(owner, ()) for piece in d.covered)
+        assert covered == Counter(pieces), f"{owner}: not covered exactly once: {_difference(covered, pieces)}"
+    assert {o for o, chain in chains.items() for d in chain if d.covered} <= set(workload.pieces)
+    for owner, item_id in _asked(log):
+        assert any(d.item_id == item_id for d in chains.get(owner, ())), f"{owner}: {item_id} was never decided"
+    if workload.comparable:
+        for owner, expected in workload.memories.items():
+            formed = Counter(m for d in chains.get(owner, ()) for m in _formed(d))
+            assert formed == Counter(expected), f"{owner}: formed {_difference(formed, expected)}"
+    letters = [
+        codec.decode(r.value) for (topic, _), rs in log.records.items() if topic == DEAD_LETTERS.name for r in rs
+    ]
+    unreadable = {(letter.topic, letter.partition, letter.offset) for letter in letters if letter.reason == "decode"}
+    assert all(letter.reason == "decode" for letter in letters), [letter.detail for letter in letters]
+    assert bool(unreadable) == bool(workload.garbage), "what cannot be read is put aside, and nothing else"
+
+
+def check_folds(log: SimulatedLog, workers: dict[int, SimulatedWorker], folder: Path, still: SimulatedLog) -> str:
+    """Check that live fold = rebuilt fold = fold with repeated and void decisions; return the digest.
+
+    `still` is a log without weather that holds the same records.
+    """
+    partitions = max(workers) + 1
+    rebuilt = Shards(folder / "rebuilt", still, partitions, EmbeddedIndex)
+    doubled = Shards(folder / "doubled", still, partitions, EmbeddedIndex)
+    try:
+        for shard in rebuilt.all():
+            shard.fold(shard.ledger_topic, records) if (
+                records := log.records[shard.ledger_topic, shard.partition]
+            ) else None
+        for shard in doubled.all():
+            _fold_with_noise(shard.ledger_topic, log.records[shard.ledger_topic, shard.partition], shard.fold)
+        for owner, chain in counted(log).items():
+            expected = rebuilt.state(owner)
+            assert expected.version == len(chain), f"{owner}: rebuilt counts {expected.version} of {len(chain)}"
+            assert doubled.state(owner) == expected, f"{owner}: repeated and void decisions changed the fold"
+            if owner.is_global:
+                continue
+            holder = workers[rebuilt.partition(owner)].shards
+            _check_equal(owner, holder.state(owner), expected)
+            reopened = holder.of(owner).ledger._load(owner)
+            _check_equal(owner, reopened, expected)
+        return digests(rebuilt.state(owner) for owner in rebuilt.owners())["total"]
+    finally:
+        rebuilt.close()
+        doubled.close()
+
+
+async def check_index(workers: dict[int, SimulatedWorker]) -> None:
+    """Check that a worker's index holds exactly the active memories of its partitions, as they are now."""
+    for partition, worker in workers.items():
+        for owner in worker.shards.at(partition).ledger.owners():
+            active = [m for m in worker.shards.state(owner).memories.values() if m.status == ACTIVE]
+            query = IndexQuery(
+                tenant=owner.tenant,
+                user_id=owner.user_id,
+                tokens=(),
+                vector=vector("anything"),
+                embedding_model="hash",
+                limit=10_000,
+            )
+            legs = await worker.shards.index.search(query)
+            found = {hit.memory_id: hit.version for hit in legs.semantic}
+            assert found == {m.memory_id: m.text_version for m in active}, f"{owner}: the index is not the shard"
+
+
+def _fold_with_noise(topic: str, records: list[Record], fold: object) -> None:
+    """Fold each record twice, with one before it that expects a later version and one after it that expects an older."""
+    assert callable(fold)
+    for record in records:
+        decision = codec.decode_as(record.value, Decision)
+        early = replace(decision, version=decision.version + 1, item_id=f"early {decision.item_id}")
+        stale = replace(decision, item_id=f"stale {decision.item_id}", item_offset=decision.item_offset + 1)
+        fold(topic, [replace(record, value=codec.encode(early))])
+        fold(topic, [record, record])
+        fold(topic, [replace(record, value=codec.encode(stale)), record])
+
+
+def _check_equal(owner: Owner, live: UserState, rebuilt: UserState) -> None:
+    assert live.version == rebuilt.version, f"{owner}: live has {live.version} decisions, rebuilt {rebuilt.version}"
+    plain = (replace(live, by_digest=rebuilt.by_digest, by_attribute=rebuilt.by_attribute), rebuilt)
+    assert plain[0] == plain[1], f"{owner}: the live fold is not the rebuilt one"
+    for way in ("by_digest", "by_attribute"):
+        ways = [{key: set(ids) for key, ids in getattr(state, way).items()} for state in (live, rebuilt)]
+        assert ways[0] == ways[1], f"{owner}: {way} differs"
+
+
+def _formed(decision: Decision) -> list[str]:
+    events = [codec.decode(event) for event in decision.events]
+    return [event.memory_id for event in events if isinstance(event, MemoryFormed)]
+
+
+def _asked(log: SimulatedLog) -> Iterable[tuple[Owner, str]]:
+    for (topic, _), records in log.records.items():
+        if topic == INBOX.name:
+            for record in records:
+                item = codec.decode_as(record.value, *INBOX_ITEMS)
+                owner = item.envelope.owner
+                if not isinstance(item, DecayDue) or owner.is_partition:
+                    yield owner, item.envelope.event_id
+
+
+def _difference(found: Counter[str], expected: Iterable[str]) -> dict[str, int]:
+    wanted = Counter(expected)
+    return {key: found[key] - wanted[key] for key in sorted(found.keys() | wanted.keys()) if found[key] != wanted[key]}

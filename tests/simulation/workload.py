@@ -1,0 +1,250 @@
+"""What happens in a run: who says what when, what is asked for, and what must be remembered in the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from schemas import codec
+from schemas.envelope import Envelope, Sealed
+from schemas.identity import Owner, commanded_memory_id, derived_id, extracted_memory_id, piece_id
+from schemas.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+from schemas.log import NewRecord
+from schemas.observations import ScreenshotAnalysed, SessionEnded, TurnRecorded
+from schemas.pieces import piece_texts
+from schemas.topics import CONVERSATIONS, INBOX, SCREENSHOTS, partition_of
+from simulation.scripted_extractor import FACT, MODEL, POISON, PROMPT_HASH, fact, vector
+from streams.verbatim_extractor import VerbatimExtractor
+
+if TYPE_CHECKING:
+    from schemas.inbox import UserItem
+    from schemas.observations import Observation
+
+FIRST_DAY: Final = datetime(2026, 3, 1, 8, tzinfo=UTC)
+PARTITIONS: Final = 2
+USERS: Final = tuple(Owner("default", name) for name in ("小明", "ann", "bob"))
+EVERYONE: Final = Owner("default", "*")
+AGENT: Final = "luna"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that a publisher appends, after a pause in virtual seconds."""
+
+    pause: float
+    record: NewRecord
+    again: bool = False
+    """It is published once more, some time later."""
+
+
+@dataclass(slots=True)
+class Phase:
+    """What happens on one day: each list is done in order, the lists of `said` and of `asked` side by side."""
+
+    at: datetime
+    said: list[list[Step]] = field(default_factory=list)
+    asked: list[list[Step]] = field(default_factory=list)
+    tick: datetime | None = None
+    """A tick that an operator asks for, when everything else of the day is done."""
+
+
+@dataclass(slots=True)
+class Workload:
+    """Generated from its seed alone.
+
+    A comparable one leads to the same digest in every run (DESIGN section 7): each user has one session at a time, no
+    fact is said twice, only screenshots are rejected, and commands wait for what went before. A wild one does all else.
+    """
+
+    seed: int
+    comparable: bool = True
+    workers: int = 2
+    phases: list[Phase] = field(default_factory=list)
+    pieces: dict[Owner, set[str]] = field(default_factory=dict)
+    """Everything that must be covered."""
+    memories: dict[Owner, list[str]] = field(default_factory=dict)
+    """Everything that must have been formed, when the workload is comparable."""
+    garbage: int = 0
+    _chance: Random = field(default_factory=Random)
+    _counts: Counter[str] = field(default_factory=Counter)
+    _said: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of_seed(cls, seed: int) -> Workload:
+        """Return the seed's workload."""
+        chance = Random(f"workload {seed}")  # noqa: S311 - chance that can be repeated is the point
+        made = cls(seed, comparable=chance.random() < 0.75, workers=chance.choice((1, 2, 2)), _chance=chance)
+        at = FIRST_DAY
+        for number in range(chance.choice((1, 2, 2, 3))):
+            made.phases.append(made._phase(number, at))
+            at += timedelta(days=chance.choice((1, 2, 3, 9)))
+        return made
+
+    def _phase(self, number: int, at: datetime) -> Phase:
+        chance, phase = self._chance, Phase(at)
+        for owner in USERS:
+            for _ in range(1 if self.comparable else chance.randrange(3)):
+                phase.said.append(self._session(owner, at))
+            if chance.random() < 0.5:
+                phase.said.append([self._screenshot(owner, at) for _ in range(chance.randrange(1, 3))])
+        for owner in USERS:
+            phase.asked.append([self._command(owner, at) for _ in range(chance.randrange(4))])
+        if chance.random() < 0.3:
+            phase.asked.append([self._remember(EVERYONE, at)])
+        if chance.random() < 0.2:
+            self.garbage += 1
+            record = NewRecord(topic=CONVERSATIONS.name, partition=0, key=b"default/ann", value=b"{not json")
+            phase.said.append([Step(chance.random(), record)])
+        if chance.random() < 0.4:
+            phase.tick = at - timedelta(minutes=30 + number)
+        return phase
+
+    # -- what is said
+
+    def _session(self, owner: Owner, at: datetime) -> list[Step]:
+        chance = self._chance
+        session_id, steps = self._name("s"), []
+        turns = chance.randrange(1, 8)
+        for place in range(turns):
+            envelope = self._envelope(owner, at, "t")
+            role = "assistant" if place % 2 and chance.random() < 0.7 else "user"
+            infer = chance.random() > 0.1
+            content = self._words(role, cities=infer)
+            if not self.comparable and chance.random() < 0.05:
+                content += f" {POISON}"
+            turn = TurnRecorded(envelope=envelope, session_id=session_id, role=role, content=content, infer=infer)
+            self._expect(owner, turn, by_rules=infer, heard=role == "user")
+            pause = chance.choice((0.0, 0.0, 0.5, 3.0, 45.0)) * chance.random()
+            steps.append(self._step(turn, CONVERSATIONS.name, pause))
+            if chance.random() < 0.1 or (place == turns - 1 and chance.random() < 0.6):
+                end = SessionEnded(envelope=self._envelope(owner, at, "e"), session_id=session_id)
+                steps.append(self._step(end, CONVERSATIONS.name, chance.random()))
+        return steps
+
+    def _screenshot(self, owner: Owner, at: datetime) -> Step:
+        chance = self._chance
+        text = POISON if chance.random() < 0.2 else self._words("user", cities=not self.comparable)
+        seen = ScreenshotAnalysed(
+            envelope=self._envelope(owner, at, "p"), screenshot_id=self._name("i"), text=text, app="Calendar"
+        )
+        self._expect(owner, seen, by_rules=True, heard=text != POISON)
+        step = self._step(seen, SCREENSHOTS.name, chance.random() * 5)
+        return self._astray(step) if chance.random() < 0.15 else step
+
+    def _words(self, role: str, *, cities: bool) -> str:
+        chance, words = self._chance, []
+        for _ in range(chance.randrange(1, 3) if role == "user" else 1):
+            if not self.comparable and self._said and chance.random() < 0.3:
+                words.append(chance.choice(self._said))
+                continue
+            self._counts["fact"] += 1
+            kind = chance.choice(("trait", "brief", "event", "city") if cities else ("trait", "brief", "event"))
+            words.append(fact(kind, self._counts["fact"]))
+        self._said += words
+        if chance.random() < 0.03:
+            words.insert(1, ". " * 3_100)  # so long that it has two pieces
+        return " ".join(words)
+
+    def _expect(self, owner: Owner, message: Observation, *, by_rules: bool, heard: bool) -> None:
+        """Note which pieces must be covered and which memories formed, as observe and the script have it."""
+        if isinstance(message, TurnRecorded) and not message.infer and message.role != "user":
+            return
+        verbatim = VerbatimExtractor()
+        for number, text in enumerate(piece_texts(message)):
+            piece = piece_id(message.envelope.event_id, number)
+            self.pieces.setdefault(owner, set()).add(piece)
+            model, prompt = (MODEL, PROMPT_HASH) if by_rules else (verbatim.model, verbatim.prompt_hash)
+            count = len(FACT.findall(text)) if by_rules else int(bool(text.strip()))
+            for ordinal in range(count if heard else 0):
+                self._formed(owner).append(extracted_memory_id(owner, piece, ordinal, model, prompt))
+
+    # -- what is asked for
+
+    def _command(self, owner: Owner, at: datetime) -> Step:
+        chance, known = self._chance, self._formed(owner)
+        kind = chance.choice(("remember", "forget", "restore", "revise", "recall")) if known else "remember"
+        if kind == "remember":
+            return self._remember(owner, at)
+        envelope, target = self._envelope(owner, at, "c"), chance.choice(known)
+        item: UserItem
+        if kind == "forget":
+            item = ForgetMemory(envelope=envelope, memory_id=target)
+        elif kind == "restore":
+            item = RestoreMemory(envelope=envelope, memory_id=target)
+        elif kind == "recall":
+            item = RecordRecall(envelope=envelope, memory_ids=[target, chance.choice(known)])
+        else:
+            self._counts["fact"] += 1
+            word = fact("trait", self._counts["fact"])
+            item = ReviseMemory(
+                envelope=envelope,
+                memory_id=target,
+                expected_version=chance.choice((None, None, 1)),
+                content=Sealed.clear(word),
+                vector=Sealed.clear(vector(word).astype("<f4").tobytes()),
+                embedding_model="hash",
+                importance=chance.choice((None, 0.9)),
+            )
+        return self._inbox(item)
+
+    def _remember(self, owner: Owner, at: datetime) -> Step:
+        self._counts["fact"] += 1
+        kind = self._chance.choice(("trait", "city"))
+        word, envelope = fact(kind, self._counts["fact"]), self._envelope(owner, at, "c")
+        item = RememberFact(
+            envelope=envelope,
+            content=Sealed.clear(word),
+            vector=Sealed.clear(vector(word).astype("<f4").tobytes()),
+            embedding_model="hash",
+            scope="global" if owner.is_global else "personal",
+            attribute="city" if kind == "city" else None,
+            value=Sealed.clear(f"town {word}") if kind == "city" else None,
+        )
+        self._formed(owner).append(commanded_memory_id(owner, envelope.event_id))
+        step = self._inbox(item)
+        return self._astray(step) if kind == "trait" and self._chance.random() < 0.1 else step
+
+    # -- records
+
+    def _formed(self, owner: Owner) -> list[str]:
+        return self.memories.setdefault(owner, [])
+
+    def _name(self, kind: str) -> str:
+        self._counts[kind] += 1
+        return f"{kind}{self._counts[kind]}"
+
+    def _envelope(self, owner: Owner, at: datetime, kind: str) -> Envelope:
+        """Return an envelope of the hour before `at`; no two of a user share their effective time."""
+        self._counts["seconds"] += self._chance.choice((1, 2, 5, 40))
+        return Envelope(
+            event_id=derived_id("simulated", kind, self._name(kind)),
+            tenant=owner.tenant,
+            user_id=owner.user_id,
+            agent_id=None if owner.is_global else AGENT,
+            occurred_at=at - timedelta(hours=1) + timedelta(seconds=self._counts["seconds"] % 3_600),
+        )
+
+    def _step(self, message: Observation, topic: str, pause: float) -> Step:
+        owner, again = message.envelope.owner, self._chance.random() < 0.15
+        record = NewRecord(
+            topic=topic, partition=partition_of(owner.key, PARTITIONS), key=owner.key, value=codec.encode(message)
+        )
+        return Step(pause, record, again)
+
+    def _inbox(self, item: UserItem) -> Step:
+        owner, again = item.envelope.owner, self._chance.random() < 0.15
+        record = NewRecord(
+            topic=INBOX.name, partition=partition_of(owner.key, PARTITIONS), key=owner.key, value=codec.encode(item)
+        )
+        return Step(self._chance.random(), record, again)
+
+    def _astray(self, step: Step) -> Step:
+        """Let a foreign partitioner choose the partition."""
+        record = step.record
+        wrong = NewRecord(
+            topic=record.topic, partition=(record.partition + 1) % PARTITIONS, key=record.key, value=record.value
+        )
+        return Step(step.pause, wrong, step.again)
