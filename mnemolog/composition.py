@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from streams.extractor import Extractor
 
 log = logging.getLogger("mnemolog")
-DECIDING_AT_ONCE = 64
-"""Users decided about at the same time; their appends share an fsync."""
+WORKED_AT_ONCE = 128
+"""Users worked for at the same time where no model is asked; their appends share an fsync."""
 LOOK_FOR_OLD_SECONDS = 3600.0
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -78,8 +78,9 @@ class Worker:
         self.embedder = self._embedder or make_embedder(settings)
         self.extractor = self._extractor or make_extractor(settings)
         self.shards = Shards(active_folder(settings.data_dir), self.log, settings.partitions, EmbeddedIndex)
-        self.observe_pool = KeyedPool(settings.llm_concurrency, self._fail)
-        self.remember_pool = KeyedPool(DECIDING_AT_ONCE, self._fail)
+        asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
+        self.observe_pool = KeyedPool(asked_at_once, self._fail)
+        self.remember_pool = KeyedPool(WORKED_AT_ONCE, self._fail)
         self.observe = Observe(
             log=self.log,
             shards=self.shards,

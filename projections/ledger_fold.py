@@ -28,7 +28,15 @@ if TYPE_CHECKING:
 
 MAX_CACHED_USERS: Final = 2_000
 TICKS: Final = frozenset({"DecayDue"})
-_TIMES: Final = ("occurred_at", "formed_at", "last_accessed_at", "last_recalled_at", "expires_at", "forgotten_at")
+_TIMES: Final = (
+    "occurred_at",
+    "formed_at",
+    "said_at",
+    "last_accessed_at",
+    "last_recalled_at",
+    "expires_at",
+    "forgotten_at",
+)
 _LISTS: Final = ("key_dialogue", "source_ids", "pieces")
 _NAMES: Final = tuple(f.name for f in fields(Memory))
 

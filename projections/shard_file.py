@@ -53,6 +53,7 @@ def connect(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
+        connection.execute("pragma wal_autocheckpoint=8000")
         connection.execute("pragma temp_store=memory")
         connection.executescript(TABLES)
     except sqlite3.DatabaseError as error:

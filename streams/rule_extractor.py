@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from streams.extractor import Piece, Window
     from streams.rules.found import Found
 
-RULES_VERSION: Final = "1"
+RULES_VERSION: Final = "2"
 """Raise it with every change of what the rules answer: it is part of the memory's lineage."""
 
 

@@ -29,8 +29,8 @@ _EVERY: Final = (
     r"(?:早上|早晨|晚上|中午|下午|傍晚|清晨|早|晚)?(?:[0-9一二三四五六七八九十]{1,3}点半?)?"
 )
 _ADVERB: Final = (
-    r"(?:现在|目前|眼下|其实|平时|平常|一直|最近|近来|今年|真的|真|特别|非常|很|超级|超|也|还|就|都|最|"
-    r"比较|更|挺|蛮|有点|已经|刚刚|刚才|刚|"
+    r"(?:现在|目前|眼下|其实|平时|平常|一直|最近|近来|今年|真的|真|特别|非常|很|超级|超|也|还(?!是[不很最更讨喜爱])|就|都|最|"
+    r"比较|更|挺|蛮|有点|已经|刚刚|刚才|刚|(?:今天|昨天|前天|昨晚)(?=刚|才)|还是(?=不|很|最|更|讨厌|喜欢|爱)|"
     r"本来|从小|实在|确实|一般|通常|经常|常常|总是|习惯|业余时间|闲的时候|周末|有时候?|偶尔|从来|一向|"
     r"是真|上个?月|上周|去年|年初|"
     rf"{_EVERY}|比起.{{1,8}}?(?=我)|天天|早上|晚上|中午|睡前|饭后|下班后|(?:今年|去年|"
@@ -62,6 +62,7 @@ _UNSURE = re.compile(
     r"可能|也许|或许|大概会|好像|似乎|我猜|怀疑|应该是|说不定|不确定|考虑|想要不要|在想|要不|觉得|以为|"
     r"假装|开玩笑|骗你|想当"
 )
+_JOKES = re.compile(r"开玩笑的|(?<!没)骗你的|逗你的|逗你玩")
 _PAST = re.compile(
     r"以前|曾经|过去(?!了)|小时候|小的时候|当时|那时|(?<![一二三四五六日天号年月点])之前|年轻时|"
     r".学的?时候|上学时|那会儿|当年|原先|一度|前任|早年|过(?:一次|两次|几次)"
@@ -107,9 +108,11 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
     """Yield the clauses in which the user claims something; what is asked, supposed, hearsay or unsure is left out.
 
     A clause without a subject speaks of whom the one before it spoke. From a supposition or from another's words on,
-    the rest of the sentence is not the user's claim.
+    the rest of the sentence is not the user's claim; nothing is in a sentence that says that it jokes.
     """
     heir: Subject = "none"
+    if any(_JOKES.search(said) for said in sentence.clauses):
+        return
     parts = [part for said in sentence.clauses for part in _JOIN.split(said) if part]
     for place, said in enumerate(parts):
         text = _FILLER.sub("", said)

@@ -65,7 +65,9 @@ class LogSuite:
 
     async def test_key_value_and_headers_come_back_byte_for_byte(self, log: TopicLog, topic: str):
         headers = (("ce_id", b"\x00\xff"), ("ce_type", "记住".encode()), ("ce_id", b""))
-        record = NewRecord(topic=topic, partition=0, key="default/小明".encode(), value=bytes(range(256)), headers=headers)
+        record = NewRecord(
+            topic=topic, partition=0, key="default/小明".encode(), value=bytes(range(256)), headers=headers
+        )
         await log.append([record, new(topic, b"", key=None)])
         first, second = await log.read(topic, 0, 0)
         assert (first.key, first.value, first.headers) == (record.key, record.value, headers)

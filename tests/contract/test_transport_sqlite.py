@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import faust
 import pytest
@@ -70,7 +70,7 @@ class TestSqliteTransport(TransportSuite):
             assert await log.partitions("new-topic") == PARTITIONS
 
     async def test_an_app_without_an_open_log_says_so(self, tmp_path: Path):
-        app = faust.App("nobody", broker=f"sqlite://{tmp_path / 'closed'}", web_enabled=False)
+        app: Any = faust.App("nobody", broker=f"sqlite://{tmp_path / 'closed'}", web_enabled=False)
         with pytest.raises(LookupError, match="no log is open"):
             _ = app.transport.sqlite_log
 
@@ -82,7 +82,7 @@ def test_the_entry_points_name_the_two_transports():
     assert found == {"sqlite": "streams.transports.sqlite", "kafka": "streams.transports.kafka"}
 
 
-APP_UNTIL_KILLED = """
+APP_UNTIL_KILLED = r"""
 import asyncio, os, sys
 from pathlib import Path
 from contract.transport_suite import Worker
@@ -123,9 +123,10 @@ async def test_kill_9_loses_nothing_and_repeats_only_what_was_not_committed(tmp_
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", APP_UNTIL_KILLED, str(tmp_path), str(done)]
     for target in (500, 2500, None):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:  # noqa: S603, ASYNC220
             assert process.stdout is not None
             while target and (not done.exists() or done.read_bytes().count(b"\n") < target):
+                assert process.poll() is None, "the worker died by itself"
                 await asyncio.sleep(0.005)
             if target is None:
                 process.stdout.readline()

@@ -18,7 +18,7 @@ def test_the_suite_passes_without_the_c_extension(tmp_path: Path):
     environment = {**os.environ, "NO_CYTHON": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "-p", "no:cacheprovider", "-q"]
     command = [sys.executable, "-m", "pytest", *options, "--basetemp", str(tmp_path / "again"), str(SUITE)]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     assert run.returncode == 0, run.stdout[-5000:]
     assert " passed" in run.stdout
     assert "skipped" not in run.stdout
@@ -28,7 +28,7 @@ def test_the_variable_does_switch_the_extension_off():
     program = "import faust.streams; print(faust.streams._CStreamIterator)"
     environment = {**os.environ, "NO_CYTHON": "1"}
     shown = [
-        subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True).stdout
+        subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True).stdout  # noqa: S603
         for env in (environment, {key: value for key, value in os.environ.items() if key != "NO_CYTHON"})
     ]
     assert shown[0].strip() == "None"

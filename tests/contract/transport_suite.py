@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import faust
@@ -35,6 +35,7 @@ class Worker:
     acknowledges: Callable[[faust.Event], bool] = lambda _: True
     buffer: int = 256
     events: list[faust.Event] = field(default_factory=list)
+    app: Any = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Worker]:
@@ -72,7 +73,7 @@ class Worker:
     async def has(self, count: int) -> list[tuple[int, bytes]]:
         """Wait until so many events have come; return (partition, value) of all that have."""
         async with asyncio.timeout(PATIENCE_S):
-            while len(self.events) < count:
+            while len(self.events) < count:  # noqa: ASYNC110 - it ends by itself, within PATIENCE_S
                 await asyncio.sleep(0.01)
         return self.seen()
 
@@ -108,7 +109,7 @@ class TransportSuite:
         def data_directory() -> str:
             return str(tmp_path_factory.mktemp("faust"))
 
-        def make(**settings: object) -> Worker:
+        def make(**settings: Any) -> Worker:
             return Worker(**{"url": url, "group": group, "topic": topic, "datadir": data_directory(), **settings})
 
         return make
@@ -308,4 +309,3 @@ def others() -> set[asyncio.Task[object]]:
 
 def _is_fixture(task: asyncio.Task[object]) -> bool:
     return "pytest_asyncio" in repr(task) or "kafka" in repr(task).lower()
-

@@ -51,7 +51,7 @@ class Faults:
             self._wake(worker)
         if self._weather is not None and self._most:
             self._calm(self._weather)
-        while self._healing:
+        while self._healing:  # noqa: ASYNC110 - virtual time costs nothing
             await asyncio.sleep(0.1)
         await self._cover()
 
@@ -144,7 +144,7 @@ class Faults:
         return worker
 
     def _stopped(self, worker: SimulatedWorker) -> None:
-        """A worker ended by itself: it is started again, as systemd or Kubernetes would."""
+        """Start a worker again that ended by itself, as systemd or Kubernetes would."""
         self.happened["_stopped"] += 1
 
         async def replace() -> None:
@@ -172,7 +172,7 @@ class Faults:
     def _aside(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._world.loop.create_task(work, context=self._world.group.outside)
         self._healing.add(task)
-        task.add_done_callback(self._healing.discard)
+        task.add_done_callback(self._healing.discard, context=self._world.group.outside)
 
     def wake_all(self) -> None:
         """Tell every worker that the log has more."""

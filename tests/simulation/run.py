@@ -10,14 +10,11 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from schemas import codec
-from schemas.decision import Decision
-from schemas.identity import partition_owner
-from schemas.topics import INBOX, LEDGER, TOPICS
 from simulation.faults import Faults
 from simulation.scripted_extractor import HashEmbedder, Model
 from simulation.simulated_group import SimulatedGroup
@@ -26,22 +23,30 @@ from simulation.simulated_worker import TICK_EVERY, Parts, World
 from simulation.verdict import check_folds, check_index, check_log
 from simulation.virtual_loop import VirtualLoop
 from simulation.workload import FIRST_DAY, PARTITIONS, Workload
-from streams.patience import append_patiently
+
+from schemas import codec
+from schemas.decision import Decision
+from schemas.identity import partition_owner
+from schemas.log import LogUnavailable
+from schemas.topics import INBOX, LEDGER, TOPICS
+from streams.patience import append_patiently, patiently
 from streams.ticking import decay_due, slots_between, tick_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from simulation.simulated_worker import SimulatedWorker
     from simulation.workload import Phase, Step
 
+PRODUCTION: Final = Parts()
 MAX_STEPS: Final = 150_000
 SETTLED_SECONDS: Final = 60.0
 """So long is waited in the end for what is still on its way: longer than any pause between two attempts."""
 REPLAY: Final = "PYTHONPATH=tests python -m simulation.run --from {seed} --seeds 1"
 
 
-class SeedFailed(AssertionError):
+class SeedFailed(AssertionError):  # noqa: N818 - it says what the seed did
     """What must hold did not; the text says how to see it again."""
 
 
@@ -104,6 +109,8 @@ class _Run:
         still = SimulatedLog(self.clock)
         workers = {partition: owner.worker for partition, owner in self.group.owners.items()}
         check_log(self.log, self.workload)
+        for worker in dict.fromkeys(workers.values()) if self.faults.happened else ():
+            await patiently(partial(_catch_up, worker), LogUnavailable)
         digest = check_folds(self.log, workers, self.folder, still)
         await check_index(workers)
         for worker in self.faults.alive:
@@ -169,7 +176,14 @@ class _Run:
                 raise AssertionError(f"escaped: {self.loop.failures[0]!r}")
 
 
-def play(workload: Workload, parts: Parts = Parts(), *, calm: bool = False) -> Played:
+async def _catch_up(worker: SimulatedWorker) -> None:
+    """Let a worker read what others had decided before it was given its partitions."""
+    for shard in worker.shards.all():
+        await shard.catch_up()
+    await worker.shards.index_changes()
+
+
+def play(workload: Workload, parts: Parts = PRODUCTION, *, calm: bool = False) -> Played:
     """Play a workload and check it. Raises AssertionError."""
     memory = Path("/dev/shm")  # noqa: S108 - a file system in memory, where there is one
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None, prefix="mnemolog-") as folder:
@@ -182,7 +196,7 @@ def play(workload: Workload, parts: Parts = Parts(), *, calm: bool = False) -> P
             run.loop.close()
 
 
-def check_seed(seed: int, parts: Parts = Parts()) -> Played:
+def check_seed(seed: int, parts: Parts = PRODUCTION) -> Played:
     """Play a seed with faults and, where the digests must agree, without. Raises SeedFailed."""
     workload = Workload.of_seed(seed)
     try:

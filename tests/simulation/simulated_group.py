@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
 
     from simulation.simulated_log import SimulatedLog
@@ -68,8 +69,8 @@ class SimulatedGroup:
         if old is not None and old.worker.is_alive:
             released: asyncio.Future[None] = self.loop.create_future()
             late = self.chance.random() * (5.0 if eagerly else 0.1)
-            self.loop.call_later(late, old.worker.revoked, partition, released, context=old.worker.context)
-            while not (eagerly or old.worker.is_frozen or not old.worker.is_alive or released.done()):
+            self._tell(old.worker, late, lambda: old.worker.revoked(partition, released))
+            while not (eagerly or old.worker.is_frozen or not old.worker.is_alive or released.done()):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         if to.is_alive and partition not in self.owners:
             self._generation += 1
@@ -79,7 +80,13 @@ class SimulatedGroup:
                 for topic in CONSUMED
                 if (topic, partition) in self.log.records
             }
-            self.loop.call_soon(to.assigned, self._generation, partition, offsets, context=to.context)
+            generation = self._generation
+            self._tell(to, 0.0, lambda: to.assigned(generation, partition, offsets))
+
+    def _tell(self, worker: SimulatedWorker, delay: float, word: Callable[[], None]) -> None:
+        """Tell a worker something after a while, or when it wakes up; it hears everything in order."""
+        worker.mailbox.append(word)
+        self.loop.call_later(delay, worker.hear, context=worker.context)
 
     def is_done(self) -> bool:
         """Tell whether everything in the log has been handled and committed."""

@@ -98,6 +98,8 @@ class SimulatedWorker:
         self.folder = folder
         self.is_alive = True
         self.is_frozen = False
+        self.mailbox: deque[Callable[[], None]] = deque()
+        """What the group has said and the worker has not heard."""
         self.context = copy_context()
         self.context.run(WORKER.set, name)
         self._world = world
@@ -180,6 +182,10 @@ class SimulatedWorker:
         self.remember.revoke(partition)
         if not released.done():
             released.set_result(None)
+
+    def hear(self) -> None:
+        """Take in the oldest word of the group that was not heard yet."""
+        self.mailbox.popleft()()
 
     def look(self) -> None:
         """Hear that the log has more."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
+
+from simulation.scripted_extractor import vector
 
 from projections.digest import digests
 from projections.embedded_index import EmbeddedIndex
@@ -17,17 +19,17 @@ from schemas.events import MemoryFormed
 from schemas.identity import Owner, partition_owner
 from schemas.inbox import INBOX_ITEMS, DecayDue
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, LEDGER
-from simulation.scripted_extractor import vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from projections.memory import UserState
-    from schemas.log import Record
     from simulation.simulated_log import SimulatedLog
     from simulation.simulated_worker import SimulatedWorker
     from simulation.workload import Workload
+
+    from projections.memory import UserState
+    from schemas.log import Record
 
 
 def counted(log: SimulatedLog) -> dict[Owner, list[Decision]]:
@@ -135,7 +137,7 @@ async def check_index(workers: dict[int, SimulatedWorker]) -> None:
 
 
 def _fold_with_noise(topic: str, records: list[Record], fold: object) -> None:
-    """Fold each record twice, with one before it that expects a later version and one after it that expects an older."""
+    """Fold each record twice or more, and around it one that expects a later version and one that expects an older."""
     assert callable(fold)
     for record in records:
         decision = codec.decode_as(record.value, Decision)
@@ -149,10 +151,25 @@ def _fold_with_noise(topic: str, records: list[Record], fold: object) -> None:
 def _check_equal(owner: Owner, live: UserState, rebuilt: UserState) -> None:
     assert live.version == rebuilt.version, f"{owner}: live has {live.version} decisions, rebuilt {rebuilt.version}"
     plain = (replace(live, by_digest=rebuilt.by_digest, by_attribute=rebuilt.by_attribute), rebuilt)
-    assert plain[0] == plain[1], f"{owner}: the live fold is not the rebuilt one"
+    assert plain[0] == plain[1], f"{owner}: the live fold is not the rebuilt one: {_first_difference(*plain)}"
     for way in ("by_digest", "by_attribute"):
         ways = [{key: set(ids) for key, ids in getattr(state, way).items()} for state in (live, rebuilt)]
         assert ways[0] == ways[1], f"{owner}: {way} differs"
+
+
+def _first_difference(live: UserState, rebuilt: UserState) -> str:
+    for name in ("version", "last_item", "last_offset", "last_part", "last_part_closed", "covered", "items"):
+        if getattr(live, name) != getattr(rebuilt, name):
+            return f"{name} {getattr(live, name)}, not {getattr(rebuilt, name)}"
+    if set(live.memories) != set(rebuilt.memories):
+        return f"memories {sorted(set(live.memories) ^ set(rebuilt.memories))}"
+    pairs = ((live.memories[i], rebuilt.memories[i]) for i in sorted(live.memories))
+    return "; ".join(
+        f"{one.memory_id}.{field.name} {getattr(one, field.name)!r}, not {getattr(other, field.name)!r}"
+        for one, other in pairs
+        for field in fields(one)
+        if getattr(one, field.name) != getattr(other, field.name)
+    )
 
 
 def _formed(decision: Decision) -> list[str]:

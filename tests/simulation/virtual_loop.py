@@ -107,7 +107,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self, callback: Callable[[*Arguments], object], *args: *Arguments, context: Context | None = None
     ) -> asyncio.Handle:
         """Make a handle ready, unless its worker is dead."""
-        context = context or copy_context()
+        context = copy_context() if context is None else context
         handle = asyncio.Handle(callback, args, self, context)
         worker = context.get(WORKER, "")
         if worker not in self._dead:
@@ -122,7 +122,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         """Make a handle ready at a virtual time, unless its worker is dead."""
-        context = context or copy_context()
+        context = copy_context() if context is None else context
         handle = asyncio.TimerHandle(when, callback, args, self, context)
         worker = context.get(WORKER, "")
         if worker not in self._dead:
@@ -170,9 +170,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             if not timer.cancelled():
                 runnable.append((timer, worker))
         if not runnable:
-            if not timers:
-                raise Stuck("nothing is ready and no timer runs")
-            self._seconds = timers[0][0]
+            self._skip()
             return
         place = self._chance.randrange(len(runnable))
         entry, runnable[place] = runnable[place], runnable[-1]
@@ -188,6 +186,19 @@ class VirtualLoop(asyncio.BaseEventLoop):
             raise Stuck(f"not done after {self._max_steps} steps, at {self._seconds:.1f} virtual seconds")
         self.trace.update(f"{self._seconds!r}{worker};".encode())
         handle._run()
+        self._ring()
+
+    def _skip(self) -> None:
+        """Nothing is ready: go on to the next timer, or else to the next alarm."""
+        if self._timers:
+            self._seconds = self._timers[0][0]
+        elif self._alarms:
+            self.steps = self._alarms[0][0]
+            self._ring()
+        else:
+            raise Stuck("nothing is ready and no timer runs")
+
+    def _ring(self) -> None:
         while self._alarms and self._alarms[0][0] <= self.steps:
             alarm = heapq.heappop(self._alarms)[2]
             if not alarm.done():

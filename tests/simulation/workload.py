@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from simulation.scripted_extractor import FACT, MODEL, POISON, PROMPT_HASH, fact, vector
+
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import Owner, commanded_memory_id, derived_id, extracted_memory_id, piece_id
@@ -16,7 +18,6 @@ from schemas.log import NewRecord
 from schemas.observations import ScreenshotAnalysed, SessionEnded, TurnRecorded
 from schemas.pieces import piece_texts
 from schemas.topics import CONVERSATIONS, INBOX, SCREENSHOTS, partition_of
-from simulation.scripted_extractor import FACT, MODEL, POISON, PROMPT_HASH, fact, vector
 from streams.verbatim_extractor import VerbatimExtractor
 
 if TYPE_CHECKING:

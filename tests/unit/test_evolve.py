@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from examples import MONDAY, forget, later, remember, said, tick
 from given import given
 
 from projections.evolve import counts, events_of, evolve, is_decided, is_passed, next_part
-from projections.memory import UserState
 from schemas import codec
 from schemas.codec import Undecodable, UnknownSchema
-from schemas.decision import Decision
+
+if TYPE_CHECKING:
+    from projections.memory import UserState
+    from schemas.decision import Decision
 
 COFFEE = "用户喜欢喝咖啡"
 EMPTY = given()
@@ -114,7 +117,7 @@ def test_an_event_that_this_version_does_not_know_stops_the_fold_and_says_upgrad
 
 
 def test_what_is_no_event_of_the_ledger_is_refused():
-    with pytest.raises(Undecodable, match="TurnRecorded|RememberFact"):
+    with pytest.raises(Undecodable, match="RememberFact"):
         events_of(replace(FIRST.decisions[0], events=[codec.encode(remember(COFFEE, "c-1"))]))
 
 

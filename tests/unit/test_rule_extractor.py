@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -140,6 +141,14 @@ async def test_a_screen_is_read_with_caution():
     ]
     article = (await read(("article", "项目：智能家居\n公司：腾讯\n应付金额：¥5,500\n3月1日截止报名"))).proposals
     assert [p.category for p in article] == ["project", "people", "finance", "schedule"]
+
+
+@pytest.mark.parametrize("word", ["每天早上", "真的", "I really ", "and my sister Anna "])
+async def test_repetition_takes_no_exponential_time(word: str):
+    """Adverbs can be split in two ways; without a bound on them this would not end."""
+    started = time.process_time()
+    await read(("user", (word * 1500)[:6000]), ("user", (word * 50)[:190]), ("screenshot", (word * 50)[:190]))
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 """The rules are held to labelled sentences: nearly always right when they speak, and they speak often enough.
 
-`sentences.jsonl` is what the rules were written against; `sentences_heldout.jsonl` was written after them and they were
-not changed for it. All are said on Monday, 5 January 2026. An expectation with an attribute is met by a proposal with
-that attribute and the same value; one without, by a proposal without an attribute, of that category, that contains
-every word. A date or memory type that is named must be equal. A proposal meets at most one expectation.
+`sentences.jsonl` is what the rules were written against. `sentences_heldout.jsonl` was written after them; its first
+score was 0.95 and 0.83 (zh), 1.00 and 0.89 (en), and the one change that it suggested (a clause ends before a Chinese
+"but") left the score as it was. All are said on Monday, 5 January 2026. An expectation with an attribute is met by a
+proposal with that attribute and the same value; one without, by a proposal without an attribute, of that category, that
+contains every word. A date or memory type that is named must be equal. A proposal meets at most one expectation.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def spy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert compiler, "a C compiler is needed to watch the calls: install gcc"
     library = tmp_path_factory.mktemp("spy") / "spy.so"
     source = Path(__file__).with_name("sync_spy.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)  # noqa: S603
     return library
 
 
@@ -82,7 +82,7 @@ def watched(spy: Path, directory: Path, synchronous: str) -> list[str]:
             "SYNC_SPY_FD": str(file.fileno()),
         }
         command = [sys.executable, "-c", ACKNOWLEDGE, str(directory), synchronous, str(APPENDS)]
-        subprocess.run(command, check=True, env=environment, pass_fds=[file.fileno()])
+        subprocess.run(command, check=True, env=environment, pass_fds=[file.fileno()])  # noqa: S603
     lines = notes.read_text().split("\n")
     return lines[lines.index("start") + 1 : lines.index("end")]
 
@@ -125,7 +125,7 @@ async def test_what_was_acknowledged_before_kill_9_is_there_once_and_whole(tmp_p
     acknowledged: list[int] = []
     for _ in range(3):
         command = [sys.executable, "-c", APPEND_FOR_EVER, str(tmp_path), str(len(acknowledged) + 1000)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:  # noqa: S603, ASYNC220
             assert process.stdout is not None
             heard = [int(process.stdout.readline()) for _ in range(200)]
             process.kill()

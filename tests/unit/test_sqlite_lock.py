@@ -31,7 +31,9 @@ time.sleep(600)
 def holder(tmp_path: Path):
     """Another process that holds the log."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, env=environment) as process:
+    with subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, env=environment
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
         yield process

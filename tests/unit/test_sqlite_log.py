@@ -23,6 +23,7 @@ class HandClock:
     """A wall clock that is set by hand."""
 
     def __init__(self, now: datetime) -> None:
+        """Stand at `now`."""
         self.now = now
 
     def __call__(self) -> datetime:
@@ -176,7 +177,7 @@ async def test_a_bad_record_is_refused_before_anything_is_written(inbox: SqliteL
 
 
 async def test_a_broken_clock_fails_its_call_and_not_the_log(inbox: SqliteLog, clock: HandClock):
-    clock.now = None
+    clock.now = None  # type: ignore[assignment] # what is meant by broken
     with pytest.raises(LogError, match="could not be written"):
         await inbox.append([record(b"x")])
     clock.now = NOON

@@ -1,0 +1,93 @@
+"""What holds of every decision about every reachable state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from histories import HISTORIES, lived
+from hypothesis import given, settings
+
+from projections.memory import STATUSES
+from schemas import codec
+from schemas.attributes import SINGLE
+from schemas.decision import MAX_CHANGES, Decision
+from schemas.text import digest
+
+if TYPE_CHECKING:
+    from given import Given
+    from histories import Step
+
+    from projections.memory import Memory
+
+ACTIONS = {
+    "formed",
+    "reinforced",
+    "revised",
+    "superseded",
+    "suppressed",
+    "forgotten",
+    "restored",
+    "refused",
+    "nothing",
+    "decayed",
+    "expired",
+}
+
+
+@given(HISTORIES)
+@settings(max_examples=60, deadline=None)
+def test_every_decision_is_whole_small_and_comes_back_from_its_bytes(history: list[Step]):
+    _, decisions = lived(history)
+    for version, decision in enumerate(decisions, start=1):
+        assert decision.version == version
+        assert len(decision.events) <= MAX_CHANGES
+        assert {o.action for o in decision.outcomes} <= ACTIONS
+        assert all(o.reason for o in decision.outcomes)
+        assert codec.decode_as(codec.encode(decision), Decision) == decision
+    ids = [d.envelope.event_id for d in decisions]
+    assert len(set(ids)) == len(ids)
+
+
+@given(HISTORIES)
+@settings(max_examples=60, deadline=None)
+def test_the_same_history_is_decided_the_same(history: list[Step]):
+    assert lived(history)[1] == lived(history)[1]
+
+
+@given(HISTORIES)
+@settings(max_examples=60, deadline=None)
+def test_a_state_is_always_in_order(history: list[Step]):
+    after, decisions = lived(history)
+    state = after.state
+    assert state.version == len(decisions)
+    for memory in after.memories:
+        assert memory.status in STATUSES
+        assert 0 <= memory.recall_count <= memory.access_count
+        assert memory.last_accessed_at >= memory.formed_at
+        assert memory.said_at >= memory.formed_at
+        assert (memory.superseded_by is None) == (memory.status != "superseded") or memory.status == "forgotten"
+        assert memory.memory_id in state.by_digest[digest(memory.content)]
+        assert (memory.memory_type == "short_term") == (memory.expires_at is not None)
+    assert sum(map(len, state.by_digest.values())) == len(state.memories)
+    assert sorted(i for ids in state.by_attribute.values() for i in ids) == sorted(
+        m.memory_id for m in after.memories if m.attribute
+    )
+
+
+@given(HISTORIES)
+@settings(max_examples=60, deadline=None)
+def test_no_two_lasting_memories_of_one_agent_hold_one_single_slot(history: list[Step]):
+    after, _ = lived(history)
+    shown: dict[tuple[str | None, str], int] = {}
+    for memory in long_lived(after):
+        key = (memory.agent_id, memory.attribute or "")
+        shown[key] = shown.get(key, 0) + 1
+    assert all(count == 1 for count in shown.values())
+
+
+def long_lived(after: Given) -> list[Memory]:
+    return [
+        m
+        for m in after.memories
+        if m.attribute in SINGLE and m.kind == "semantic" and m.status == "active" and m.expires_at is None
+    ]
