@@ -43,6 +43,7 @@ class Shard:
         partition: int,
         changed: Callable[[Owner, Sequence[str]], None],
         *,
+        belongs: Callable[[Owner], bool] = lambda _: True,
         holds_globals: bool = False,
     ) -> None:
         self.path = path
@@ -63,7 +64,7 @@ class Shard:
         self.retired = False
         """Another generation took its place: it folds no more."""
         self.ledger = LedgerFold(self._connection, None if holds_globals else partition)
-        self.turns = TurnsFold(self._connection, partition)
+        self.turns = TurnsFold(self._connection, partition, belongs)
 
     def close(self) -> None:
         """Close the file."""

@@ -70,7 +70,14 @@ class Shards:
         """Open one complete set of shards: those of the partitions, and that of global memories."""
         folder.mkdir(parents=True, exist_ok=True)
         held = {
-            p: Shard(folder / f"{p}.sqlite", self._log, p, changed) for p in range(self.partitions)
+            p: Shard(
+                folder / f"{p}.sqlite",
+                self._log,
+                p,
+                changed,
+                belongs=lambda owner, p=p: self.partition(owner) == p,  # type: ignore[misc]
+            )
+            for p in range(self.partitions)
         }
         return held, Shard(folder / "globals.sqlite", self._log, 0, changed, holds_globals=True)
 

@@ -18,7 +18,7 @@ from schemas.pieces import is_extractable, piece_count
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from schemas.identity import Owner
     from schemas.log import Record
@@ -58,9 +58,13 @@ class Turn:
 class TurnsFold:
     """What a shard knows of the input topics and of the extractions in the inbox."""
 
-    def __init__(self, connection: sqlite3.Connection, partition: int) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, partition: int, belongs: Callable[[Owner], bool] = lambda _: True
+    ) -> None:
+        """`belongs` tells whether a user's partition is this one: what a foreign partitioner misplaced is not kept."""
         self._connection = connection
         self._partition = partition
+        self._belongs = belongs
 
     def fold_inputs(self, records: Sequence[Record]) -> None:
         """Keep the first record of each observation; unreadable ones are observe's to put aside."""
@@ -69,6 +73,8 @@ class TurnsFold:
             try:
                 message = observation_of_record(record)
             except (codec.Undecodable, InvalidEvent):
+                continue
+            if not self._belongs(message.envelope.owner):
                 continue
             turn = isinstance(message, TurnRecorded)
             rows.append(

@@ -10,8 +10,9 @@ import orjson
 
 from schemas import codec
 from schemas.identity import InvalidOwner, Owner, check_tenant, check_user_id, derived_id
-from schemas.input_events import Fault, InvalidEvent, body_digest, parse_event
+from schemas.input_events import MAX_CONTENT_BYTES, MAX_ID_CHARACTERS, Fault, InvalidEvent, body_digest, parse_event
 from schemas.observations import OBSERVATIONS
+from schemas.pieces import text_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from schemas.observations import Observation
 
 DEFAULT_TENANT: Final = "default"
+MAX_AVRO_TEXT_BYTES: Final = 3 * MAX_CONTENT_BYTES
+"""A screenshot's title, summary and text together."""
 MAX_AHEAD: Final = timedelta(minutes=5)
 """An observation's effective time lies at most so far behind its log time."""
 
@@ -58,6 +61,20 @@ def _check_owner(owner: Owner) -> None:
         check_user_id(owner.user_id)
     except InvalidOwner as error:
         raise InvalidEvent([Fault("$.user_id", str(error))]) from None
+
+
+def _checked(message: Observation) -> Observation:
+    """Hold what came as Avro to the limits of what comes as JSON."""
+    try:
+        check_tenant(message.envelope.tenant)
+        check_user_id(message.envelope.user_id)
+    except InvalidOwner as error:
+        raise InvalidEvent([Fault("$.envelope", str(error))]) from None
+    if not 1 <= len(message.envelope.event_id) <= MAX_ID_CHARACTERS:
+        raise InvalidEvent([Fault("$.envelope.event_id", f"must have 1 to {MAX_ID_CHARACTERS} characters")])
+    if len(text_of(message).encode()) > MAX_AVRO_TEXT_BYTES:
+        raise InvalidEvent([Fault("$", f"its text has more than {MAX_AVRO_TEXT_BYTES} bytes: split the event")])
+    return message
 
 
 def _of_json(record: Record, tenant: str) -> Observation:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from schemas.log import LogDamaged, LogError, UnknownTopic
 from streams.transports.directory_lock import DirectoryLock
+from streams.transports.log_waiters import LogWaiters
 from streams.transports.milliseconds import to_ms
 from streams.transports.sqlite_cleanup import compact_partition, delete_until
 from streams.transports.sqlite_file import (
@@ -66,8 +66,8 @@ class SqliteLog:
             self._reader.close()
             raise meaning(error, directory / LOG_FILE) from error
         self._reading = threading.Lock()
-        self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
-        self._writer = SqliteWriter(writer, directory / LOG_FILE, self._wake)
+        self._waiters = LogWaiters()
+        self._writer = SqliteWriter(writer, directory / LOG_FILE, self._waiters.wake)
 
     @classmethod
     def open(cls, directory: Path, clock: Callable[[], datetime] | None = None) -> SqliteLog:
@@ -251,18 +251,9 @@ class SqliteLog:
 
     async def wait_beyond(self, offsets: Mapping[Place, int], timeout: float | None = None) -> bool:  # noqa: ASYNC109
         """Wait until one of the partitions ends beyond the offset given for it; False when `timeout` seconds passed."""
-        waiter = (asyncio.get_running_loop(), asyncio.Event())
-        self._waiting.add(waiter)
-        try:
-            async with asyncio.timeout(timeout):
-                while all(self.end_now(*place) <= offset for place, offset in offsets.items()):
-                    await waiter[1].wait()
-                    waiter[1].clear()
-        except TimeoutError:
-            return False
-        finally:
-            self._waiting.discard(waiter)
-        return True
+        return await self._waiters.wait_until(
+            lambda: any(self.end_now(*place) > offset for place, offset in offsets.items()), timeout
+        )
 
     def _settings(self, topic: str) -> TopicSettings:
         if (settings := self._topics.get(topic)) is None:
@@ -294,8 +285,3 @@ class SqliteLog:
         future: asyncio.Future[Answer] = loop.create_future()
         self._writer.submit(Job(write, published, loop, future))
         return await future
-
-    def _wake(self) -> None:
-        for loop, event in tuple(self._waiting):
-            with suppress(RuntimeError):  # the loop is closed: nobody waits in it any more
-                loop.call_soon_threadsafe(event.set)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import faust
 import pytest
 from contract.log_suite import new
-from contract.transport_suite import COMMIT_INTERVAL_S, PARTITIONS, TransportSuite, Worker
+from contract.transport_suite import TransportSuite
+from contract.transport_worker import COMMIT_INTERVAL_S, PARTITIONS, Worker
 from mode.utils.imports import symbol_by_name
 
 from streams.transports.sqlite_log import SqliteLog
@@ -85,7 +86,7 @@ def test_the_entry_points_name_the_two_transports():
 APP_UNTIL_KILLED = r"""
 import asyncio, os, sys
 from pathlib import Path
-from contract.transport_suite import Worker
+from contract.transport_worker import Worker
 from faust.transport.drivers import TRANSPORTS
 from streams.transports.sqlite_log import SqliteLog
 

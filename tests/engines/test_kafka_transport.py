@@ -6,7 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from contract.transport_suite import PATIENCE_S, TransportSuite, Worker
+from contract.transport_suite import TransportSuite
+from contract.transport_worker import PATIENCE_S, Worker
 
 from streams.transports.kafka_log import KafkaLog
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections import Counter
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from simulation.simulated_worker import SimulatedWorker
@@ -161,7 +162,7 @@ class Faults:
         others = [w for w in self.alive if w is not worker and not w.is_frozen]
         if others:
             return self._world.chance.choice(others)
-        free = next(s for s in range(3) if s not in self._seats or not self._seats[s].is_alive)
+        free = next(s for s in count() if s not in self._seats or not self._seats[s].is_alive)
         return self._sit(free)
 
     def _wake(self, worker: SimulatedWorker) -> None:

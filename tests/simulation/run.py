@@ -20,7 +20,7 @@ from simulation.scripted_extractor import HashEmbedder, Model
 from simulation.simulated_group import SimulatedGroup
 from simulation.simulated_log import SimulatedLog, Weather
 from simulation.simulated_worker import TICK_EVERY, Parts, World
-from simulation.verdict import check_folds, check_index, check_log
+from simulation.verdict import check_folds, check_index, check_log, compare
 from simulation.virtual_loop import VirtualLoop
 from simulation.workload import FIRST_DAY, PARTITIONS, Workload
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from simulation.simulated_worker import SimulatedWorker
     from simulation.workload import Phase, Step
+
+    from projections.memory import UserState
 
 PRODUCTION: Final = Parts()
 MAX_STEPS: Final = 150_000
@@ -69,9 +71,9 @@ class VirtualClock:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One run: `trace` is a hash over all its steps and records, `digest` the one of its projections."""
+    """One run: `trace` is a hash over all its steps and records, `states` what it remembers."""
 
-    digest: str
+    states: list[UserState]
     trace: str
     steps: int
     happened: Counter[str]
@@ -95,8 +97,8 @@ class _Run:
         world = World(self.loop, self.log, self.group, model, embedder, self.clock, chance, parts, twice)
         self._make = lambda: Faults(world, folder, 1 if calm else workload.workers, weather, 0 if calm else 6)
 
-    async def play(self) -> str:
-        """Go through the workload; return the digest."""
+    async def play(self) -> list[UserState]:
+        """Go through the workload; return the users' states."""
         for topic in TOPICS:
             await self.log.create_topic(topic.name, 1 if topic.single_partition else PARTITIONS)
         self.faults = self._make()
@@ -106,16 +108,15 @@ class _Run:
             await self._phase(phase)
         await asyncio.sleep(SETTLED_SECONDS)
         await self._drained()
-        still = SimulatedLog(self.clock)
         workers = {partition: owner.worker for partition, owner in self.group.owners.items()}
         check_log(self.log, self.workload)
         for worker in dict.fromkeys(workers.values()) if self.faults.happened else ():
             await patiently(partial(_catch_up, worker), LogUnavailable)
-        digest = check_folds(self.log, workers, self.folder, still)
+        states = check_folds(self.log, workers, self.folder)
         await check_index(workers)
         for worker in self.faults.alive:
             worker.shards.close()
-        return digest
+        return states
 
     async def _phase(self, phase: Phase) -> None:
         self.clock.jump_to(phase.at)
@@ -189,9 +190,9 @@ def play(workload: Workload, parts: Parts = PRODUCTION, *, calm: bool = False) -
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None, prefix="mnemolog-") as folder:
         run = _Run(workload, Path(folder), parts, calm=calm)
         try:
-            digest = run.loop.run(run.play())
+            states = run.loop.run(run.play())
             assert not run.loop.failures, f"escaped: {run.loop.failures[0]!r}"
-            return Played(digest, run.loop.trace.hexdigest(), run.loop.steps, run.faults.happened)
+            return Played(states, run.loop.trace.hexdigest(), run.loop.steps, run.faults.happened)
         finally:
             run.loop.close()
 
@@ -203,7 +204,7 @@ def check_seed(seed: int, parts: Parts = PRODUCTION) -> Played:
         played = play(workload, parts)
         if workload.comparable:
             calm = play(workload, calm=True)
-            assert played.digest == calm.digest, f"digest {played.digest} with faults, {calm.digest} without"
+            compare(played.states, calm.states)
     except AssertionError as error:
         raise SeedFailed(f"seed {seed}: {error}\nto see it again: {REPLAY.format(seed=seed)}") from error
     return played

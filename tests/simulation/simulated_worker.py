@@ -7,6 +7,7 @@ from collections import deque
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simulation.simulated_group import AGENTS
@@ -133,22 +134,22 @@ class SimulatedWorker:
             policy="ladder",
             every=TICK_EVERY,
         )
-        self._start(self._run(ticking))
+        self._start(partial(self._run, ticking))
 
     async def _run(self, ticking: Ticking) -> None:
         for shard in self.shards.all():
             await shard.catch_up()
-        self._start(self._consume("observe", self.observe))
-        self._start(self._consume("remember", self.remember))
-        self._start(self._consume("project", self.project))
-        self._start(self.observe.close_idle())
-        self._start(ticking.run())
-        self._start(self._commit())
+        self._start(partial(self._consume, "observe", self.observe))
+        self._start(partial(self._consume, "remember", self.remember))
+        self._start(partial(self._consume, "project", self.project))
+        self._start(self.observe.close_idle)
+        self._start(ticking.run)
+        self._start(self._commit)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async def run() -> None:
             try:
-                await work
+                await work()
             except Exception as error:  # noqa: BLE001 - as production does: the process ends with the first failure
                 self._fail(error)
 

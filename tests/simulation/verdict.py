@@ -6,12 +6,13 @@ from collections import Counter
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
+from immutables import Map
 from simulation.scripted_extractor import vector
 
 from projections.digest import digests
 from projections.embedded_index import EmbeddedIndex
 from projections.index import IndexQuery
-from projections.memory import ACTIVE
+from projections.memory import ACTIVE, UserState
 from projections.shards import Shards
 from schemas import codec
 from schemas.decision import Decision
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from simulation.simulated_worker import SimulatedWorker
     from simulation.workload import Workload
 
-    from projections.memory import UserState
+    from projections.shard import Shard
     from schemas.log import Record
 
 
@@ -87,22 +88,19 @@ def check_log(log: SimulatedLog, workload: Workload) -> None:
     assert bool(unreadable) == bool(workload.garbage), "what cannot be read is put aside, and nothing else"
 
 
-def check_folds(log: SimulatedLog, workers: dict[int, SimulatedWorker], folder: Path, still: SimulatedLog) -> str:
-    """Check that live fold = rebuilt fold = fold with repeated and void decisions; return the digest.
-
-    `still` is a log without weather that holds the same records.
-    """
+def check_folds(log: SimulatedLog, workers: dict[int, SimulatedWorker], folder: Path) -> list[UserState]:
+    """Check that live fold = rebuilt fold = fold with repeated and void decisions; return the users' states."""
     partitions = max(workers) + 1
-    rebuilt = Shards(folder / "rebuilt", still, partitions, EmbeddedIndex)
-    doubled = Shards(folder / "doubled", still, partitions, EmbeddedIndex)
+    rebuilt = Shards(folder / "rebuilt", log, partitions, EmbeddedIndex)
+    doubled = Shards(folder / "doubled", log, partitions, EmbeddedIndex)
+    chains = counted(log)
     try:
         for shard in rebuilt.all():
-            shard.fold(shard.ledger_topic, records) if (
-                records := log.records[shard.ledger_topic, shard.partition]
-            ) else None
+            if records := log.records[shard.ledger_topic, shard.partition]:
+                shard.fold(shard.ledger_topic, records)
         for shard in doubled.all():
-            _fold_with_noise(shard.ledger_topic, log.records[shard.ledger_topic, shard.partition], shard.fold)
-        for owner, chain in counted(log).items():
+            _fold_with_noise(shard.ledger_topic, log.records[shard.ledger_topic, shard.partition], chains, shard)
+        for owner, chain in chains.items():
             expected = rebuilt.state(owner)
             assert expected.version == len(chain), f"{owner}: rebuilt counts {expected.version} of {len(chain)}"
             assert doubled.state(owner) == expected, f"{owner}: repeated and void decisions changed the fold"
@@ -112,7 +110,7 @@ def check_folds(log: SimulatedLog, workers: dict[int, SimulatedWorker], folder: 
             _check_equal(owner, holder.state(owner), expected)
             reopened = holder.of(owner).ledger._load(owner)
             _check_equal(owner, reopened, expected)
-        return digests(rebuilt.state(owner) for owner in rebuilt.owners())["total"]
+        return [rebuilt.state(owner) for owner in rebuilt.owners()]
     finally:
         rebuilt.close()
         doubled.close()
@@ -136,16 +134,21 @@ async def check_index(workers: dict[int, SimulatedWorker]) -> None:
             assert found == {m.memory_id: m.text_version for m in active}, f"{owner}: the index is not the shard"
 
 
-def _fold_with_noise(topic: str, records: list[Record], fold: object) -> None:
-    """Fold each record twice or more, and around it one that expects a later version and one that expects an older."""
-    assert callable(fold)
+def _fold_with_noise(topic: str, records: list[Record], chains: dict[Owner, list[Decision]], shard: Shard) -> None:
+    """Fold each record twice or more, and around what counts what expects a later version and an older one."""
+    reached: Counter[Owner] = Counter()
     for record in records:
         decision = codec.decode_as(record.value, Decision)
+        chain, version = chains[decision.envelope.owner], reached[decision.envelope.owner]
+        if version == len(chain) or decision != chain[version]:
+            shard.fold(topic, [record, record])
+            continue
+        reached[decision.envelope.owner] += 1
         early = replace(decision, version=decision.version + 1, item_id=f"early {decision.item_id}")
         stale = replace(decision, item_id=f"stale {decision.item_id}", item_offset=decision.item_offset + 1)
-        fold(topic, [replace(record, value=codec.encode(early))])
-        fold(topic, [record, record])
-        fold(topic, [replace(record, value=codec.encode(stale)), record])
+        shard.fold(topic, [replace(record, value=codec.encode(early))])
+        shard.fold(topic, [record, record])
+        shard.fold(topic, [replace(record, value=codec.encode(stale)), record])
 
 
 def _check_equal(owner: Owner, live: UserState, rebuilt: UserState) -> None:
@@ -155,6 +158,24 @@ def _check_equal(owner: Owner, live: UserState, rebuilt: UserState) -> None:
     for way in ("by_digest", "by_attribute"):
         ways = [{key: set(ids) for key, ids in getattr(state, way).items()} for state in (live, rebuilt)]
         assert ways[0] == ways[1], f"{owner}: {way} differs"
+
+
+def compare(faulty: list[UserState], calm: list[UserState]) -> None:
+    """Check that two runs remember the same: digests leave out log times, and how often was decided."""
+    if digests(faulty)["total"] == digests(calm)["total"]:
+        return
+    others = {state.owner: state for state in calm}
+    found = [
+        f"{state.owner.user_id}: {_first_difference(_without_log(state), _without_log(others[state.owner]))}"
+        for state in faulty
+        if state.owner in others
+    ]
+    raise AssertionError(f"with faults and without: {found}")
+
+
+def _without_log(state: UserState) -> UserState:
+    memories = {i: replace(m, forgotten_at=None) for i, m in state.memories.items()}
+    return UserState(owner=state.owner, memories=Map(memories))
 
 
 def _first_difference(live: UserState, rebuilt: UserState) -> str:

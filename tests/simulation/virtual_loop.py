@@ -144,11 +144,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self,
         coro: Generator[Any, None, Result] | Coroutine[Any, Any, Result],
         *,
-        name: str | None = None,
+        name: object = None,
         context: Context | None = None,
     ) -> asyncio.Task[Result]:
         """Start a task in the context of the caller, or in the one given."""
-        task = asyncio.Task(coro, loop=self, name=name, context=context)
+        task = asyncio.Task(coro, loop=self, name=None if name is None else str(name), context=context)
         self._tasks.append(task)
         return task
 

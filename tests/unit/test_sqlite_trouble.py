@@ -53,6 +53,7 @@ async def test_on_an_almost_full_disk_the_small_call_does_not_suffer_from_the_la
     )
     log.close()
     assert isinstance(large, LogFull)
+    assert not isinstance(small, BaseException)
     assert [a.position.offset for a in small] == [200]
 
 

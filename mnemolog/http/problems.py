@@ -1,0 +1,129 @@
+"""Refusals: every error leaves as application/problem+json with a sentence that says what to do."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+from fastapi import Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from mnemolog.draining import DrainTimeout
+from mnemolog.rebuilding import RebuildDiffers, RebuildRunning
+from projections.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.index import IndexUnavailable
+from projections.queries import UnknownMemory
+from projections.shard import ShardFull
+from projections.shards import NotHeld
+from schemas.identity import InvalidOwner
+from schemas.input_events import Fault
+from schemas.log import LogUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fastapi import FastAPI, Request
+
+MEDIA_TYPE: Final = "application/problem+json"
+MAX_ERRORS: Final = 100
+"""Errors that one answer lists: enough to mend a request."""
+RETRY_SECONDS: Final = 1
+_STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
+    LogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    ShardFull: HTTPStatus.SERVICE_UNAVAILABLE,
+    IndexUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    EmbedderUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    NotHeld: HTTPStatus.SERVICE_UNAVAILABLE,
+    DrainTimeout: HTTPStatus.SERVICE_UNAVAILABLE,
+    RebuildRunning: HTTPStatus.CONFLICT,
+    RebuildDiffers: HTTPStatus.INTERNAL_SERVER_ERROR,
+    UnknownMemory: HTTPStatus.NOT_FOUND,
+    EmbedderRefused: HTTPStatus.UNPROCESSABLE_ENTITY,
+    InvalidOwner: HTTPStatus.UNPROCESSABLE_ENTITY,
+}
+"""What our own errors mean to a caller; subclasses mean the same."""
+_BODY_HINT: Final = "the body must be a JSON object, sent with Content-Type: application/json"
+
+
+class Problem(HTTPException):
+    """A request that is refused; `errors` are the faults of its body, each with its JSON path."""
+
+    def __init__(self, status: HTTPStatus, detail: str, errors: Sequence[Fault] = ()) -> None:
+        super().__init__(status, detail)
+        self.errors = errors
+
+
+def problem(
+    status: int, detail: str, errors: Sequence[Fault] = (), headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a refusal as a response; 503 tells when to come back."""
+    known = HTTPStatus(status)
+    body: dict[str, Any] = {"type": "about:blank", "title": known.phrase, "status": known.value, "detail": detail}
+    if errors:
+        body["errors"] = [{"path": e.path, "message": e.message} for e in errors[:MAX_ERRORS]]
+    extra = dict(headers or {})
+    if known is HTTPStatus.SERVICE_UNAVAILABLE:
+        extra.setdefault("Retry-After", str(RETRY_SECONDS))
+    # Text that is not UTF-8 may stand in a path that is named in the detail.
+    content = orjson.dumps(_clean(body))
+    return Response(content, known.value, headers=extra, media_type=MEDIA_TYPE)
+
+
+def _clean(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {k: _clean(v) for k, v in value.items()}
+    return [_clean(v) for v in value] if isinstance(value, list) else value
+
+
+def summary(errors: Sequence[Fault]) -> str:
+    """Return the first fault as a sentence, and how many more there are."""
+    more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+    return f"nothing was accepted; {errors[0].path}: {errors[0].message}{more}"
+
+
+def install(app: FastAPI) -> None:
+    """Let the app answer every error that it knows with a problem."""
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    for kind in _STATUSES:
+        app.add_exception_handler(kind, _known)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    if isinstance(error, Problem):
+        return problem(error.status_code, error.detail, error.errors)
+    detail = error.detail
+    where = f"{request.method} {request.url.path}"
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        detail = f"there is no route {where}: /docs lists those there are"
+    elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        detail = f"{where} is not offered; this path answers to the methods in the Allow header"
+    return problem(error.status_code, detail, headers=error.headers)
+
+
+async def _invalid(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
+    faults = [_fault(e) for e in error.errors()]
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+
+
+async def _known(_request: Request, error: Exception) -> Response:
+    status = next(s for kind, s in _STATUSES.items() if isinstance(error, kind))
+    return problem(status, str(error) or (type(error).__doc__ or ""))
+
+
+def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
+    where, *places = error["loc"]
+    if error["type"] == "json_invalid":
+        return Fault("$", f"is not JSON: {error['ctx']['error']} at character {places[0] if places else 0}")
+    if where == "body" and not places:
+        return Fault("$", _BODY_HINT)
+    path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in places)
+    if error["type"] == "extra_forbidden":
+        return Fault(path, "is not known here: remove it or correct its name")
+    return Fault(path, str(error["msg"]).removeprefix("Value error, "))

@@ -1,0 +1,254 @@
+"""What requests may say: the shapes, bounds and closed lists of INTERFACE, as pydantic models."""
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+import orjson
+from fastapi import Path
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from starlette.convertors import Convertor, register_url_convertor
+
+from schemas.identity import check_user_id
+from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES
+
+MAX_EVENTS = 1_000
+MAX_PAGE_SIZE = 200
+MAX_FOUND = 100
+MAX_POINTS = 366
+MAX_WAIT_SECONDS = 60.0
+
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+
+
+class _AnyText(Convertor[str]):
+    """A part of a path that may hold anything, percent-encoded: slashes and line ends too."""
+
+    regex = "(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("text", _AnyText())
+
+
+def read_instant(value: object) -> datetime:
+    """Return an RFC 3339 time in UTC. Raises ValueError with a sentence."""
+    if isinstance(value, datetime):
+        return value
+    if not isinstance(value, str) or not _RFC3339.fullmatch(value):
+        hint = ", with + as %2B in a URL" if isinstance(value, str) and re.search(r" \d\d:\d\d$", value) else ""
+        raise ValueError(f"must be an RFC 3339 time with an offset, such as 2026-01-05T08:00:00Z{hint}")
+    try:
+        return datetime.fromisoformat(value.upper()).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"is not a time: {error}") from None
+
+
+def _fits(text: str) -> str:
+    if len(text.encode()) > MAX_CONTENT_BYTES:
+        raise ValueError(f"has {len(text.encode())} bytes: at most {MAX_CONTENT_BYTES} are allowed")
+    return text
+
+
+def _says_something(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is blank: say what to remember")
+    return text
+
+
+def _json(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        size = len(orjson.dumps(value))
+    except (TypeError, ValueError):
+        raise ValueError("holds text or numbers that JSON cannot carry") from None
+    if size > MAX_CONTENT_BYTES:
+        raise ValueError(f"has {size} bytes: at most {MAX_CONTENT_BYTES} are allowed")
+    return value
+
+
+def _not_yet(value: object) -> object:
+    if value is not None:
+        raise ValueError("is not yet supported by this version: leave it out, or use as_of")
+    return value
+
+
+Instant = Annotated[datetime, BeforeValidator(read_instant, json_schema_input_type=str)]
+KnownAt = Annotated[
+    None, BeforeValidator(_not_yet), WithJsonSchema({"type": "null", "description": "not yet supported"})
+]
+UserId = Annotated[str, AfterValidator(check_user_id)]
+Id = Annotated[str, Field(min_length=1, max_length=256)]
+Content = Annotated[str, AfterValidator(_says_something), AfterValidator(_fits)]
+Value = Annotated[str, AfterValidator(_fits)]
+Metadata = Annotated[dict[str, Any], AfterValidator(_json)]
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Kind = Literal["semantic", "episodic"]
+MemoryType = Literal["short_term", "long_term"]
+Category = Literal["people", "finance", "schedule", "project", "preference", "interest", "habit", "fact"]
+SourceType = Literal["chat", "photo", "inferred", "manual", "import"]
+Status = Literal["active", "expired", "forgotten", "superseded"]
+Scope = Literal["personal", "global"]
+Policy = Literal["ladder", "ebbinghaus", "off"]
+
+MemoryId = Annotated[str, Path(min_length=1, max_length=256)]
+UserInPath = Annotated[str, Path(description="percent-encoded")]
+
+
+class Body(BaseModel):
+    """A JSON body: nothing is guessed, and what is not known is refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Asked(BaseModel):
+    """The query string of a list: a misspelt filter is refused, so that it does not silently filter nothing."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NewMemory(Body):
+    """What to remember as it is."""
+
+    user_id: UserId
+    content: Content
+    agent_id: Id | None = None
+    session_id: Id | None = None
+    scope: Scope = "personal"
+    kind: Kind = "semantic"
+    memory_type: MemoryType = "long_term"
+    category: Category = "fact"
+    importance: Unit = 0.5
+    attribute: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    value: Value | None = None
+    metadata: Metadata | None = None
+
+
+class Revision(Body):
+    """What to change of a memory; what is null or left out stays."""
+
+    content: Content | None = None
+    category: Category | None = None
+    importance: Unit | None = None
+    memory_type: MemoryType | None = None
+    value: Value | None = None
+    expected_version: Annotated[int, Field(ge=0)] | None = None
+
+
+class MemoriesAsked(Asked):
+    """Which memories to list."""
+
+    user_id: UserId | None = None
+    agent_id: Id | None = None
+    kind: Kind | None = None
+    memory_type: MemoryType | None = None
+    category: Category | None = None
+    source_type: SourceType | None = None
+    scope: Scope | None = None
+    status: Status = "active"
+    attribute: Id | None = None
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE, description="the first so many, instead of a page")] | None = None
+    as_of: Instant | None = None
+    known_at: KnownAt = None
+
+
+class EpisodesAsked(Asked):
+    """Which episodes to list."""
+
+    agent_id: Id | None = None
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    as_of: Instant | None = None
+    known_at: KnownAt = None
+
+
+class SearchFilters(Body):
+    """What a search is narrowed to; `since` and `until` are effective times."""
+
+    category: Category | None = None
+    kind: Kind | None = None
+    memory_type: MemoryType | None = None
+    source_type: SourceType | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    min_importance: Unit | None = None
+
+
+class Search(Body):
+    """A question to the memories of a user."""
+
+    user_id: UserId
+    query: Content
+    agent_id: Id | None = None
+    session_id: Annotated[Id, Field(description="who asks; memories of all sessions are searched")] | None = None
+    limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5
+    scope: Literal["all", "personal", "global"] = "all"
+    include_global: bool = True
+    filters: SearchFilters = SearchFilters()
+    min_score: Unit = 0.0
+    as_of: Instant | None = None
+    known_at: KnownAt = None
+    recall: bool = True
+
+
+class Message(Body):
+    """One message of a conversation; the fields are those of TurnRecorded."""
+
+    role: str
+    content: str
+    event_id: str | None = None
+    occurred_at: Any = None
+    name: Any = None
+    context: Any = None
+    metadata: Any = None
+
+
+class Conversation(Body):
+    """A conversation, or the whole context again: what was accepted before is not accepted twice."""
+
+    user_id: UserId
+    agent_id: Id | None = None
+    session_id: Id | None = None
+    messages: Annotated[list[Message], Field(max_length=MAX_EVENTS)]
+    end_session: bool = True
+    infer: bool = True
+
+
+class EventsAsked(Body):
+    """Events whose states are asked for."""
+
+    user_id: UserId = DEFAULT_USER
+    event_ids: Annotated[list[Id], Field(max_length=MAX_EVENTS)]
+
+
+class TickDue(Body):
+    """It is now `as_of`."""
+
+    as_of: Instant
+    policy: Policy | None = None
+    force: bool = False
+    timeout: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
+
+
+class Drain(Body):
+    """How long to wait, in seconds."""
+
+    timeout: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
+
+
+class Rebuild(Body):
+    """What to build anew."""
+
+    what: Literal["all", "shards", "index"] = "all"
+
+
+class Retry(Body):
+    """Which dead letters to send back; without ids all."""
+
+    ids: Annotated[list[Id], Field(max_length=MAX_EVENTS)] | None = None

@@ -1,0 +1,119 @@
+"""The codec: golden bytes of every message, and nothing but Undecodable for bytes that are broken."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from datetime import timedelta, timezone
+from pathlib import Path
+
+import pytest
+from examples import MONDAY, forget, remember
+from messages import EXAMPLES
+
+from schemas import codec
+from schemas.codec import MARKER, MESSAGES, Undecodable, UnknownSchema
+from schemas.envelope import Sealed
+
+GOLDEN = Path(__file__).parent.parent / "data" / "golden"
+FULL = sorted(name for name in EXAMPLES if name.endswith(".full"))
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_golden_bytes_are_the_very_message_and_the_message_the_very_bytes(name: str):
+    data = (GOLDEN / f"{name}.bin").read_bytes()
+    assert codec.decode(data) == EXAMPLES[name]
+    assert codec.encode(EXAMPLES[name]) == data
+    assert codec.decode(codec.encode(codec.decode(data))) == EXAMPLES[name]
+
+
+def test_there_are_golden_bytes_of_every_message_and_of_nothing_else():
+    assert {f.stem for f in GOLDEN.glob("*.bin")} == set(EXAMPLES)
+    assert {name.partition(".")[0] for name in EXAMPLES} == {m.__name__ for m in MESSAGES}
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_bytes_cut_off_anywhere_are_undecodable(name: str):
+    data = (GOLDEN / f"{name}.bin").read_bytes()
+    for length in range(len(data)):
+        with pytest.raises(Undecodable):
+            codec.decode(data[:length])
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_a_flipped_byte_gives_a_message_or_undecodable_and_nothing_else(name: str):
+    data, chance = (GOLDEN / f"{name}.bin").read_bytes(), random.Random(name)  # noqa: S311 - breaks bytes, keeps no secrets
+    known = {m.__name__ for m in MESSAGES}
+    for place in range(len(data)):
+        broken = bytearray(data)
+        broken[place] ^= chance.choice((0x01, 0x80, 0xFF, 0x40))
+        try:
+            assert type(codec.decode(bytes(broken))).__name__ in known
+        except Undecodable:
+            continue
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_bytes_after_a_message_are_undecodable(name: str):
+    data = (GOLDEN / f"{name}.bin").read_bytes()
+    with pytest.raises(Undecodable, match="too many"):
+        codec.decode(data + b"\x00")
+
+
+@pytest.mark.parametrize("data", [b"", b"\xc3", b"\xc3\x01", b"\xc3\x02" + b"\x00" * 20, b"\x00" * 30, b'{"type":"x"}'])
+def test_what_does_not_begin_like_a_message_is_undecodable(data: bytes):
+    with pytest.raises(Undecodable, match="C3 01"):
+        codec.decode(data)
+
+
+def test_an_unknown_fingerprint_says_upgrade():
+    with pytest.raises(UnknownSchema, match=r"0102030405060708.*upgrade"):
+        codec.decode(MARKER + bytes(range(1, 9)) + b"body")
+
+
+@pytest.mark.parametrize("name", FULL)
+@pytest.mark.parametrize(
+    "length",
+    [
+        b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+        b"\xff" * 9 + b"\x01",
+        b"\x80" * 10,
+        b"\x80\x80\x80\x80\x20",
+        b"\x01",
+    ],
+)
+def test_huge_negative_and_endless_lengths_are_undecodable(name: str, length: bytes):
+    header = (GOLDEN / f"{name}.bin").read_bytes()[:10]
+    with pytest.raises(Undecodable):
+        codec.decode(header + length)
+
+
+def test_random_bytes_after_every_header_are_undecodable_or_a_message():
+    chance = random.Random(20260105)  # noqa: S311 - breaks bytes, keeps no secrets
+    for name in FULL:
+        header = (GOLDEN / f"{name}.bin").read_bytes()[:10]
+        for _ in range(100):
+            try:
+                codec.decode(header + chance.randbytes(chance.randint(0, 80)))
+            except Undecodable:
+                continue
+
+
+def test_a_message_that_is_not_expected_here_is_refused_by_name():
+    data = codec.encode(forget("m-1", "f-1"))
+    assert codec.decode_as(data, type(forget("m-1", "f-1"))) == forget("m-1", "f-1")
+    with pytest.raises(Undecodable, match="ForgetMemory does not belong here: expected one of RememberFact"):
+        codec.decode_as(data, type(remember("a", "c-1")))
+
+
+def test_times_come_back_in_utc_to_the_microsecond_whatever_offset_they_had():
+    command = forget("m-1", "f-1", (MONDAY + timedelta(microseconds=7)).astimezone(timezone(timedelta(hours=5.5))))
+    back = codec.decode(codec.encode(command)).envelope.occurred_at
+    assert (back, back.utcoffset()) == (command.envelope.occurred_at, timedelta(0))
+
+
+def test_sealed_bytes_and_texts_of_any_script_come_back():
+    command = remember("", "c-1")
+    for text in ("", "\x00", "记忆🧠", "e\u0301", "a" * 100_000):
+        sealed = replace(command, content=Sealed.clear(text))
+        assert codec.decode(codec.encode(sealed)).content.text == text
