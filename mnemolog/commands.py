@@ -165,9 +165,7 @@ class Commands:
         """Emit a decay tick in every partition and wait, at most so long, until all are applied."""
         ticks = [decay_due(p, policy, as_of) for p in range(self._shards.partitions)]
         await self._log.append([tick_record(p, tick) for p, tick in enumerate(ticks)])
-        waits = [
-            self._remember.decided(partition_owner(p), tick.envelope.event_id) for p, tick in enumerate(ticks)
-        ]
+        waits = [self._remember.decided(partition_owner(p), tick.envelope.event_id) for p, tick in enumerate(ticks)]
         try:
             await asyncio.wait_for(asyncio.gather(*waits), seconds)
             applied = True

@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 import logging
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
-from mnemolog.publishing import Publishing
 from mnemolog.commands import Commands
+from mnemolog.metrics import Metrics
+from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding, active_folder
 from mnemolog.recalls import Recalls
 from projections.builtin_embedder import BuiltinEmbedder
@@ -64,7 +66,9 @@ class Worker:
         """Take settings; a clock, an extractor or an embedder given here takes the place of the configured one."""
         self.settings = settings
         self.clock = clock or SystemClock()
+        self.metrics = Metrics()
         self.failure: asyncio.Future[None] | None = None
+        self.started = False
         self._extractor = extractor
         self._embedder = embedder
         self._tasks: list[asyncio.Task[None]] = []
@@ -76,11 +80,11 @@ class Worker:
         self.log = await self._open_log()
         await self._create_topics()
         self.embedder = self._embedder or make_embedder(settings)
-        self.extractor = self._extractor or make_extractor(settings)
+        self.extractor = self._extractor or make_extractor(settings, self.metrics)
         self.shards = Shards(active_folder(settings.data_dir), self.log, settings.partitions, EmbeddedIndex)
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
-        self.observe_pool = KeyedPool(asked_at_once, self._fail)
-        self.remember_pool = KeyedPool(WORKED_AT_ONCE, self._fail)
+        self.observe_pool = KeyedPool(asked_at_once, self._fail, partial(self.metrics.took, "extract"))
+        self.remember_pool = KeyedPool(WORKED_AT_ONCE, self._fail, partial(self.metrics.took, "remember"))
         self.observe = Observe(
             log=self.log,
             shards=self.shards,
@@ -90,11 +94,18 @@ class Worker:
             pool=self.observe_pool,
             limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             memorize=settings.memorize,
+            counted=self.metrics.counted,
+            extracted=self.metrics.extracted,
         )
         self.remember = Remember(
-            log=self.log, shards=self.shards, pool=self.remember_pool, parameters=make_parameters(settings)
+            log=self.log,
+            shards=self.shards,
+            pool=self.remember_pool,
+            parameters=make_parameters(settings),
+            counted=self.metrics.counted,
+            ticked=self.metrics.ticked,
         )
-        self.project = Project(shards=self.shards)
+        self.project = Project(shards=self.shards, counted=self.metrics.counted)
         self.ticking = Ticking(
             log=self.log,
             shards=self.shards,
@@ -119,6 +130,7 @@ class Worker:
             remember=self.remember,
             project=self.project,
             failed=self._fail,
+            took=self._took,
         )
         await self._app.start()
         self._background(self.observe.close_idle)
@@ -126,6 +138,7 @@ class Worker:
         self._background(self.recalls.run)
         if isinstance(self.log, SqliteLog):
             self._background(self._drop_expired)
+        self.started = True
 
     def handled(self, topic: str, partition: int) -> int:
         """Return the offset before which everything of a topic's partition is done."""
@@ -133,6 +146,7 @@ class Worker:
 
     async def stop(self) -> None:
         """Flush what was recalled, stop the agents, and close everything; safe to call at any point of starting."""
+        self.started = False
         if hasattr(self, "recalls"):
             with contextlib.suppress(Exception):
                 await self.recalls.flush()
@@ -153,6 +167,11 @@ class Worker:
                 self.log.close()
             else:
                 await self.log.stop()
+
+    def _took(self, step: str, seconds: float) -> None:
+        """Keep how long a record took; remember only queues it, and its pool knows how long deciding takes."""
+        if step != "remember":
+            self.metrics.took(step, seconds)
 
     async def _open_log(self) -> SqliteLog | KafkaLog:
         self.settings.data_dir.mkdir(parents=True, exist_ok=True)
@@ -221,7 +240,7 @@ def make_embedder(settings: Settings) -> Embedder:
     )
 
 
-def make_extractor(settings: Settings) -> Extractor:
+def make_extractor(settings: Settings, metrics: Metrics) -> Extractor:
     """Return the configured extractor."""
     if settings.extracts_with == "rules":
         return RuleExtractor()
@@ -234,4 +253,5 @@ def make_extractor(settings: Settings) -> Extractor:
         temperature=settings.llm_temperature,
         max_tokens=settings.llm_max_tokens,
         timeout_seconds=settings.llm_timeout_seconds,
+        observe=metrics.asked,
     )

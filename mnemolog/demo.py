@@ -24,6 +24,7 @@ from mnemolog.settings import from_environment
 from projections.queries import Filters
 from schemas.identity import Owner
 from schemas.input_events import parse_event
+from schemas.pieces import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +108,7 @@ async def _publish(worker: Worker, messages: Sequence[Observation], console: Con
 
 async def _show_memories(worker: Worker, messages: Sequence[Observation], console: Console) -> None:
     console.rule("2. Remembered, and from which words")
-    words = {m.envelope.event_id: getattr(m, "content", None) or getattr(m, "text", "") for m in messages}
+    words = {m.envelope.event_id: text_of(m) for m in messages}
     memories = [(o, m) for o in worker.shards.owners() for m in worker.shards.state(o).memories.values()]
     table = Table("user", "memory", "from the words", "importance")
     shown: Counter[Owner] = Counter()
@@ -183,7 +184,9 @@ async def _rebuild(worker: Worker, console: Console) -> None:
     console.print(f"live    {found['digest_before']}\nrebuilt {found['digest_after']}")
     if not found["equal"]:
         raise DemoFailed("the rebuilt digest differs from the live one")
-    console.print(f"{found['decisions']} decisions folded in {found['seconds']:.2f} s, no model asked: the digests are equal.")
+    console.print(
+        f"{found['decisions']} decisions folded in {found['seconds']:.2f} s, no model asked: the digests are equal."
+    )
 
 
 def _short(text: str, characters: int = 60) -> str:

@@ -107,9 +107,7 @@ class Publishing:
         appended = await self._log.append(records) if records else []
         positions = {name: a.position for name, a in zip(new, appended, strict=True)}
         positions.update({name: position for name, (_, position) in known.items()})
-        return [
-            Accepted(m.envelope.event_id, positions[m.envelope.owner, m.envelope.event_id]) for m in messages
-        ]
+        return [Accepted(m.envelope.event_id, positions[m.envelope.owner, m.envelope.event_id]) for m in messages]
 
     def _known(self, messages: Sequence[Observation]) -> dict[tuple[Owner, str], tuple[bytes, Position]]:
         """Return digest and position of the events that were accepted before."""

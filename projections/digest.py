@@ -9,12 +9,12 @@ import orjson
 
 from projections.analyser import tokens
 from projections.memory import ACTIVE
-from schemas.identity import Owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from projections.memory import Memory, UserState
+    from schemas.identity import Owner
 
 PROJECTIONS: Final = ("memories", "importance", "profiles", "episodes", "index")
 

@@ -30,5 +30,5 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 unit vectors, shape (len(texts), dimensions). Raises EmbedderUnavailable or EmbedderRefused."""
+        """Return float32 unit vectors, shape (texts, dimensions). Raises EmbedderUnavailable or EmbedderRefused."""
         ...

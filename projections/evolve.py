@@ -250,9 +250,7 @@ def _with(state: UserState, before: Memory | None, after: Memory) -> UserState:
     if before is None or before.content != after.content:
         by_digest = by_digest.set(key, tuple(sorted((*by_digest.get(key, ()), after.memory_id))))
     if before is None and after.attribute:
-        by_attribute = by_attribute.set(
-            after.attribute, (*by_attribute.get(after.attribute, ()), after.memory_id)
-        )
+        by_attribute = by_attribute.set(after.attribute, (*by_attribute.get(after.attribute, ()), after.memory_id))
     memories = state.memories.set(after.memory_id, after)
     return replace(state, memories=memories, by_digest=by_digest, by_attribute=by_attribute)
 

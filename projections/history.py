@@ -57,7 +57,10 @@ def history(
 
 def _changed(owner: Owner, before: Memory | None, after: Memory) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     """Return the fields that differ, before and after; all of them when the memory was formed."""
-    now = memory_view(owner, after, after.last_accessed_at) | {"status": after.status, "stored_strength": after.strength}
+    now = memory_view(owner, after, after.last_accessed_at) | {
+        "status": after.status,
+        "stored_strength": after.strength,
+    }
     if before is None:
         return None, {k: v for k, v in now.items() if k not in LOCAL}
     was = memory_view(owner, before, before.last_accessed_at)

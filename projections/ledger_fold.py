@@ -134,6 +134,11 @@ class LedgerFold:
         """Return how many decisions count."""
         return int(self._connection.execute("select coalesce(sum(version), 0) from users").fetchone()[0])
 
+    def statuses(self) -> dict[str, int]:
+        """Return how many memories have each stored status; reads the whole table."""
+        counted = "select json_extract(cast(body as text), '$.status'), count(*) from memories group by 1"
+        return dict(self._connection.execute(counted).fetchall())
+
     def owners_of(self, memory_id: str) -> list[Owner]:
         """Return who has a memory of that id."""
         found = self._connection.execute("select owner from memories where memory_id=?", (memory_id,)).fetchall()
@@ -244,9 +249,7 @@ class LedgerFold:
             last_part=row[3],
             last_part_closed=bool(row[4]),
             memories=Map({m.memory_id: m for m in memories}),
-            covered=Map(
-                {p: bool(r) for p, r in run("select piece, rejected from covered where owner=?", (name,))}
-            ),
+            covered=Map({p: bool(r) for p, r in run("select piece, rejected from covered where owner=?", (name,))}),
             items=Map({bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}),
             by_digest=Map(by_digest),
             by_attribute=Map(by_attribute),
@@ -258,9 +261,7 @@ def name_of(owner: Owner) -> str:
     return f"{owner.tenant}/{owner.user_id}"
 
 
-def _gather_rows(
-    batch: Batch, owner: Owner, decision: Decision, events: Sequence[LedgerEvent], record: Record
-) -> None:
+def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequence[LedgerEvent], record: Record) -> None:
     name = name_of(owner)
     batch.decisions.append((name, decision.version, record.position.offset, decision.item_id, record.value))
     batch.items.append((name, item_key(decision.item_id)))

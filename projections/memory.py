@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from immutables import Map
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from schemas.identity import Owner
 
 ACTIVE: Final = "active"

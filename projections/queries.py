@@ -256,9 +256,7 @@ class Queries:
             )
         return found
 
-    def curve(
-        self, tenant: str, memory_id: str, since: datetime, until: datetime, points: int
-    ) -> list[dict[str, Any]]:
+    def curve(self, tenant: str, memory_id: str, since: datetime, until: datetime, points: int) -> list[dict[str, Any]]:
         """Return importance and strength at evenly spaced instants, read from the log."""
         owner = self.owner_of(tenant, memory_id)
         decisions = [d for _, d in self._shards.of(owner).ledger.decisions(owner)]
@@ -274,4 +272,3 @@ class Queries:
     def digest(self) -> dict[str, str]:
         """Return the digests over all users that this worker holds."""
         return digests(self._shards.state(owner) for owner in self._shards.owners())
-

@@ -57,5 +57,5 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("pragma temp_store=memory")
         connection.executescript(TABLES)
     except sqlite3.DatabaseError as error:
-        raise ShardDamaged(f"{path.name}: {error}; delete it and start again: it is folded anew from the log") from error
+        raise ShardDamaged(f"{path.name}: {error}; delete it and start again: the log has everything") from error
     return connection

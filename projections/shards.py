@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class NotHeld(Exception):
-    """This worker does not hold the user's partition now: ask again in a moment."""
+    """Another worker holds the user's partition now: ask again in a moment."""
 
 
 def index_entry(owner: Owner, memory: Memory, vector: bytes) -> IndexEntry:
@@ -174,9 +174,7 @@ class Shards:
         state, vectors = shard.ledger.state(owner), shard.ledger.vectors(owner)
         if ids is None:
             known = vectors.all()
-            return [
-                index_entry(owner, m, known[m.memory_id]) for m in state.memories.values() if m.status == ACTIVE
-            ]
+            return [index_entry(owner, m, known[m.memory_id]) for m in state.memories.values() if m.status == ACTIVE]
         return self._split(owner, list(ids))[0]
 
     def _split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], list[str]]:

@@ -13,8 +13,8 @@ from schemas.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.input_events import InvalidEvent
 from schemas.log import Position
 from schemas.observations import TurnRecorded
-from schemas.reading import digest_of, observation_of_record
 from schemas.pieces import is_extractable, piece_count
+from schemas.reading import digest_of, observation_of_record
 
 if TYPE_CHECKING:
     import sqlite3
@@ -164,14 +164,16 @@ class TurnsFold:
 
     def counts(self) -> dict[str, int]:
         """Return how many observations there are, and how many ended how; session ends are none."""
-        states = (
-            "select count(*), "
-            "sum(c.cited), sum(not c.cited and c.done and c.rejected), sum(not c.cited and c.done and not c.rejected) "
-            "from (select exists(select 1 from cited x where x.owner=o.owner and x.event_id=o.event_id) as cited, "
-            "o.pieces = 0 or exists(select 1 from covered v where v.owner=o.owner and v.piece=o.event_id || '#0') as done, "
-            "exists(select 1 from covered v where v.owner=o.owner and v.piece=o.event_id || '#0' and v.rejected) as rejected "
-            "from observations o where o.kind != 'SessionEnded') c"
-        )
+        states = """
+            select count(*), sum(cited), sum(not cited and done and rejected), sum(not cited and done and not rejected)
+            from (
+                select
+                    exists(select 1 from cited c where c.owner=o.owner and c.event_id=o.event_id) as cited,
+                    o.pieces = 0 or v.piece is not null as done,
+                    coalesce(v.rejected, 0) as rejected
+                from observations o left join covered v on v.owner=o.owner and v.piece=o.event_id || '#0'
+                where o.kind != 'SessionEnded')
+        """
         total, remembered, rejected, nothing = self._connection.execute(states).fetchone()
         return {
             "observations": total,
@@ -194,4 +196,3 @@ class TurnsFold:
             "select body from decisions where owner=? and version=?", (name, version)
         ).fetchone()
         return codec.decode_as(body, Decision)
-

@@ -18,7 +18,5 @@ if TYPE_CHECKING:
 
 async def search_state(owner: Owner, state: UserState, vectors: Mapping[str, bytes], query: IndexQuery) -> Legs:
     """Search the memories that are active in a state."""
-    entries = [
-        index_entry(owner, m, vectors[m.memory_id]) for m in state.memories.values() if m.status == ACTIVE
-    ]
+    entries = [index_entry(owner, m, vectors[m.memory_id]) for m in state.memories.values() if m.status == ACTIVE]
     return await EmbeddedIndex(lambda _tenant, _user: entries).search(query)

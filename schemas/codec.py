@@ -66,7 +66,7 @@ class _Spelling:
 
 
 def schema_fingerprint(schema: Any) -> bytes:  # noqa: ANN401 - a schema is any JSON
-    """Return the 8 bytes of CRC-64-AVRO of the parsing canonical form, little-endian as single-object encoding wants."""
+    """Return CRC-64-AVRO of the parsing canonical form: 8 bytes, little-endian as single-object encoding wants."""
     return bytes.fromhex(fingerprint(to_parsing_canonical_form(schema), "CRC-64-AVRO"))
 
 

@@ -152,13 +152,7 @@ class DecayDue:
 
 
 UserItem: TypeAlias = (
-    CandidatesExtracted
-    | ExtractionRejected
-    | RememberFact
-    | ReviseMemory
-    | ForgetMemory
-    | RestoreMemory
-    | RecordRecall
+    CandidatesExtracted | ExtractionRejected | RememberFact | ReviseMemory | ForgetMemory | RestoreMemory | RecordRecall
 )
 Tick: TypeAlias = DecayDue
 InboxItem: TypeAlias = UserItem | Tick

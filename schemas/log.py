@@ -26,7 +26,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRecord:
-    """What is to be appended. The caller names the partition: `schemas.topics.partition_of` computes it from the key."""
+    """What is to be appended, and to which partition: `schemas.topics.partition_of` computes it from the key."""
 
     topic: str
     partition: int

@@ -8,8 +8,8 @@ from typing import Final
 
 from aiokafka.partitioner import murmur2
 
-from schemas.decision import Decision
 from schemas.dead_letters import DeadLetter
+from schemas.decision import Decision
 from schemas.inbox import INBOX_ITEMS
 from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
 

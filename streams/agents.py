@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +35,13 @@ def make_app(
     remember: Remember,
     project: Project,
     failed: Callable[[BaseException], None],
+    took: Callable[[str, float], None] = lambda _step, _seconds: None,
 ) -> faust.App:
     """Build the Faust app of one worker; nothing starts yet.
 
     An event is acknowledged by the handler, when its work is durable: `stream_wait_empty` off and `noack` keep Faust
-    from doing so by itself. An error that escapes a handler goes to `failed`, and the record stays open.
+    from doing so by itself. An error that escapes a handler goes to `failed`, and the record stays open. `took` is told
+    how many seconds each step took to take a record in.
     """
     app = faust.App(
         name,
@@ -60,7 +63,9 @@ def make_app(
         async def run(stream: Any) -> None:  # noqa: ANN401 - Faust's stream is untyped
             async for event in stream.noack().events():
                 try:
+                    began = time.perf_counter()
                     await handler.handle(_delivery(event))
+                    took(label, time.perf_counter() - began)
                 except Exception as error:  # noqa: BLE001 - the boundary of a step: the record stays open
                     failed(error)
                     return

@@ -16,8 +16,8 @@ from schemas.events import MemoryFormed, MemoryReinforced, MemoryRevised, Memory
 from schemas.identity import event_of_piece, extracted_memory_id
 from schemas.text import content_hash
 from streams import known, slots
-from streams.duplicates import overlap
 from streams.draft import SHORT_TERM_LIFE
+from streams.duplicates import overlap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -280,7 +280,5 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
 def supersede(draft: Draft, present: list[Memory], by: str, effective: datetime) -> None:
     """Draft that a newer value takes the place of those present."""
     for old in present:
-        draft.add(
-            MemorySuperseded(envelope=draft.envelope(effective), memory_id=old.memory_id, superseded_by=by)
-        )
+        draft.add(MemorySuperseded(envelope=draft.envelope(effective), memory_id=old.memory_id, superseded_by=by))
         draft.say(old.memory_id, "superseded", f"a newer {old.attribute} was said", old.memory_id)

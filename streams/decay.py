@@ -11,9 +11,6 @@ from schemas.decision import MAX_CHANGES
 from schemas.events import MemoryDecayed, MemoryExpired
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
     from schemas.inbox import DecayDue
     from streams.draft import Draft
     from streams.parameters import Parameters
@@ -128,5 +125,3 @@ def _draft_change(draft: Draft, tick: DecayDue, memory: Memory, change: float | 
             after=change,
         )
     )
-
-

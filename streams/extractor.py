@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from schemas.observations import TurnContext as TurnContext
-
 if TYPE_CHECKING:
     from datetime import date, datetime
+
+    from schemas.observations import TurnContext
 
 Speaker: TypeAlias = Literal["user", "assistant", "screenshot", "article"]
 SourceType: TypeAlias = Literal["chat", "photo", "inferred"]

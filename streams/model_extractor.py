@@ -49,7 +49,7 @@ class _Completion:
 class ModelExtractor:
     """Asks a model what a window says; asks once more when the answer cannot be used. Close it with `aclose`."""
 
-    def __init__(  # noqa: PLR0913 - each is one setting of the endpoint
+    def __init__(
         self,
         base_url: str | None,
         api_key: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -20,9 +20,11 @@ from streams.patience import append_patiently
 from streams.window import OpenWindow, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from projections.shards import Shards
+    from schemas.inbox import CandidatesExtracted, ExtractionRejected
     from schemas.log import Log
     from schemas.observations import Observation
     from streams.delivery import Delivery
@@ -78,6 +80,7 @@ class Observe:
         limits: WindowLimits,
         memorize: bool = True,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
+        extracted: Callable[[CandidatesExtracted | ExtractionRejected], None] = lambda _item: None,
     ) -> None:
         self._log = log
         self._shards = shards
@@ -88,16 +91,19 @@ class Observe:
         self._limits = limits
         self.memorizes = memorize
         self._counted = counted
+        self._extracted = extracted
         self._sessions: dict[_Place, _Session] = {}
         self._holdings: dict[tuple[int, Owner, str], _Holding] = {}
         self._delivered: dict[tuple[str, int], int] = {}
         self._ready: dict[int, asyncio.Lock] = {}
         self._caught_up: set[int] = set()
+        self._revoked: Counter[int] = Counter()
 
     async def handle(self, delivery: Delivery) -> None:
         """Take one record in; return when the next may come."""
         record = delivery.record
         position = record.position
+        assignment = self._revoked[position.partition]
         try:
             message = observation_of_record(record)
         except ForeignKey as error:
@@ -106,6 +112,8 @@ class Observe:
             await self._put_aside(delivery, "decode", str(error))
         else:
             await self._observe(delivery, message)
+        if self._revoked[position.partition] != assignment:
+            return
         place = (position.topic, position.partition)
         self._delivered[place] = max(self._delivered.get(place, 0), position.offset + 1)
 
@@ -121,8 +129,11 @@ class Observe:
             self._counted("observe", "moved")
             delivery.ack()
             return
+        assignment = self._revoked[partition]
         await self._be_ready(partition)
         await self._shards.up_to(record.position.topic, partition, record.position.offset + 1)
+        if self._revoked[partition] != assignment:
+            return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here
         first = self._shards.at(partition).turns.seen(owner, [message.envelope.event_id]).get(message.envelope.event_id)
         if first is not None and first.position != record.position:
             if first.digest != digest_of(message):
@@ -219,6 +230,7 @@ class Observe:
         self._holdings = {k: v for k, v in self._holdings.items() if k[0] != partition}
         self._delivered = {k: v for k, v in self._delivered.items() if k[1] != partition}
         self._caught_up.discard(partition)
+        self._revoked[partition] += 1
 
     async def _be_ready(self, partition: int) -> None:
         """Fold ledger and inbox to their ends once, before the first extraction of an assignment."""
@@ -251,6 +263,7 @@ class Observe:
         record = NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))
         [appended] = await append_patiently(self._log, [record])
         self._counted("extract", type(item).__name__)
+        self._extracted(item)
         await self._shards.up_to(INBOX.name, partition, appended.position.offset + 1)
         for piece in window.pieces:
             self._done(partition, owner, piece)
@@ -283,4 +296,3 @@ class Observe:
         await put_aside(self._log, delivery.record, reason, detail)
         self._counted("observe", "dead")
         delivery.ack()
-

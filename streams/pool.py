@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -21,9 +22,16 @@ class KeyedPool:
     that escapes ends up in `failure`, and the pool's owner decides.
     """
 
-    def __init__(self, slots: int, failure: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self,
+        slots: int,
+        failure: Callable[[BaseException], None],
+        took: Callable[[float], None] = lambda _seconds: None,
+    ) -> None:
+        """`took` is told how long each job ran, in seconds, waiting for its turn not counted."""
         self._slots = asyncio.Semaphore(slots)
         self._failure = failure
+        self._took = took
         self._queues: dict[tuple[int, Hashable], deque[Job]] = {}
         self._tasks: dict[tuple[int, Hashable], asyncio.Task[None]] = {}
         self._waiting = 0
@@ -67,7 +75,9 @@ class KeyedPool:
         try:
             while queue:
                 async with self._slots:
+                    began = time.perf_counter()
                     await queue[0]()
+                    self._took(time.perf_counter() - began)
                 queue.popleft()
                 self._waiting -= 1
                 self._changed.set()

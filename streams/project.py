@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from projections.index import IndexUnavailable
 from streams.patience import patiently
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from projections.shards import Shards
     from streams.delivery import Delivery
 
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
 class Project:
     """Brings the shard to the decision at hand, and the index after it. The owner's own decision already is there."""
 
-    def __init__(
-        self, *, shards: Shards, counted: Callable[[str, str], None] = lambda _step, _outcome: None
-    ) -> None:
+    def __init__(self, *, shards: Shards, counted: Callable[[str, str], None] = lambda _step, _outcome: None) -> None:
         self._shards = shards
         self._counted = counted
 
@@ -26,6 +25,6 @@ class Project:
         """Fold up to one record of the ledger."""
         position = delivery.record.position
         await self._shards.up_to(position.topic, position.partition, position.offset + 1)
-        await patiently(self._shards.index_changes, IndexUnavailable)
+        await patiently(self._shards.index_changes, IndexUnavailable, lambda _: self._counted("project", "waiting"))
         self._counted("project", "folded")
         delivery.ack()

@@ -9,7 +9,8 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 if TYPE_CHECKING:
-    from streams.extractor import Piece, TurnContext, Window
+    from schemas.observations import TurnContext
+    from streams.extractor import Piece, Window
 
 
 class Message(TypedDict):

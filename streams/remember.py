@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from projections.evolve import is_decided, is_passed
@@ -18,6 +18,8 @@ from streams.draft import Place
 from streams.patience import append_patiently
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from projections.memory import UserState
     from projections.shards import Shards
     from schemas.decision import Decision
@@ -39,14 +41,17 @@ class Remember:
         pool: KeyedPool,
         parameters: Parameters,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
+        ticked: Callable[[str, str], None] = lambda _policy, _outcome: None,
     ) -> None:
         self._log = log
         self._shards = shards
         self._pool = pool
         self._parameters = parameters
         self._counted = counted
+        self._ticked = ticked
         self._ready: dict[int, asyncio.Lock] = {}
         self._caught_up: set[int] = set()
+        self._revoked: Counter[int] = Counter()
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
 
     async def handle(self, delivery: Delivery) -> None:
@@ -72,9 +77,13 @@ class Remember:
             self._counted("remember", "moved")
             delivery.ack()
             return
+        assignment = self._revoked[partition]
         await self._be_ready(partition)
         if isinstance(item, DecayDue):
             await self._pool.settle(partition)
+        if self._revoked[partition] != assignment:
+            return  # taken away meanwhile: the items before it were dropped, and it must not be decided before them
+        if isinstance(item, DecayDue):
             await self._pool.submit(partition, owner, lambda: self._apply_tick(delivery, item))
             await self._pool.settle(partition)
         else:
@@ -91,6 +100,7 @@ class Remember:
         """Drop what belongs to a partition that was taken away."""
         self._pool.drop(partition)
         self._caught_up.discard(partition)
+        self._revoked[partition] += 1
 
     async def decided(self, owner: Owner, item_id: str) -> None:
         """Wait until the item is decided and folded here."""
@@ -136,11 +146,15 @@ class Remember:
                 some = touched_by(state, tick_id)
                 decayed, expired = decayed + some[0], expired + some[1]
             state = self._shards.state(closer)
+            if is_decided(state, tick_id):
+                break  # by another worker, while this one asked its users
             if is_passed(state, tick_id, place.offset):
+                self._ticked(tick.policy, "passed")
                 await self._give_up(delivery.record, "a later tick was closed before it")
                 break
             await self._append(closer, close_tick(state, tick, place, decayed, expired))
             self._counted("remember", "tick")
+            self._ticked(tick.policy, "applied")
         delivery.ack()
         self._tell(closer, tick_id)
 
@@ -195,4 +209,3 @@ def _place(record: Record) -> Place:
 
 def _outcome(decision: Decision) -> str:
     return decision.outcomes[0].action if decision.outcomes else "nothing"
-

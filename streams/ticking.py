@@ -12,7 +12,7 @@ from schemas.envelope import Envelope
 from schemas.identity import derived_id, partition_owner
 from schemas.inbox import DecayDue
 from schemas.log import LogUnavailable, NewRecord
-from schemas.topics import INBOX, INPUTS
+from schemas.topics import INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,9 +44,7 @@ def decay_due(partition: int, policy: str, as_of: datetime) -> DecayDue:
 
 def tick_record(partition: int, tick: DecayDue) -> NewRecord:
     """Return the tick as a record of the partition's inbox."""
-    return NewRecord(
-        topic=INBOX.name, partition=partition, key=tick.envelope.owner.key, value=codec.encode(tick)
-    )
+    return NewRecord(topic=INBOX.name, partition=partition, key=tick.envelope.owner.key, value=codec.encode(tick))
 
 
 def slots_between(first: datetime, last: datetime, every: timedelta) -> list[datetime]:
@@ -70,7 +68,7 @@ class Ticking:
         policy: str,
         every: timedelta,
     ) -> None:
-        """`handled` tells for a topic and partition the offset before which all is extracted and in the inbox."""
+        """Take how far a topic's partition is handled: the offset before which all is extracted and in the inbox."""
         self._log = log
         self._shards = shards
         self._handled = handled
@@ -92,6 +90,9 @@ class Ticking:
     async def look(self, partition: int) -> list[datetime]:
         """Append the partition's oldest due slot, if what was observed before it is remembered; return what was."""
         due = await self.due(partition)
+        if due:  # another worker may have applied them, while it had the partition
+            await self._shards.up_to(LEDGER.name, partition, await self._log.end(LEDGER.name, partition))
+            due = await self.due(partition)
         if not due or not await self._is_remembered(partition, due[0]):
             return []
         tick = decay_due(partition, self._policy, due[0])
@@ -120,7 +121,7 @@ class Ticking:
         return due[::-1]
 
     async def _is_remembered(self, partition: int, slot: datetime) -> bool:
-        """Tell whether everything that was logged before the slot has been extracted: then its answer is in the inbox."""
+        """Tell whether everything that was logged before the slot has been extracted: its answer is in the inbox."""
         for topic in INPUTS:
             following = await self._log.read(topic.name, partition, self._handled(topic.name, partition), 1)
             if following and following[0].recorded_at <= slot:

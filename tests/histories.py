@@ -38,13 +38,11 @@ TEXTS = (
     "用户不喜欢喝咖啡",
     "用户喜欢喝咖啡。",
     "User likes 3 cats",
-    "User likes 4 cats",
     "",
-    "。",
 )
 SLOTS = ((None, None), ("city", "北京"), ("city", "上海"), ("city", None), ("likes", "咖啡"), ("nickname", "小明"))
 AGENTS = ("luna", "nova", None)
-NAMES = tuple(f"t-{n}" for n in range(6))
+NAMES = tuple(f"t-{n}" for n in range(12))
 DAYS = st.integers(-2, 60).map(lambda hours: MONDAY + timedelta(hours=hours * 7))
 
 
@@ -77,7 +75,15 @@ def candidates(draw: st.DrawFn, names: list[str]) -> Candidate:
 def answers(draw: st.DrawFn) -> Callable[[str, str], Item]:
     """Return an extraction of one to three observations, some of which may be covered already."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
-    covers = [piece(name, draw(DAYS), logged=draw(DAYS), by_user=draw(st.booleans())) for name in names]
+    covers = [
+        piece(
+            name,
+            draw(DAYS),
+            logged=draw(st.sampled_from((MONDAY, MONDAY + timedelta(days=9)))),
+            by_user=draw(st.booleans()),
+        )
+        for name in names
+    ]
     if draw(st.integers(0, 9)) == 0:
         answer: Item = rejected(names[0])
     else:
@@ -102,9 +108,11 @@ def commands(draw: st.DrawFn) -> Callable[[str, str], Item]:
         lambda c, m: revise(m, c, at, content=content, expected_version=expected),
         lambda c, m: revise(m, c, at, memory_type=memory_type, importance=0.3),
         lambda c, m: forget(m, c, at),
+        lambda c, m: forget(m, c, at),
         lambda c, m: restore(m, c, at),
         lambda c, m: recalled(m, "no-such", command=c, at=at),
         lambda _c, _m: tick(at, policy),
+        lambda _c, _m: tick(at + timedelta(days=20), policy),
     ]
     return draw(st.sampled_from(makes))
 
@@ -116,7 +124,7 @@ def steps(draw: st.DrawFn) -> Step:
     return Step(make, draw(st.integers(0, 9)), timedelta(hours=draw(st.integers(0, 48))))
 
 
-HISTORIES = st.lists(steps(), min_size=1, max_size=12)
+HISTORIES = st.lists(steps(), min_size=3, max_size=20)
 
 
 def lived(history: list[Step], start: Given | None = None) -> tuple[Given, list[Decision]]:

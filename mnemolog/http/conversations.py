@@ -1,24 +1,26 @@
-"""Conversations over HTTP: messages become turns with ids of their own, so that a context may be sent again and again."""
+"""Conversations over HTTP: messages become turns with derived ids, so that a context may be sent again and again."""
 
 from collections import Counter
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
+from mnemolog.http import shapes
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.publishing import Wait, accept
 from mnemolog.http.requests import Conversation
+from mnemolog.http.routes import routes
 from mnemolog.http.tenants import Held, Tenant
 from schemas.identity import derived_id
 from schemas.input_events import Fault, InvalidEvent, parse_event
 from schemas.observations import Observation
 
-router = APIRouter(tags=["publishing"])
+router = routes("publishing")
 
 
-@router.post("/v1/conversations", status_code=202)
+@router.post("/v1/conversations", status_code=202, response_model=shapes.ConversationAccepted)
 async def converse(asked: Conversation, worker: Held, tenant: Tenant, wait: Wait = 0.0) -> Response:
     """Accept a conversation. Without a session the user and the agent have one; by default it ends with the request."""
     session_id = asked.session_id or derived_id("session", tenant, asked.user_id, asked.agent_id or "")

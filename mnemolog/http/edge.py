@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from mnemolog.http.problems import problem
 
 if TYPE_CHECKING:
-    from mnemolog.metrics import Metrics
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from mnemolog.metrics import Metrics
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 UNKNOWN_ROUTE: Final = "unknown"

@@ -82,7 +82,7 @@ def _clean(value: Any) -> Any:  # noqa: ANN401 - any JSON
 def summary(errors: Sequence[Fault]) -> str:
     """Return the first fault as a sentence, and how many more there are."""
     more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-    return f"nothing was accepted; {errors[0].path}: {errors[0].message}{more}"
+    return f"{errors[0].path}: {errors[0].message}{more}"
 
 
 def install(app: FastAPI) -> None:

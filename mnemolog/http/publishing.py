@@ -6,12 +6,13 @@ from typing import Annotated, Any
 from uuid import uuid4
 
 import orjson
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from mnemolog.composition import Worker
-from mnemolog.http.answers import answer
+from mnemolog.http import shapes
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserId
+from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held, IdempotencyKey, Tenant
 from mnemolog.publishing import Conflict
 from schemas.identity import Owner, derived_id
@@ -34,10 +35,10 @@ _BODY = {
     }
 }
 
-router = APIRouter(tags=["publishing"])
+router = routes("publishing")
 
 
-@router.post("/v1/events", status_code=202, openapi_extra=_BODY)
+@router.post("/v1/events", status_code=202, response_model=shapes.Accepted, openapi_extra=_BODY)
 async def publish(
     request: Request, worker: Held, tenant: Tenant, key: IdempotencyKey = None, wait: Wait = 0.0
 ) -> Response:
@@ -46,7 +47,9 @@ async def publish(
     if len(raws) > MAX_EVENTS:
         detail = f"the request has {len(raws)} events: at most {MAX_EVENTS} are allowed, send them in parts"
         raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
-    now, faults, events = worker.clock.now(), [], []
+    now = worker.clock.now()
+    events: list[Observation] = []
+    faults: list[Fault] = []
     for place, raw in enumerate(raws):
         event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
@@ -58,7 +61,7 @@ async def publish(
     return await accept(worker, events, wait, [f"$[{n}]" if many else "$" for n in range(len(events))])
 
 
-@router.get("/v1/events/{event_id:text}")
+@router.get("/v1/events/{event_id:text}", response_model=shapes.EventState)
 async def state(event_id: str, worker: Held, tenant: Tenant, user_id: UserId = DEFAULT_USER) -> Response:
     """Return how far an event has come, and what it led to."""
     states = await worker.publishing.states(Owner(tenant, user_id), [event_id])
@@ -68,7 +71,7 @@ async def state(event_id: str, worker: Held, tenant: Tenant, user_id: UserId = D
     return answer(states[event_id])
 
 
-@router.post("/v1/events/status")
+@router.post("/v1/events/status", response_model=shapes.EventStates)
 async def status(asked: EventsAsked, worker: Held, tenant: Tenant) -> Response:
     """Return how far many events have come; those that were never accepted are named under `unknown`."""
     states = await worker.publishing.states(Owner(tenant, asked.user_id), asked.event_ids)
@@ -132,7 +135,8 @@ def _is_json(text: bytes) -> bool:
 
 
 def _lines(body: bytes) -> list[Any]:
-    events, faults = [], []
+    events: list[Any] = []
+    faults: list[Fault] = []
     for number, line in enumerate(body.split(b"\n"), 1):
         if not line.strip():
             continue

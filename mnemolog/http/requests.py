@@ -153,7 +153,9 @@ class MemoriesAsked(Asked):
     attribute: Id | None = None
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE, description="the first so many, instead of a page")] | None = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE, description="the first so many, instead of a page")] | None = (
+        None
+    )
     as_of: Instant | None = None
     known_at: KnownAt = None
 

@@ -40,7 +40,7 @@ class Producer(FaustProducer):
         await super().on_stop()
         await self._wait_for_acknowledgements()
 
-    async def send(  # noqa: PLR0913, PLR0917 - Faust's signature
+    async def send(  # noqa: PLR0917 - Faust's signature
         self,
         topic: str,
         key: bytes | None,

@@ -209,8 +209,11 @@ class SimulatedWorker:
                 continue
             place = chance.choice(places)
             delivery = self._next(place)
-            if chance.random() < 0.3:  # in a buffer, while its partition may move
+            if chance.random() < 0.3:  # in a buffer, which is emptied when the partition moves
+                books = self._books[place]
                 await asyncio.sleep(chance.random() * 0.2)
+                if self._books.get(place) is not books:
+                    continue
             await handler.handle(delivery)
 
     def _next(self, place: tuple[str, int]) -> Delivery:

@@ -30,7 +30,7 @@ def texts() -> list[tuple[Path, str]]:
     found = []
     for path in files():
         raw = path.read_bytes()
-        if b"\0" not in raw:
+        if b"\0" not in raw and path.suffix != ".bin":
             found.append((path.relative_to(ROOT), raw.decode("utf-8")))
     return found
 

@@ -1,0 +1,74 @@
+"""What operators ask for: digests, draining, ticks, rebuilds and dead letters, while the worker serves."""
+
+from datetime import timedelta
+from http import HTTPStatus
+
+from fastapi import Response
+
+from mnemolog import dead_letters
+from mnemolog.draining import drain
+from mnemolog.http import shapes
+from mnemolog.http.problems import Problem
+from mnemolog.http.requests import Drain, KnownAt, Rebuild, Retry, TickDue
+from mnemolog.http.routes import answer, routes
+from mnemolog.http.tenants import Held
+from projections.views import instant
+
+MAX_AHEAD = timedelta(minutes=5)
+"""A tick that lies further ahead of the clock is probably a slip: it expires what is still in use."""
+MAX_LISTED = 1_000
+"""Dead letters in one answer; `total` counts them all."""
+
+router = routes("admin", "/v1/admin")
+
+
+@router.get("/digest", response_model=shapes.Digest)
+async def digest(worker: Held, known_at: KnownAt = None) -> Response:  # noqa: ARG001 - refused when given
+    """Return one SHA-256 for each projection, and one over all."""
+    return answer(worker.queries.digest())
+
+
+@router.post("/drain", response_model=shapes.Drained)
+async def drained(worker: Held, asked: Drain | None = None) -> Response:
+    """End open sessions and answer when everything published so far can be found; 503 when the time is over."""
+    return answer(await drain(worker, (asked or Drain()).timeout))
+
+
+@router.post("/ticks", response_model=shapes.Tick)
+async def tick(asked: TickDue, worker: Held) -> Response:
+    """Emit a decay tick at exactly `as_of` and wait until it is applied; 202 when that takes longer."""
+    if asked.as_of > worker.clock.now() + MAX_AHEAD and not asked.force:
+        detail = f"$.as_of {instant(asked.as_of)} is refused far in the future without force: check it, or force it"
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
+    policy = asked.policy or worker.settings.decay_policy
+    done = await worker.commands.tick(policy, asked.as_of, asked.timeout)
+    body = {
+        "tick_id": done.tick_id,
+        "policy": done.policy,
+        "as_of": instant(done.as_of),
+        "changed": done.decayed + done.expired,
+        "decayed": done.decayed,
+        "expired": done.expired,
+    }
+    return answer(body, HTTPStatus.OK if done.applied else HTTPStatus.ACCEPTED)
+
+
+@router.post("/rebuild", response_model=shapes.Rebuilt)
+async def rebuild(worker: Held, asked: Rebuild | None = None) -> Response:
+    """Fold the ledger from its beginning into a new generation, verify it, and switch; asks no model."""
+    return answer(await worker.rebuilding.rebuild((asked or Rebuild()).what))
+
+
+@router.get("/dead-letters", response_model=shapes.DeadLetters)
+async def listed(worker: Held) -> Response:
+    """List what could not be read or handled, and why."""
+    letters = await dead_letters.letters(worker.log)
+    shown = letters[:MAX_LISTED]
+    return answer({"items": [dead_letters.view(letter) for letter in shown], "total": len(letters)})
+
+
+@router.post("/dead-letters", response_model=shapes.Retried)
+async def retried(worker: Held, asked: Retry | None = None) -> Response:
+    """Send dead letters back where they came from."""
+    ids = (asked or Retry()).ids
+    return answer({"retried": await dead_letters.retry(worker.log, ids)})

@@ -1,0 +1,98 @@
+"""What agents ask about a user or a session: profile, episodes, counts, and the turns of working memory."""
+
+from collections import Counter
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Query, Response
+
+from mnemolog.http import shapes
+from mnemolog.http.memories import paged
+from mnemolog.http.requests import MAX_PAGE_SIZE, EpisodesAsked, Id, Instant, KnownAt, UserId
+from mnemolog.http.routes import answer, routes
+from mnemolog.http.tenants import Held, Tenant
+from projections.profile import profile as profile_of
+from projections.queries import Filters
+from projections.turns import Turn
+from projections.views import instant
+from schemas.identity import Owner, check_user_id
+from schemas.input_events import DEFAULT_USER
+from schemas.topics import CONVERSATIONS
+
+router = routes("agents", "/v1")
+
+
+@router.get("/users/{user_id:text}/profile")
+async def profile(
+    *,
+    user_id: str,
+    worker: Held,
+    tenant: Tenant,
+    agent_id: Id | None = None,
+    as_of: Instant | None = None,
+    known_at: KnownAt = None,  # noqa: ARG001 - refused when given
+) -> Response:
+    """Return what is known about a user, each value with its memory; empty when profiles are switched off."""
+    owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
+    if not worker.settings.user_profile:
+        return answer(profile_of((), now))
+    return answer(worker.queries.profile(owner, now, as_of, agent_id))
+
+
+@router.get("/users/{user_id:text}/episodes", response_model=shapes.Memories)
+async def episodes(user_id: str, asked: Annotated[EpisodesAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+    """Return what happened, the newest first."""
+    owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
+    filters = Filters(kind="episodic", agent_id=asked.agent_id)
+    found = worker.queries.memories(owner, filters, now=now, as_of=asked.as_of)
+    found.sort(key=lambda memory: memory.occurred_at, reverse=True)
+    return answer(paged(owner, found, asked.page, asked.page_size, asked.as_of or now))
+
+
+@router.get("/users/{user_id:text}/stats", response_model=shapes.Stats)
+async def stats(user_id: str, worker: Held, tenant: Tenant) -> Response:
+    """Count a user's active memories."""
+    owner = Owner(tenant, check_user_id(user_id))
+    found = worker.queries.memories(owner, Filters(), now=worker.clock.now())
+    return answer(
+        {
+            "total": len(found),
+            "by_type": Counter(memory.memory_type for memory in found),
+            "by_category": Counter(memory.category for memory in found),
+        }
+    )
+
+
+@router.get("/sessions/{session_id:text}/turns", response_model=shapes.Turns)
+async def turns(
+    session_id: str,
+    worker: Held,
+    tenant: Tenant,
+    user_id: UserId = DEFAULT_USER,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE)] = 20,
+) -> Response:
+    """Return working memory: a session's most recent turns as published, oldest first."""
+    owner = Owner(tenant, user_id)
+    partition = worker.shards.partition(owner)
+    # Turns that were accepted a moment ago are shown too.
+    end = await worker.log.end(CONVERSATIONS.name, partition)
+    await worker.shards.up_to(CONVERSATIONS.name, partition, end)
+    return answer({"items": [_turn(turn) for turn in worker.queries.turns(owner, session_id, limit)]})
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    said = turn.message
+    return {
+        "event_id": said.envelope.event_id,
+        "agent_id": said.envelope.agent_id,
+        "session_id": said.session_id,
+        "role": said.role,
+        "name": said.name,
+        "content": said.content,
+        "infer": said.infer,
+        "context": None if said.context is None else asdict(said.context),
+        "metadata": orjson.loads(said.metadata),
+        "occurred_at": instant(said.envelope.occurred_at),
+        "recorded_at": instant(turn.recorded_at),
+    }

@@ -1,0 +1,26 @@
+"""The HTTP application: every route of the front door, around one worker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+
+from mnemolog.http import admin, agents, conversations, health, memories, problems, publishing, search
+from mnemolog.http.edge import Edge
+
+if TYPE_CHECKING:
+    from mnemolog.composition import Worker
+
+DESCRIPTION = "Memory for AI agents, kept as a log. Errors are application/problem+json."
+
+
+def make_http(worker: Worker) -> FastAPI:
+    """Return the application of a worker; until the worker has started, all but health and metrics answer 503."""
+    app = FastAPI(title="mnemolog", version="1", description=DESCRIPTION, redirect_slashes=False, redoc_url=None)
+    app.state.worker = worker
+    problems.install(app)
+    for part in (publishing, conversations, memories, search, agents, admin, health):
+        app.include_router(part.router)
+    app.add_middleware(Edge, metrics=worker.metrics)
+    return app

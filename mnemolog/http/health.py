@@ -1,0 +1,34 @@
+"""What machines ask: is the process alive, may it be sent requests, and how is it doing."""
+
+from http import HTTPStatus
+
+from fastapi import Request, Response
+
+from mnemolog.http import shapes
+from mnemolog.http.problems import Problem
+from mnemolog.http.routes import answer, routes
+from mnemolog.http.tenants import is_ready
+from mnemolog.metrics import MEDIA_TYPE
+
+router = routes("health")
+
+
+@router.get("/health/live", response_model=shapes.Health)
+async def live() -> Response:
+    """Tell that the process answers."""
+    return answer({"status": "live"})
+
+
+@router.get("/health/ready", response_model=shapes.Health)
+async def ready(request: Request) -> Response:
+    """Tell whether requests may be sent here: everything is folded, and nothing has ended the worker."""
+    if not is_ready(request.app.state.worker):
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
+    return answer({"status": "ready"})
+
+
+@router.get("/metrics")
+async def metrics(request: Request) -> Response:
+    """Return Prometheus metrics."""
+    worker = request.app.state.worker
+    return Response(await worker.metrics.exposition(worker if is_ready(worker) else None), media_type=MEDIA_TYPE)

@@ -1,0 +1,172 @@
+"""Memories over HTTP: list, read, remember, revise, forget, restore, and where each came from."""
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import Query, Response
+
+from mnemolog.commands import Answer, Changes, Fact
+from mnemolog.composition import Worker
+from mnemolog.http import shapes
+from mnemolog.http.problems import Problem
+from mnemolog.http.requests import (
+    MAX_POINTS,
+    Instant,
+    KnownAt,
+    MemoriesAsked,
+    MemoryId,
+    NewMemory,
+    Revision,
+    UserId,
+)
+from mnemolog.http.routes import answer, routes
+from mnemolog.http.tenants import CommandId, Held, Tenant
+from projections.memory import Memory
+from projections.queries import Filters, UnknownMemory
+from projections.views import memory_view
+from schemas.identity import GLOBAL_USER, Owner
+from schemas.input_events import Fault
+
+router = routes("memories", "/v1/memories")
+
+
+@router.post("", status_code=201, response_model=shapes.Memory)
+async def remember(asked: NewMemory, worker: Held, tenant: Tenant, command_id: CommandId) -> Response:
+    """Remember as is: 201 with the memory, 200 with the known one when it is an exact duplicate."""
+    fact = Fact(**asked.model_dump(exclude={"user_id"}))
+    owner = Owner(tenant, GLOBAL_USER if fact.scope == "global" else asked.user_id)
+    decided = await worker.commands.remember(Owner(tenant, asked.user_id), fact, command_id)
+    return _decided(worker, owner, decided, {"formed": HTTPStatus.CREATED, "superseded": HTTPStatus.CREATED})
+
+
+@router.get("", response_model=shapes.Memories)
+async def listed(asked: Annotated[MemoriesAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+    """List memories, the most important first, then those last accessed; an unknown user has none."""
+    if asked.user_id is None and asked.scope != "global":
+        fault = Fault("$.user_id", "is missing: say whose memories to list, or scope=global")
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
+    now = worker.clock.now()
+    owner = Owner(tenant, GLOBAL_USER if asked.scope == "global" else asked.user_id or "")
+    names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
+    found = worker.queries.memories(
+        owner,
+        Filters(**{name: getattr(asked, name) for name in names}),
+        now=now,
+        as_of=asked.as_of,
+        status=asked.status,
+        scope=asked.scope,
+    )
+    page, size = (1, asked.limit) if asked.limit else (asked.page, asked.page_size)
+    return answer(paged(owner, found, page, size, asked.as_of or now))
+
+
+@router.get("/{memory_id}", response_model=shapes.Memory)
+async def one(
+    *,
+    memory_id: MemoryId,
+    worker: Held,
+    tenant: Tenant,
+    user_id: UserId | None = None,
+    as_of: Instant | None = None,
+    known_at: KnownAt = None,  # noqa: ARG001 - refused when given
+) -> Response:
+    """Return a memory, whatever its status."""
+    now = worker.clock.now()
+    _owner(worker, tenant, memory_id, user_id)
+    owner, memory = worker.queries.memory(tenant, memory_id, now, as_of)
+    return answer(memory_view(owner, memory, as_of or now))
+
+
+@router.patch("/{memory_id}", response_model=shapes.Memory)
+async def revise(
+    *,
+    memory_id: MemoryId,
+    asked: Revision,
+    worker: Held,
+    tenant: Tenant,
+    command_id: CommandId,
+    user_id: UserId | None = None,
+) -> Response:
+    """Change what is given; 409 when the memory has moved on from `expected_version`."""
+    changes = Changes(**asked.model_dump(exclude={"expected_version"}))
+    if changes == Changes():
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
+    owner = _owner(worker, tenant, memory_id, user_id)
+    decided = await worker.commands.revise(owner, memory_id, changes, command_id, asked.expected_version)
+    return _decided(worker, owner, decided)
+
+
+@router.delete("/{memory_id}", response_model=shapes.Memory)
+async def forget(
+    memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserId | None = None
+) -> Response:
+    """Forget a memory: 200 says that it can no longer be found. Forgetting it again changes nothing."""
+    owner = _owner(worker, tenant, memory_id, user_id)
+    return _decided(worker, owner, await worker.commands.forget(owner, memory_id, command_id))
+
+
+@router.post("/{memory_id}/restore", response_model=shapes.Memory)
+async def restore(
+    memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserId | None = None
+) -> Response:
+    """Bring a memory back; where the same text is active, that memory is returned."""
+    owner = _owner(worker, tenant, memory_id, user_id)
+    return _decided(worker, owner, await worker.commands.restore(owner, memory_id, command_id))
+
+
+@router.get("/{memory_id}/history", response_model=shapes.History)
+async def history(memory_id: MemoryId, worker: Held, tenant: Tenant, user_id: UserId | None = None) -> Response:
+    """Return every event about a memory, and the words and answers that it came from."""
+    _owner(worker, tenant, memory_id, user_id)
+    return answer(await worker.queries.history(tenant, memory_id))
+
+
+@router.get("/{memory_id}/importance", response_model=shapes.Curve)
+async def importance(
+    *,
+    memory_id: MemoryId,
+    worker: Held,
+    tenant: Tenant,
+    since: Annotated[Instant | None, Query(alias="from", description="by default when it was formed")] = None,
+    until: Annotated[Instant | None, Query(alias="to", description="by default now")] = None,
+    points: Annotated[int, Query(ge=1, le=MAX_POINTS)] = 31,
+    user_id: UserId | None = None,
+) -> Response:
+    """Return importance and strength at evenly spaced instants, read from the log."""
+    now = worker.clock.now()
+    _owner(worker, tenant, memory_id, user_id)
+    _, memory = worker.queries.memory(tenant, memory_id, now)
+    begin, end = since or memory.formed_at, until or now
+    if begin > end:
+        if since and until:
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "$.from lies after $.to: exchange them")
+        begin = end = since or end
+    return answer({"memory_id": memory_id, "points": worker.queries.curve(tenant, memory_id, begin, end, points)})
+
+
+def paged(owner: Owner, found: list[Memory], page: int, size: int, at: datetime) -> dict[str, Any]:
+    """Return one page of memories as they are shown at an instant."""
+    shown = found[(page - 1) * size : page * size]
+    items = [memory_view(owner, memory, at) for memory in shown]
+    return {"items": items, "total": len(found), "page": page, "page_size": size}
+
+
+def _owner(worker: Worker, tenant: str, memory_id: str, user_id: str | None) -> Owner:
+    """Return whose memory it is; where a user is named, it must be that user's. Raises UnknownMemory."""
+    owner = worker.queries.owner_of(tenant, memory_id)
+    if user_id not in (None, owner.user_id) and not owner.is_global:
+        raise UnknownMemory(f"user {user_id!r} has no memory {memory_id!r}")
+    return owner
+
+
+def _decided(worker: Worker, owner: Owner, decided: Answer, statuses: dict[str, HTTPStatus] | None = None) -> Response:
+    """Answer a command with the memory that it is about; a command that waits for its decision answers 202."""
+    outcome = decided.outcome
+    if outcome is None:
+        return answer({"command_id": decided.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
+    if outcome.action == "refused" or outcome.memory_id is None:
+        known = not outcome.reason.startswith("unknown")
+        raise Problem(HTTPStatus.CONFLICT if known else HTTPStatus.NOT_FOUND, outcome.reason)
+    memory = worker.shards.state(owner).memories[outcome.memory_id]
+    return answer(memory_view(owner, memory, worker.clock.now()), (statuses or {}).get(outcome.action, HTTPStatus.OK))

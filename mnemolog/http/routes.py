@@ -1,0 +1,66 @@
+"""How JSON comes in and goes out, whatever the route: read and written by orjson, refusals documented as problems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
+
+from mnemolog.http.problems import MEDIA_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+_PROBLEM: Final = {
+    "description": "refused; `detail` says what to do",
+    "content": {
+        MEDIA_TYPE: {
+            "schema": {
+                "type": "object",
+                "required": ["type", "title", "status", "detail"],
+                "properties": {
+                    "type": {"type": "string"},
+                    "title": {"type": "string"},
+                    "status": {"type": "integer"},
+                    "detail": {"type": "string"},
+                    "errors": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {"path": {"type": "string"}, "message": {"type": "string"}},
+                        },
+                    },
+                },
+            }
+        }
+    },
+}
+
+
+class _Request(Request):
+    """A request whose JSON is read strictly: no NaN, no halves of characters, which nothing behind could carry."""
+
+    async def json(self) -> Any:  # noqa: ANN401 - any JSON
+        return orjson.loads(await self.body())
+
+
+class _Route(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def strict(request: Request) -> Response:
+            return await handler(_Request(request.scope, request.receive))
+
+        return strict
+
+
+def routes(tag: str, prefix: str = "") -> APIRouter:
+    """Return a router for one part of the front door."""
+    return APIRouter(prefix=prefix, tags=[tag], route_class=_Route, responses={"4XX": _PROBLEM, "5XX": _PROBLEM})
+
+
+def answer(body: Any, status: int = 200) -> Response:  # noqa: ANN401 - any JSON
+    """Return a JSON response."""
+    return Response(orjson.dumps(body), status, media_type="application/json")

@@ -1,0 +1,53 @@
+"""Search over HTTP: a question to a user's memories and the shared ones; what an agent was shown is reported."""
+
+from typing import Any
+
+from fastapi import Response
+
+from mnemolog.http import shapes
+from mnemolog.http.requests import Search
+from mnemolog.http.routes import answer, routes
+from mnemolog.http.tenants import Held, Tenant
+from projections.queries import Filters, Found
+from projections.views import memory_view
+from schemas.identity import Owner
+
+router = routes("memories")
+
+
+@router.post("/v1/search", response_model=shapes.Results)
+async def search(asked: Search, worker: Held, tenant: Tenant) -> Response:
+    """Find memories by words and by meaning; importance and recency weigh lightly."""
+    now, owner = worker.clock.now(), Owner(tenant, asked.user_id)
+    at = asked.as_of or now
+    with worker.metrics.timed("query"):
+        found = await worker.queries.search(
+            owner,
+            asked.query,
+            Filters(agent_id=asked.agent_id, **asked.filters.model_dump()),
+            now=now,
+            as_of=asked.as_of,
+            limit=asked.limit,
+            scope=asked.scope,
+            include_global=asked.include_global,
+            min_score=asked.min_score,
+        )
+    worker.metrics.counted("query", "found" if found else "nothing")
+    # A look into the past was no meeting with the memory; global memories are everybody's, so nobody's recall counts.
+    shown = [f.memory.memory_id for f in found if not f.owner.is_global]
+    if asked.recall and shown and at >= now:
+        worker.recalls.note(owner, shown, now)
+    results: list[dict[str, Any]] = []
+    for one in found:
+        view = memory_view(one.owner, one.memory, at)
+        results.append(
+            {"memory_id": view["memory_id"], "memory": view["content"], "score": one.ranked.score}
+            | {"scores": _scores(one)}
+            | view
+        )
+    return answer({"results": results})
+
+
+def _scores(found: Found) -> dict[str, float]:
+    ranked = found.ranked
+    return {name: getattr(ranked, name) for name in ("semantic", "keyword", "importance", "recency")}

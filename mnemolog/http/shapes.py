@@ -1,0 +1,275 @@
+"""The shapes of answers, for the OpenAPI document; answers themselves are written straight from what was read."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Shape(BaseModel):
+    """An object with exactly these fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Memory(Shape):
+    """One remembered statement, as it is shown at an instant."""
+
+    memory_id: str
+    user_id: str
+    agent_id: str | None
+    scope: str
+    kind: str
+    memory_type: str
+    category: str
+    content: str
+    content_hash: str
+    attribute: str | None
+    value: str | None
+    event_type: str | None
+    emotion: str | None
+    emotion_intensity: float | None
+    key_dialogue: list[str]
+    importance: float
+    grade: float
+    initial_strength: float
+    strength: float
+    access_count: int
+    recall_count: int
+    source_type: str
+    source_ids: list[str]
+    source_ref: str | None
+    session_id: str | None
+    occurred_at: str
+    formed_at: str
+    last_accessed_at: str
+    expires_at: str | None
+    status: str
+    superseded_by: str | None
+    version: int
+    metadata: dict[str, Any]
+
+
+class Memories(Shape):
+    """One page of memories."""
+
+    items: list[Memory]
+    total: int
+    page: int
+    page_size: int
+
+
+class Scores(Shape):
+    """The parts of a score, each 0 to 1."""
+
+    semantic: float
+    keyword: float
+    importance: float
+    recency: float
+
+
+class Result(Memory):
+    """A memory that a search found; `memory` is its content."""
+
+    memory: str
+    score: float
+    scores: Scores
+
+
+class Results(Shape):
+    """What a search found, best first."""
+
+    results: list[Result]
+
+
+class AcceptedEvent(Shape):
+    """An event that the log holds; how far it has come is told when that was waited for."""
+
+    event_id: str
+    position: str
+    state: str | None = None
+    reason: str | None = None
+    memory_ids: list[str] | None = None
+    decisions: list[str] | None = None
+
+
+class Accepted(Shape):
+    """The events of a request, in its order."""
+
+    accepted: list[AcceptedEvent]
+
+
+class ConversationAccepted(Accepted):
+    """The turns of a conversation, then its end; the session is derived where none was given."""
+
+    session_id: str
+
+
+class EventState(Shape):
+    """How far an event has come."""
+
+    event_id: str
+    state: str
+    reason: str | None
+    memory_ids: list[str]
+    decisions: list[str]
+    position: str
+
+
+class EventStates(Shape):
+    """How far events have come."""
+
+    items: list[EventState]
+    unknown: list[str]
+
+
+class MemoryEvent(Shape):
+    """One event about a memory."""
+
+    type: str
+    event_id: str
+    occurred_at: str
+    recorded_at: str
+    position: str
+    causation_id: str | None
+    before: dict[str, Any] | None
+    after: dict[str, Any]
+    reason: str
+    tick: str | None
+
+
+class Lineage(Shape):
+    """Where a memory came from."""
+
+    candidates: list[dict[str, Any]]
+    observations: list[dict[str, Any]]
+
+
+class History(Shape):
+    """Every event about a memory, oldest first."""
+
+    memory_id: str
+    events: list[MemoryEvent]
+    lineage: Lineage
+
+
+class Point(Shape):
+    """Importance and strength at an instant."""
+
+    at: str
+    importance: float
+    strength: float
+    status: str
+
+
+class Curve(Shape):
+    """Importance over time."""
+
+    memory_id: str
+    points: list[Point]
+
+
+class Turn(Shape):
+    """A turn as it was published."""
+
+    event_id: str
+    agent_id: str | None
+    session_id: str
+    role: str
+    name: str | None
+    content: str
+    infer: bool
+    context: dict[str, Any] | None
+    metadata: dict[str, Any]
+    occurred_at: str
+    recorded_at: str
+
+
+class Turns(Shape):
+    """A session's most recent turns, oldest first."""
+
+    items: list[Turn]
+
+
+class Stats(Shape):
+    """Counts of active memories."""
+
+    total: int
+    by_type: dict[str, int]
+    by_category: dict[str, int]
+
+
+class Digest(Shape):
+    """SHA-256, hexadecimal, of each projection and over all."""
+
+    memories: str
+    importance: str
+    profiles: str
+    episodes: str
+    index: str
+    total: str
+
+
+class Drained(Shape):
+    """How many observations ended how, and how many memories are active."""
+
+    observations: int
+    remembered: int
+    nothing: int
+    rejected: int
+    dead: int
+    memories: int
+
+
+class Tick(Shape):
+    """What a tick changed."""
+
+    tick_id: str
+    policy: str
+    as_of: str
+    changed: int
+    decayed: int
+    expired: int
+
+
+class Rebuilt(Shape):
+    """What a rebuild built."""
+
+    generation: int
+    decisions: int
+    seconds: float
+    digest_before: str
+    digest_after: str
+    equal: bool
+
+
+class DeadLetter(Shape):
+    """A record that was put aside, with the beginning of its bytes."""
+
+    id: str
+    position: str
+    reason: str
+    detail: str
+    recorded_at: str
+    key: str | None
+    bytes: int
+    value: str
+    encoding: str
+
+
+class DeadLetters(Shape):
+    """Records that were put aside."""
+
+    items: list[DeadLetter]
+    total: int
+
+
+class Retried(Shape):
+    """The dead letters that were sent back."""
+
+    retried: list[str]
+
+
+class Health(Shape):
+    """How the process is."""
+
+    status: str

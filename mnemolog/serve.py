@@ -1,0 +1,158 @@
+"""serve: a worker and its front door in one event loop, until a signal or a failure ends them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+import uvicorn
+
+from mnemolog.composition import Worker
+from mnemolog.http.app import make_http
+from mnemolog.settings import SettingsError
+from projections.shard import ShardFull
+from projections.shard_file import ShardDamaged
+from schemas.log import LogError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from mnemolog.settings import Settings
+
+GRACE_SECONDS: Final = 10
+"""How long requests that are being answered may go on after a signal."""
+BACKLOG: Final = 2048
+EXPECTED: Final = (LogError, ShardDamaged, ShardFull, SettingsError, OSError)
+"""What an operator can mend: said as a sentence, without a traceback."""
+
+log = logging.getLogger("mnemolog")
+
+
+class WorkerFailed(Exception):
+    """A step met what it cannot handle; the log has everything for the next start."""
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, without its own signal handlers: they would end the process before the worker has stopped."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+async def serve(settings: Settings, ready: asyncio.Future[str] | None = None) -> None:
+    """Start a worker, answer HTTP, and stop both at SIGINT or SIGTERM; `ready` is told the URL.
+
+    Health answers from the beginning; everything else when the worker has started. Raises WorkerFailed, and what
+    EXPECTED lists, when the worker cannot start or go on.
+    """
+    listening = _listen(settings.host, settings.port)
+    worker = Worker(settings)
+    config = uvicorn.Config(
+        make_http(worker),
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    server = _Server(config)
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stopping.set)
+    answering = loop.create_task(server.serve(sockets=[listening]))
+    try:
+        await _run(worker, answering, stopping, ready, _url(listening))
+    finally:
+        server.should_exit = True
+        await asyncio.gather(answering, return_exceptions=True)
+        await worker.stop()
+        listening.close()
+        for name in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(name)
+
+
+async def _run(
+    worker: Worker,
+    answering: asyncio.Task[None],
+    stopping: asyncio.Event,
+    ready: asyncio.Future[str] | None,
+    url: str,
+) -> None:
+    """Start the worker and wait for what comes first: a signal, a failure, or the end of the HTTP server."""
+    stop = asyncio.get_running_loop().create_task(stopping.wait())
+    start = asyncio.get_running_loop().create_task(worker.start())
+    try:
+        await asyncio.wait({start, stop, answering}, return_when=asyncio.FIRST_COMPLETED)
+        if not start.done():
+            return
+        start.result()
+        log.info("mnemolog answers at %s", url)
+        if ready is not None:
+            ready.set_result(url)
+        failure = worker.failure
+        assert failure is not None  # noqa: S101 - a started worker has one
+        ends: set[asyncio.Future[Any]] = {failure, stop, answering}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        if failure.done() and (error := failure.exception()) is not None:
+            raise WorkerFailed(f"{type(error).__name__}: {error}") from error
+        if answering.done():
+            answering.result()
+    finally:
+        for task in (start, stop):
+            task.cancel()
+        await asyncio.gather(start, stop, return_exceptions=True)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Bind before anything else is done, so that a port in use is said at once. Raises OSError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise OSError(f"cannot listen on {host}:{port}: {error.strerror}; set MNEMOLOG_PORT or --port") from error
+    listening.setblocking(False)  # noqa: FBT003 - the socket's own signature
+    return listening
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def run(settings: Settings, told: TextIO | None = None) -> int:
+    """Serve until a signal; return the exit code: 0 after a signal, 1 with a sentence on `told` (stderr) else."""
+    told = told or sys.stderr
+
+    async def announced() -> None:
+        ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        ready.add_done_callback(lambda done: _announce(done, told))
+        try:
+            await serve(settings, ready)
+        finally:
+            ready.cancel()
+
+    try:
+        asyncio.run(announced())
+    except WorkerFailed as error:
+        print(f"mnemolog stopped: {error}. Mend that and start it again: nothing accepted is lost.", file=told)
+    except EXPECTED as error:
+        print(f"mnemolog cannot start: {error}", file=told)
+    else:
+        return 0
+    return 1
+
+
+def _announce(done: asyncio.Future[str], told: TextIO) -> None:
+    if not done.cancelled():
+        print(f"mnemolog answers at {done.result()} (docs at /docs)", file=told, flush=True)

@@ -1,0 +1,95 @@
+"""A whole worker with its front door in this process: what the HTTP tests talk to."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import numpy as np
+
+from mnemolog.composition import Worker
+from mnemolog.http.app import make_http
+from mnemolog.settings import from_environment
+from projections.analyser import tokens
+from projections.embedder import EmbedderUnavailable
+from projections.unit_vectors import unit_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from pathlib import Path
+
+    from projections.embedder import Vectors
+
+DIMENSIONS = 64
+NEW_YEAR = "2026-01-05T08:00:00Z"
+
+
+class HashEmbedder:
+    """Embeds words by their hashes: the same words are near, and nothing has to be loaded."""
+
+    model = "hash"
+
+    def __init__(self) -> None:
+        self.is_down = False
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if self.is_down:
+            raise EmbedderUnavailable("the embedder is down")
+        rows = np.zeros((len(texts), DIMENSIONS))
+        for row, text in zip(rows, texts, strict=True):
+            for word in tokens(text):
+                row[int.from_bytes(blake2b(word.encode(), digest_size=4).digest()) % DIMENSIONS] += 1
+        return unit_vectors(rows)
+
+
+class SetClock:
+    """The machine's clock, moved by what a test says."""
+
+    def __init__(self) -> None:
+        self.ahead = timedelta()
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
+class FrontDoor:
+    """A started worker, and a client that speaks to it without a socket."""
+
+    def __init__(self, worker: Worker, http: httpx.AsyncClient, embedder: HashEmbedder, clock: SetClock) -> None:
+        self.worker, self.http, self.embedder, self.clock = worker, http, embedder, clock
+
+    async def get(self, path: str, **query: object) -> httpx.Response:
+        return await self.http.get(path, params={k: str(v) for k, v in query.items()})
+
+    async def post(self, path: str, body: object = None, **headers: str) -> httpx.Response:
+        return await self.http.post(path, json=body, headers=headers)
+
+    async def remember(self, content: str, user_id: str = "u1", **more: object) -> dict[str, Any]:
+        response = await self.post("/v1/memories", {"user_id": user_id, "content": content} | more)
+        assert response.status_code == 201, response.text
+        memory: dict[str, Any] = response.json()
+        return memory
+
+
+@asynccontextmanager
+async def front_door(folder: Path, **settings: object) -> AsyncIterator[FrontDoor]:
+    """Start a worker in a folder, with rules for a model and hashes for an embedder, and stop it again."""
+    given: dict[str, object] = {"data_dir": folder, "idle_seconds": 0.2, "extractor": "rules", "partitions": 2}
+    embedder, clock = HashEmbedder(), SetClock()
+    worker = Worker(from_environment({}, **(given | settings)), embedder=embedder, clock=clock)
+    try:
+        await worker.start()
+        transport = httpx.ASGITransport(make_http(worker))
+        async with httpx.AsyncClient(transport=transport, base_url="http://mnemolog") as http:
+            yield FrontDoor(worker, http, embedder, clock)
+    finally:
+        await worker.stop()
+
+
+def turn(event_id: str | None, content: str, **more: object) -> dict[str, Any]:
+    """Return a TurnRecorded of user u1 in session s1."""
+    fields = {"type": "TurnRecorded", "user_id": "u1", "session_id": "s1", "role": "user", "content": content}
+    return ({} if event_id is None else {"event_id": event_id}) | fields | more

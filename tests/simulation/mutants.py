@@ -1,0 +1,126 @@
+"""Workers with one mistake each, to show that the simulation finds it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from projections.evolve import events_of, evolve, is_decided
+from projections.ledger_fold import Batch, LedgerFold, _gather_rows
+from projections.shard import Shard
+from projections.shards import Shards
+from schemas import codec
+from schemas.decision import Decision
+from simulation.simulated_worker import Books, Parts
+from streams.decide import decide
+from streams.observe import Observe
+from streams.remember import Remember, _place
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schemas.identity import Owner
+    from schemas.inbox import UserItem
+    from schemas.log import Record
+    from streams.delivery import Delivery
+
+
+class _AcknowledgesAtOnce(Observe):
+    async def handle(self, delivery: Delivery) -> None:
+        delivery.ack()
+        await super().handle(delivery)
+
+
+class _ObservesAfterRevocation(Observe):
+    def revoke(self, partition: int) -> None:
+        super().revoke(partition)
+        self._revoked[partition] -= 1
+
+
+class _AcknowledgesBeforeItAppends(Remember):
+    async def handle(self, delivery: Delivery) -> None:
+        delivery.ack()
+        await super().handle(delivery)
+
+
+class _RemembersAfterRevocation(Remember):
+    def revoke(self, partition: int) -> None:
+        super().revoke(partition)
+        self._revoked[partition] -= 1
+
+
+class _UpdatesStateBeforeTheAcknowledgement(Remember):
+    async def _append(self, owner: Owner, decision: Decision) -> None:
+        ledger = self._shards.of(owner).ledger
+        ledger._keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
+        await super()._append(owner, decision)
+
+
+class _BelievesThatItsDecisionCounts(Remember):
+    async def _remember(self, delivery: Delivery, owner: Owner, item: UserItem) -> None:
+        state = self._shards.state(owner)
+        if not is_decided(state, item.envelope.event_id):
+            vectors = self._shards.of(owner).ledger.vectors(owner)
+            await self._append(owner, decide(state, item, _place(delivery.record), vectors, self._parameters))
+        delivery.ack()
+
+
+class _CommitsPastGaps(Books):
+    def reached(self) -> int:
+        if self.done:
+            last = max(self.done)
+            while self.given and self.given[0] <= last:
+                self.given.popleft()
+            self.done.clear()
+        return self.given[0] if self.given else self.following
+
+
+class _MovesItsOffsetFirst(Shard):
+    async def _fold_some(self, topic: str) -> int:
+        records = await self._log.read(topic, self.partition, self.offset(topic), 500)
+        if records:
+            following = records[-1].position.offset + 1
+            self._connection.execute("insert or replace into offsets values(?,?)", (topic, following))
+            await asyncio.sleep(0.05)
+            self.fold(topic, records)
+        return len(records)
+
+
+class _CountsEverything(LedgerFold):
+    def gather(self, records: Sequence[Record]) -> Batch:
+        batch = Batch()
+        for record in records:
+            decision = codec.decode_as(record.value, Decision)
+            owner, events = decision.envelope.owner, events_of(decision)
+            batch.states[owner] = evolve(batch.states.get(owner) or self.state(owner), decision, events)
+            _gather_rows(batch, owner, decision, events, record)
+        return batch
+
+
+class _ShardsThatMoveTheirOffsetsFirst(Shards):
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        for shard in self.all():
+            shard.__class__ = _MovesItsOffsetFirst
+
+
+class _ShardsThatCountVoidDecisions(Shards):
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        for shard in self.all():
+            shard.ledger.__class__ = _CountsEverything
+
+
+MUTANTS: Final = {
+    "observe acknowledges what it has not extracted": Parts(observe=_AcknowledgesAtOnce),
+    "observe goes on after its partition was taken away": Parts(observe=_ObservesAfterRevocation),
+    "remember acknowledges what it has not decided": Parts(remember=_AcknowledgesBeforeItAppends),
+    "remember goes on after its partition was taken away": Parts(remember=_RemembersAfterRevocation),
+    "remember updates state before the acknowledgement": Parts(remember=_UpdatesStateBeforeTheAcknowledgement),
+    "remember believes that its decision counts": Parts(remember=_BelievesThatItsDecisionCounts),
+    "the transport commits past records in work": Parts(books=_CommitsPastGaps),
+    "the transport commits for a former owner": Parts(guarded=False),
+    "a shard moves its offset before it folds": Parts(shards=_ShardsThatMoveTheirOffsetsFirst),
+    "the fold counts void decisions": Parts(shards=_ShardsThatCountVoidDecisions),
+}
+"""Each is the production worker but for what its name says."""
