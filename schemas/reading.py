@@ -45,22 +45,13 @@ def observation_of_record(record: Record) -> Observation:
         except InvalidOwner as error:
             raise ForeignKey([Fault("$key", str(error))]) from None
     if record.value[:1] == b"\xc3":
-        message = codec.decode_as(record.value, *OBSERVATIONS)
-        _check_owner(message.envelope.owner)
+        message = _checked(codec.decode_as(record.value, *OBSERVATIONS))
     else:
         message = _of_json(record, key_owner.tenant if key_owner else DEFAULT_TENANT)
     if key_owner is not None and message.envelope.owner != key_owner:
         said = message.envelope.owner.key.decode()
         raise ForeignKey([Fault("$key", f"the key is {key_owner.key.decode()!r}, the body says {said!r}")])
     return message
-
-
-def _check_owner(owner: Owner) -> None:
-    try:
-        check_tenant(owner.tenant)
-        check_user_id(owner.user_id)
-    except InvalidOwner as error:
-        raise InvalidEvent([Fault("$.user_id", str(error))]) from None
 
 
 def _checked(message: Observation) -> Observation:

@@ -169,7 +169,7 @@ def decide_restore(draft: Draft, item: RestoreMemory) -> None:
 
 
 def decide_recall(draft: Draft, item: RecordRecall) -> bool:
-    """Count that an agent was shown these memories, at most once a minute each; return whether this part is the last."""
+    """Count that an agent was shown these, at most once a minute each; return whether this part is the last."""
     at, shown = item.envelope.occurred_at, list(dict.fromkeys(item.memory_ids))
     end = draft.part * MAX_CHANGES
     for memory_id in shown[end - MAX_CHANGES : end]:

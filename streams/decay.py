@@ -92,7 +92,10 @@ def _with_surplus(
     staying = [
         m
         for m in state.memories.values()
-        if m.kind == "episodic" and m.status_at(tick.as_of) == ACTIVE and m.memory_id not in going
+        if m.kind == "episodic"
+        and m.formed_at <= tick.as_of
+        and m.status_at(tick.as_of) == ACTIVE
+        and m.memory_id not in going
     ]
     surplus = len(staying) - parameters.max_episodes
     if surplus <= 0:

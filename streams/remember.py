@@ -60,8 +60,6 @@ class Remember:
         try:
             item = codec.decode_as(record.value, *INBOX_ITEMS)
             owner = Owner.of_key(record.key or b"")
-            if owner != item.envelope.owner:
-                raise InvalidOwner(f"the key is {owner.key.decode()!r}, the body says {item.envelope.owner}")
             self._check(owner, item)
         except codec.UnknownSchema:
             raise
@@ -91,6 +89,8 @@ class Remember:
 
     def _check(self, owner: Owner, item: InboxItem) -> None:
         """Ticks belong to partitions and everything else to users. Raises InvalidOwner."""
+        if owner != item.envelope.owner:
+            raise InvalidOwner(f"the key is {owner.key.decode()!r}, the body says {item.envelope.owner}")
         if isinstance(item, DecayDue) != owner.is_partition:
             raise InvalidOwner(f"{owner.key.decode()!r} cannot have a {type(item).__name__}")
         if owner.is_partition and owner not in map(partition_owner, range(self._shards.partitions)):

@@ -42,17 +42,31 @@ class SqliteWriter:
         self._connection = connection
         self._path = path
         self._on_commit = on_commit
-        self._jobs: queue.SimpleQueue[Job[Any] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[list[Job[Any]] | None] = queue.SimpleQueue()
+        self._gathering: dict[asyncio.AbstractEventLoop, list[Job[Any]]] = {}
         self._damage: LogDamaged | None = None
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
         self._thread.start()
 
     def submit(self, job: Job[Any]) -> None:
-        """Queue a job; its future is resolved in its own loop once the transaction is durable, or has failed."""
+        """Queue a job; its future is resolved in its own loop once the transaction is durable, or has failed.
+
+        Called in the job's loop. Jobs of one turn of the loop are handed over together, when the turn is over: the
+        tasks that one commit woke up share the next one as well.
+        """
         if self._closed:
             raise LogUnavailable(f"{self._path} is closed: open the log again")
-        self._jobs.put(job)
+        gathered = self._gathering.get(job.loop)
+        if gathered is None:
+            self._gathering[job.loop] = [job]
+            job.loop.call_soon(self._hand_over, job.loop)
+        else:
+            gathered.append(job)
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        if gathered := self._gathering.pop(loop, None):
+            self._jobs.put(gathered)
 
     def refuse(self, damage: LogDamaged) -> None:
         """Write nothing more: a reader has found the file damaged."""
@@ -62,6 +76,8 @@ class SqliteWriter:
         """Finish what was submitted, then stop the thread and close the connection."""
         if not self._closed:
             self._closed = True
+            for loop in list(self._gathering):
+                self._hand_over(loop)
             self._jobs.put(None)
             self._thread.join()
             self._connection.close()
@@ -74,16 +90,16 @@ class SqliteWriter:
                 return
             if busy:  # others are about to come: one fsync for all of them costs each less than one of its own
                 time.sleep(LINGER_SECONDS)
-            group = [first]
+            group = first
             while len(group) < GROUP:
                 try:
-                    job = self._jobs.get_nowait()
+                    more = self._jobs.get_nowait()
                 except queue.Empty:
                     break
-                if job is None:
+                if more is None:
                     is_open = False
                     break
-                group.append(job)
+                group += more
             busy = len(group) > 1
             outcome = self._transact(group)
             if isinstance(outcome, LogError) and len(group) > 1:

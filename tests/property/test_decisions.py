@@ -35,7 +35,7 @@ ACTIONS = {
 
 
 @given(HISTORIES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_decision_is_whole_small_and_comes_back_from_its_bytes(history: list[Step]):
     _, decisions = lived(history)
     for version, decision in enumerate(decisions, start=1):
@@ -49,13 +49,13 @@ def test_every_decision_is_whole_small_and_comes_back_from_its_bytes(history: li
 
 
 @given(HISTORIES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_the_same_history_is_decided_the_same(history: list[Step]):
     assert lived(history)[1] == lived(history)[1]
 
 
 @given(HISTORIES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_state_is_always_in_order(history: list[Step]):
     after, decisions = lived(history)
     state = after.state
@@ -75,7 +75,7 @@ def test_a_state_is_always_in_order(history: list[Step]):
 
 
 @given(HISTORIES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_two_lasting_memories_of_one_agent_hold_one_single_slot(history: list[Step]):
     after, _ = lived(history)
     shown: dict[tuple[str | None, str], int] = {}

@@ -28,6 +28,7 @@ class Faults:
         self._folder = folder
         self._weather = weather
         self._most = most
+        self._appends = 0
         self._lives: Counter[int] = Counter()
         self._seats: dict[int, SimulatedWorker] = {}
         self._healing: set[asyncio.Task[None]] = set()
@@ -43,8 +44,23 @@ class Faults:
         """Let things go wrong, one after the other, some of them while the last one is not over."""
         chance = self._world.chance
         for _ in range(chance.randint(0, self._most)):
-            await self._world.loop.steps_later(1 + int(400 * chance.random() ** 2))
+            kind = chance.random()
+            if kind < 0.3:  # hard upon the last one
+                await self._world.loop.steps_later(chance.randint(1, 15))
+            elif kind < 0.7:  # close to something that was appended
+                await self._appended(chance.randint(1, 6))
+                await self._world.loop.steps_later(chance.randint(1, 10))
+            else:
+                await self._world.loop.steps_later(1 + int(400 * chance.random() ** 2))
             await self._one()
+
+    async def _appended(self, more: int) -> None:
+        """Return when the log has so many more records, or nothing much happens."""
+        until = self._appends + more
+        for _ in range(60):
+            if self._appends >= until:
+                return
+            await self._world.loop.steps_later(5)
 
     async def heal(self) -> None:
         """Wake every worker, and give every partition to one that lives."""
@@ -175,7 +191,8 @@ class Faults:
         self._healing.add(task)
         task.add_done_callback(self._healing.discard, context=self._world.group.outside)
 
-    def wake_all(self) -> None:
+    def log_grew(self) -> None:
         """Tell every worker that the log has more."""
+        self._appends += 1
         for worker in self.alive:
             worker.look()

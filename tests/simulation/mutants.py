@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from projections.evolve import events_of, evolve, is_decided
+from simulation.simulated_worker import Books, Parts
+
+from projections.evolve import events_of, evolve
 from projections.ledger_fold import Batch, LedgerFold, _gather_rows
 from projections.shard import Shard
 from projections.shards import Shards
 from schemas import codec
 from schemas.decision import Decision
-from simulation.simulated_worker import Books, Parts
-from streams.decide import decide
 from streams.observe import Observe
-from streams.remember import Remember, _place
+from streams.remember import Remember
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemas.identity import Owner
-    from schemas.inbox import UserItem
     from schemas.log import Record
     from streams.delivery import Delivery
 
@@ -54,15 +53,6 @@ class _UpdatesStateBeforeTheAcknowledgement(Remember):
         ledger = self._shards.of(owner).ledger
         ledger._keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
         await super()._append(owner, decision)
-
-
-class _BelievesThatItsDecisionCounts(Remember):
-    async def _remember(self, delivery: Delivery, owner: Owner, item: UserItem) -> None:
-        state = self._shards.state(owner)
-        if not is_decided(state, item.envelope.event_id):
-            vectors = self._shards.of(owner).ledger.vectors(owner)
-            await self._append(owner, decide(state, item, _place(delivery.record), vectors, self._parameters))
-        delivery.ack()
 
 
 class _CommitsPastGaps(Books):
@@ -117,7 +107,6 @@ MUTANTS: Final = {
     "remember acknowledges what it has not decided": Parts(remember=_AcknowledgesBeforeItAppends),
     "remember goes on after its partition was taken away": Parts(remember=_RemembersAfterRevocation),
     "remember updates state before the acknowledgement": Parts(remember=_UpdatesStateBeforeTheAcknowledgement),
-    "remember believes that its decision counts": Parts(remember=_BelievesThatItsDecisionCounts),
     "the transport commits past records in work": Parts(books=_CommitsPastGaps),
     "the transport commits for a former owner": Parts(guarded=False),
     "a shard moves its offset before it folds": Parts(shards=_ShardsThatMoveTheirOffsetsFirst),

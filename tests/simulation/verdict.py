@@ -17,9 +17,10 @@ from projections.shards import Shards
 from schemas import codec
 from schemas.decision import Decision
 from schemas.events import MemoryFormed
-from schemas.identity import Owner, partition_owner
-from schemas.inbox import INBOX_ITEMS, DecayDue
-from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, LEDGER
+from schemas.identity import Owner, event_of_piece, partition_owner
+from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, DecayDue
+from schemas.observations import SessionEnded, TurnRecorded
+from schemas.topics import CONVERSATIONS, DEAD_LETTERS, GLOBALS, INBOX, LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,6 +75,7 @@ def check_log(log: SimulatedLog, workload: Workload) -> None:
         covered = Counter(piece for d in chains.get(owner, ()) for piece in d.covered)
         assert covered == Counter(pieces), f"{owner}: not covered exactly once: {_difference(covered, pieces)}"
     assert {o for o, chain in chains.items() for d in chain if d.covered} <= set(workload.pieces)
+    check_windows(log)
     for owner, item_id in _asked(log):
         assert any(d.item_id == item_id for d in chains.get(owner, ())), f"{owner}: {item_id} was never decided"
     if workload.comparable:
@@ -86,6 +88,23 @@ def check_log(log: SimulatedLog, workload: Workload) -> None:
     unreadable = {(letter.topic, letter.partition, letter.offset) for letter in letters if letter.reason == "decode"}
     assert all(letter.reason == "decode" for letter in letters), [letter.detail for letter in letters]
     assert bool(unreadable) == bool(workload.garbage), "what cannot be read is put aside, and nothing else"
+
+
+def check_windows(log: SimulatedLog) -> None:
+    """Check that what is extracted together stands in the order of the log, whoever cut the window."""
+    first: dict[tuple[int, str], int] = {}
+    for (topic, partition), records in log.records.items():
+        if topic == CONVERSATIONS.name:
+            for record in records:
+                if record.value.startswith(codec.MARKER):
+                    event_id = codec.decode_as(record.value, TurnRecorded, SessionEnded).envelope.event_id
+                    first.setdefault((partition, event_id), record.position.offset)
+    for (topic, partition), records in log.records.items():
+        items = (codec.decode(record.value) for record in records if topic == INBOX.name)
+        for item in items:
+            if isinstance(item, CandidatesExtracted) and item.source_type == "chat":
+                places = [first[partition, event_of_piece(c.piece_id)] for c in item.covered]
+                assert places == sorted(places), f"a window out of order: {places}"
 
 
 def check_folds(log: SimulatedLog, workers: dict[int, SimulatedWorker], folder: Path) -> list[UserState]:

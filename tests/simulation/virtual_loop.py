@@ -19,7 +19,7 @@ WORKER: Final[ContextVar[str]] = ContextVar("worker", default="")
 """Whose task, callback or timer it is; the empty name is the world outside of all workers."""
 
 
-class Stuck(AssertionError):  # noqa: N818 - it says what the run is
+class Stuck(AssertionError):
     """Nothing will ever happen again, or far too much did: the run waits for something that does not come."""
 
 

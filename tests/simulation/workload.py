@@ -142,7 +142,7 @@ class Workload:
                 words.append(chance.choice(self._said))
                 continue
             self._counts["fact"] += 1
-            kind = chance.choice(("trait", "brief", "event", "city") if cities else ("trait", "brief", "event"))
+            kind = chance.choice(("trait", "brief", "event", "city", "city") if cities else ("trait", "brief", "event"))
             words.append(fact(kind, self._counts["fact"]))
         self._said += words
         if chance.random() < 0.03:

@@ -184,3 +184,18 @@ def test_forgotten_and_superseded_memories_do_not_fade():
     back = gone.when(restore(state.only.memory_id, "r-1", later(days=10)))
     assert back.when(tick(later(days=17))).events == []
     assert len(back.when(tick(later(days=18))).events) == 1
+
+
+def test_an_episode_that_was_recalled_after_the_tick_is_ignored_by_it():
+    state = given(happened("送花", "t-1", importance=1.0))
+    state = state.when(recalled(state.only.memory_id, command="r-1", at=later(days=9)))
+    assert state.when(tick(later(days=7), "ebbinghaus")).events == []
+    assert len(state.when(tick(later(days=14), "ebbinghaus")).events) == 1
+
+
+def test_a_late_tick_does_not_count_the_episodes_that_came_after_its_as_of():
+    """Whether a missed slot is caught up before or after the next conversation must not matter."""
+    old = [happened(f"旧事{n}号", f"t-{n}", event_type=f"old{n}", importance=1.0) for n in range(3)]
+    new = [happened(f"新事{n}号", f"n-{n}", later(days=9), event_type=f"new{n}", importance=1.0) for n in range(3)]
+    state = given(*old, *new, parameters=Parameters(max_episodes=3)).when(tick(later(days=7), "ebbinghaus"))
+    assert not any(isinstance(e, MemoryExpired) for e in state.events)

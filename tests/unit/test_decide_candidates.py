@@ -62,6 +62,8 @@ def test_formed_at_is_the_latest_effective_time_cited_and_occurred_at_the_first_
     memory = given().when(extracted(candidate("A", "t-2", "t-1"), covers=covers)).only
     assert (memory.formed_at, memory.occurred_at) == (later(seconds=10), later(seconds=10))
     assert memory.source_ids == ("t-2", "t-1")
+    other = given().when(extracted(candidate("A", "t-1", "t-3"), covers=covers)).only
+    assert (other.formed_at, other.occurred_at) == (later(seconds=20), later())
 
 
 def test_occurred_at_is_the_answers_date_when_it_has_one():

@@ -127,3 +127,10 @@ def test_a_restored_memory_can_be_reinforced_and_forgotten_again():
     known = forgotten()
     again = known.when(restore(known.only.memory_id, "r-1", later(days=2))).when(said(COFFEE, "t-2", later(days=3)))
     again.then("reinforced").when(forget(known.only.memory_id, "f-2", later(days=4))).then("forgotten")
+
+
+def test_words_of_before_and_after_the_forgetting_together_are_said_afterwards():
+    covers = [piece("t-2", HOUR), piece("t-3", later(days=2))]
+    forgotten().when(extracted(candidate(COFFEE, "t-2", "t-3"), covers=covers)).then("formed")
+    both_before = [piece("t-2", HOUR), piece("t-3", later(hours=2))]
+    forgotten().when(extracted(candidate(COFFEE, "t-2", "t-3"), covers=both_before)).then("suppressed")

@@ -79,6 +79,13 @@ def test_a_value_said_again_is_as_new_as_when_it_was_said_last():
     assert given(IN_BEIJING, IN_SHANGHAI, again).active(later(days=3)) == [BEIJING]
 
 
+def test_what_is_said_late_is_compared_with_what_was_said_last_not_with_what_was_formed_last():
+    again = said(BEIJING, "t-3", later(days=3), attribute="city", value="北京")
+    late = said("用户住在广州", "t-4", later(days=2), attribute="city", value="广州")
+    after = given(IN_BEIJING, again, IN_SHANGHAI).when(late).then("superseded")
+    assert after.active(later(days=4)) == [BEIJING]
+
+
 def test_a_value_that_returns_is_a_new_memory_in_the_present():
     again = said(BEIJING, "t-3", later(days=2), attribute="city", value="北京")
     after = given(IN_BEIJING, IN_SHANGHAI).when(again).then("formed", "superseded")
@@ -146,3 +153,11 @@ def test_an_episode_never_fills_a_single_slot():
         "搬到上海", "t-2", later(days=1), kind="episodic", event_type="milestone", attribute="city", value="上海"
     )
     given(IN_BEIJING).when(gift).then("formed")
+
+
+def test_an_older_word_for_a_value_does_not_make_the_value_older():
+    newest = said(SHANGHAI, "t-5", later(days=5), attribute="city", value="上海")
+    known = given(newest, IN_SHANGHAI)
+    assert known.only.access_count == 1
+    between = said("用户住在广州", "t-3", later(days=3), attribute="city", value="广州")
+    assert known.when(between).then("superseded").active(later(days=6)) == [SHANGHAI]

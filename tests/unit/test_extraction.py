@@ -16,7 +16,6 @@ from workbench import CharacterEmbedder, EchoExtractor
 from projections.embedder import EmbedderUnavailable
 from schemas import codec
 from schemas.inbox import CandidatesExtracted, ExtractionRejected
-from streams import extraction, patience
 from streams.extraction import MAX_FAILURES, Asking
 from streams.extractor import Extraction, Outage, Piece, Proposal, Rejected, Window
 
@@ -63,10 +62,17 @@ class Saying(EchoExtractor):
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for microseconds where production waits for seconds."""
-    monkeypatch.setattr(patience, "FIRST_PAUSE_SECONDS", 1e-6)
-    monkeypatch.setattr(patience, "LONGEST_PAUSE_SECONDS", 1e-6)
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Let sleeping take no time; return how long was slept each time."""
+    lengths: list[float] = []
+    sleep = asyncio.sleep
+
+    async def at_once(seconds: float) -> None:
+        lengths.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(asyncio, "sleep", at_once)
+    return lengths
 
 
 async def test_a_proposal_becomes_a_candidate_with_all_that_it_says():
@@ -133,7 +139,7 @@ async def test_the_same_window_asked_of_the_same_model_has_the_same_id_answered_
 
 
 async def test_what_the_user_saw_counts_as_the_users_and_not_as_the_assistants():
-    seen = replace(WINDOW, pieces=tuple(replace(PIECES[0], speaker=s) for s in ("screenshot", "article", "assistant")))  # type: ignore[arg-type]
+    seen = replace(WINDOW, pieces=tuple(replace(PIECES[0], speaker=s) for s in ("screenshot", "article", "assistant")))
     item = await Asking(CharacterEmbedder()).item(seen, Saying(Extraction(proposals=())))
     assert [c.by_user for c in item.covered] == [True, True, False]
 
@@ -146,11 +152,12 @@ async def test_an_unusable_answer_is_a_rejection_at_once():
     assert len(extractor.windows) == 1
 
 
-async def test_an_outage_is_waited_out_however_long_it_takes():
-    extractor, waits = Saying(Extraction(proposals=()), *(Outage(f"busy {n}") for n in range(50))), []
+async def test_an_outage_is_waited_out_however_long_it_takes(slept: list[float]):
+    extractor, waits = Saying(Extraction(proposals=()), *(Outage(f"busy {n}") for n in range(50))), list[str]()
     item = await Asking(CharacterEmbedder()).item(WINDOW, extractor, waits.append)
     assert isinstance(item, CandidatesExtracted)
     assert waits == [f"busy {n}" for n in range(50)]
+    assert (slept[:4], slept[-1]) == ([0.1, 0.2, 0.4, 0.8], 30.0)
 
 
 async def test_a_window_that_fails_eight_times_while_others_succeed_is_poison():
@@ -169,11 +176,10 @@ async def test_a_window_that_fails_eight_times_while_others_succeed_is_poison():
     assert "poisoned" in item.reason
 
 
-async def test_a_model_that_says_when_to_come_back_is_not_asked_before():
-    loop = asyncio.get_running_loop()
-    begun = loop.time()
-    await Asking(CharacterEmbedder()).item(WINDOW, Saying(Extraction(proposals=()), Outage("busy", retry_after=0.05)))
-    assert loop.time() - begun >= 0.05
+async def test_a_model_that_says_when_to_come_back_is_not_asked_before(slept: list[float]):
+    busy = (Outage("busy", retry_after=77.0), Outage("busy", retry_after=0.001))
+    await Asking(CharacterEmbedder()).item(WINDOW, Saying(Extraction(proposals=()), *busy))
+    assert slept == [77.0, 0.2]
 
 
 async def test_an_embedder_that_cannot_be_reached_is_an_outage_too():
@@ -193,11 +199,3 @@ async def test_an_embedder_that_cannot_be_reached_is_an_outage_too():
     assert isinstance(item, CandidatesExtracted)
     assert (waits, len(item.candidates)) == (["no answer"], 2)
     assert np.frombuffer(item.candidates[0].vector.data, "<f4").shape == (64,)
-
-
-def test_pauses_double_up_to_half_a_minute(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.undo()
-    following = extraction.pauses()
-    lengths = [following() for _ in range(12)]
-    assert lengths[:4] == [0.1, 0.2, 0.4, 0.8]
-    assert lengths[-1] == 30.0

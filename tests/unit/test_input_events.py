@@ -184,3 +184,15 @@ def test_what_is_neither_is_undecodable(value: bytes):
 def test_json_of_another_shape_is_invalid(value: bytes):
     with pytest.raises(InvalidEvent):
         observation_of_record(record(value))
+
+
+def test_avro_keeps_to_the_limits_of_json():
+    message = parsed(TURN)
+    assert isinstance(message, TurnRecorded)
+    for bad in (
+        replace(message, envelope=replace(message.envelope, event_id="")),
+        replace(message, envelope=replace(message.envelope, event_id="e" * 257)),
+        replace(message, content="a" * 10_000_000),
+    ):
+        with pytest.raises(InvalidEvent):
+            observation_of_record(record(codec.encode(bad)))

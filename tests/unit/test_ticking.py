@@ -170,3 +170,10 @@ async def test_thirty_days_of_ticks_fade_a_memory_step_by_step(ticks: Ticks, ben
     assert len(await ticks.run()) == 30
     [memory] = bench.state().memories.values()
     assert memory.importance == 0.1
+
+
+async def test_a_slot_waits_for_what_was_logged_at_its_very_instant(ticks: Ticks, bench: Workbench):
+    bench.log.now = midnight(6)
+    await bench.says("t-1")
+    ticks.clock.instant = later(days=1)
+    assert await ticks.run() == []

@@ -1,0 +1,146 @@
+"""The doctor's checks: each reaches one component and says how it is, and what to do about what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+import httpx
+
+from mnemolog.cli.log_opening import open_log
+from mnemolog.cli.reaching import live_url
+from schemas.log import LogError, LogLocked, UnknownTopic
+from schemas.topics import TOPICS
+from streams.transports.directory_lock import read_note
+
+if TYPE_CHECKING:
+    from mnemolog.settings import Settings
+
+OPENAI_URL: Final = "https://api.openai.com/v1"
+REACH_SECONDS: Final = 10.0
+LEAST_FREE_BYTES: Final = 100 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """How a component is; `advice` says what to do where it is not `ok`."""
+
+    name: str
+    ok: bool
+    detail: str
+    advice: str = ""
+
+
+async def checked(settings: Settings) -> list[Check]:
+    """Reach every component that the settings name."""
+    folder = _data_directory(settings)
+    log = [await _log(settings)] if folder.ok else []
+    return [folder, *log, *await asyncio.gather(_model(settings), _embedder(settings))]
+
+
+async def server(url: str) -> Check:
+    """Reach a server: live, and ready."""
+    async with httpx.AsyncClient(timeout=REACH_SECONDS) as http:
+        try:
+            answer = await http.get(f"{url.rstrip('/')}/health/ready")
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            return Check("server", ok=False, detail=f"{url}: {_reason(error)}", advice="start `mnemolog up` there")
+    if answer.is_success:
+        return Check("server", ok=True, detail=f"{url} is ready")
+    detail = f"{url} answers {answer.status_code}"
+    return Check("server", ok=False, detail=detail, advice="wait until it has started, or read its log")
+
+
+def _data_directory(settings: Settings) -> Check:
+    folder = settings.data_dir.resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"mnemolog")
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        advice = "make it writable, or name another with --data or MNEMOLOG_DATA_DIR"
+        return Check("data directory", ok=False, detail=f"{folder}: {error.strerror}", advice=advice)
+    detail = f"{folder} is writable, {free // 2**20:,} MiB free"
+    return Check("data directory", ok=free >= LEAST_FREE_BYTES, detail=detail, advice="free some space")
+
+
+async def _log(settings: Settings) -> Check:
+    if settings.is_embedded and (note := read_note(settings.data_dir.resolve() / "log")) is not None:
+        return await _held(note)
+    try:
+        async with open_log(settings) as log:
+            counts = {topic.name: await _partitions(log, topic.name) for topic in TOPICS}
+    except LogLocked as error:
+        return Check("log", ok=True, detail=str(error))
+    except (LogError, OSError) as error:
+        advice = "repair what it says" if settings.is_embedded else "start Kafka, or correct MNEMOLOG_BROKER"
+        return Check("log", ok=False, detail=f"{settings.broker}: {_reason(error)}", advice=advice)
+    wanted = {topic.name: 1 if topic.single_partition else settings.partitions for topic in TOPICS}
+    wrong = [name for name, count in counts.items() if count not in (0, wanted[name])]
+    if wrong:
+        detail = f"{wrong[0]} has {counts[wrong[0]]} partitions, not {wanted[wrong[0]]}"
+        return Check("log", ok=False, detail=detail, advice=f"set MNEMOLOG_PARTITIONS={counts[wrong[0]]}")
+    missing = sum(count == 0 for count in counts.values())
+    state = (
+        f"{missing} topics are still to be created, by `up` or `topics create`" if missing else "all topics are there"
+    )
+    return Check("log", ok=True, detail=f"{settings.broker} is reachable and free: {state}")
+
+
+async def _partitions(log: object, topic: str) -> int:
+    try:
+        return await log.partitions(topic)  # type: ignore[attr-defined,no-any-return] # either engine's log
+    except UnknownTopic:
+        return 0
+
+
+async def _held(note: dict[str, object]) -> Check:
+    """Say who holds the log; that is as it should be if somebody answers there."""
+    holder = f"held by process {note['pid']}"
+    if "url" not in note:
+        return Check("log", ok=True, detail=f"{holder}, which is starting, or is a command")
+    if await live_url(note) is not None:
+        return Check("log", ok=True, detail=f"{holder}, which answers at {note['url']}")
+    advice = f"look at its log; if it hangs, end it (kill {note['pid']}) and start `mnemolog up` again"
+    return Check("log", ok=False, detail=f"{holder}, but {note['url']} does not answer", advice=advice)
+
+
+async def _model(settings: Settings) -> Check:
+    if settings.extracts_with != "model":
+        return Check("extractor", ok=True, detail=f"{settings.extracts_with}, in process; no model is asked")
+    url = settings.llm_base_url or OPENAI_URL
+    return await _endpoint("model", url, settings.llm_api_key, settings.llm_model, "LLM")
+
+
+async def _embedder(settings: Settings) -> Check:
+    if settings.embedding_model == "builtin":
+        return Check("embedder", ok=True, detail="builtin, in process")
+    url, key = settings.embedding_base_url or OPENAI_URL, settings.embedding_api_key or settings.llm_api_key
+    return await _endpoint("embedder", url, key, settings.embedding_model, "EMBEDDING")
+
+
+async def _endpoint(name: str, url: str, key: str | None, model: str, prefix: str) -> Check:
+    """Ask an OpenAI-compatible endpoint for its models; one that has no such list is reached all the same."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    async with httpx.AsyncClient(timeout=REACH_SECONDS, headers=headers) as http:
+        try:
+            answer = await http.get(f"{url.rstrip('/')}/models")
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            advice = f"start it, or correct MNEMOLOG_{prefix}_BASE_URL; until then events wait and nothing is lost"
+            return Check(name, ok=False, detail=f"{url}: {_reason(error)}", advice=advice)
+    if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        advice = f"correct MNEMOLOG_{prefix}_API_KEY"
+        return Check(name, ok=False, detail=f"{url} answers {answer.status_code}", advice=advice)
+    if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        advice = "ask its operator; until then events wait and nothing is lost"
+        return Check(name, ok=False, detail=f"{url} answers {answer.status_code}", advice=advice)
+    return Check(name, ok=True, detail=f"{model} at {url}, which answers")
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -1,0 +1,85 @@
+"""Reads files of event lines beside the event loop: a pipe that waits holds up neither the engine nor Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from concurrent.futures import CancelledError
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from mnemolog.cli.event_lines import BadLine, EventLine, event_lines
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+STDIN: Final = "-"
+LINES_AT_ONCE: Final = 200
+PARTS_AHEAD: Final = 4
+PAUSE_SECONDS: Final = 0.5
+"""After so long without a line the reader is told that there are none for now."""
+
+Part: TypeAlias = "tuple[list[EventLine | BadLine], int] | OSError | None"
+"""Lines and the bytes that they took; or why reading ended; or None at the end."""
+
+
+async def read_files(names: Sequence[str]) -> AsyncIterator[tuple[list[EventLine | BadLine], int]]:
+    """Give the lines of all files, some at a time, with the bytes they took; [] when no line comes for a while.
+
+    Raises OSError.
+    """
+    loop, parts = asyncio.get_running_loop(), asyncio.Queue[Part](PARTS_AHEAD)
+
+    def give(part: Part) -> None:
+        asyncio.run_coroutine_threadsafe(parts.put(part), loop).result()
+
+    # A daemon: a read from a terminal or a pipe cannot be called off, and must not keep the process.
+    threading.Thread(target=_read_all, args=(names, give), name="reading", daemon=True).start()
+    while True:
+        try:
+            part = await asyncio.wait_for(parts.get(), PAUSE_SECONDS)
+        except TimeoutError:
+            yield [], 0
+            continue
+        if part is None:
+            return
+        if isinstance(part, OSError):
+            raise part
+        yield part
+
+
+def sizes(names: Sequence[str]) -> int | None:
+    """Return the bytes of all files, None when stdin is among them. Raises OSError."""
+    return None if STDIN in names else sum(Path(name).stat().st_size for name in names)
+
+
+def missing(names: Sequence[str]) -> list[str]:
+    """Return the names that are no files."""
+    return [name for name in names if name != STDIN and (not Path(name).exists() or Path(name).is_dir())]
+
+
+def _read_all(names: Sequence[str], give: Callable[[Part], None]) -> None:
+    try:
+        for name in names:
+            _read(name, give)
+        give(None)
+    except OSError as error:
+        give(error)
+    except (RuntimeError, CancelledError):
+        return  # the loop is gone: nobody wants the lines any more
+
+
+def _read(name: str, give: Callable[[Part], None]) -> None:
+    # stdin by its number: at the end of the process nobody waits for the lock of sys.stdin, which this thread may hold
+    with open(sys.stdin.fileno() if name == STDIN else name, "rb", closefd=name != STDIN) as stream:
+        ready: list[EventLine | BadLine] = []
+        seen = 0
+        for line in event_lines(name, stream, datetime.now(UTC)):
+            ready.append(line)
+            if name == STDIN or len(ready) >= LINES_AT_ONCE:
+                here = 0 if name == STDIN else stream.tell()
+                give((ready, here - seen))
+                ready, seen = [], here
+        give((ready, 0 if name == STDIN else stream.tell() - seen))

@@ -1,0 +1,128 @@
+"""How a command is invoked: the options that all have, one event loop, and the exit code that an error stands for."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
+
+import typer
+
+from mnemolog.cli.output import Output
+from mnemolog.cli.reaching import NotReached, reached
+from mnemolog.client_errors import MnemologError
+from mnemolog.settings import Settings, SettingsError, from_environment, read_env_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from mnemolog.client import AsyncClient
+
+P = ParamSpec("P")
+Run: TypeAlias = "Coroutine[Any, Any, None]"
+
+FAILED: Final = 1
+WRONG_USAGE: Final = 2
+INTERRUPTED: Final = 130
+
+JSON = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+ENV_FILE = Annotated[Path | None, typer.Option("--env-file", help="A file of settings, NAME=value a line.")]
+DATA = Annotated[Path | None, typer.Option("--data", help="The data directory. [default: MNEMOLOG_DATA_DIR, ./var]")]
+URL = Annotated[
+    str | None, typer.Option("--url", help="The server to talk to. [default: MNEMOLOG_URL, this machine's]")
+]
+
+
+class CommandFailed(Exception):
+    """The command did not do what it was asked; the message says what to do. Empty when that was said before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the command line was given besides the command: variables, and the options that all commands have."""
+
+    environment: dict[str, str]
+    data: Path | None
+    url: str | None
+    output: Output
+
+    @classmethod
+    def given(cls, given: dict[str, Any]) -> Surroundings:
+        """Take the common options out of the arguments of a command. Raises SettingsError."""
+        environment = dict(os.environ)
+        if (file := given.pop("env_file", None)) is not None:
+            environment |= read_env_file(file)
+        data, url = given.pop("data", None), given.pop("url", None) or environment.get("MNEMOLOG_URL")
+        return cls(environment, data, url, Output(as_json=given.pop("json", False)))
+
+    def settings(self, **overrides: object) -> Settings:
+        """Build the settings. Raises SettingsError."""
+        return from_environment(self.environment, data_dir=self.data, **overrides)
+
+
+def command(app: typer.Typer, name: str, run: Callable[Concatenate[AsyncClient, Output, P], Run]) -> None:
+    """Add a command that talks to a worker: it is given a client and the output, and the arguments after them."""
+
+    async def reach(around: Surroundings, *args: P.args, **kwargs: P.kwargs) -> None:
+        settings = None if around.url else around.settings()
+        async with reached(around.url, settings, around.output) as client:
+            await run(client, around.output, *args, **kwargs)
+
+    _add(app, name, run, reach, {"json": JSON, "env_file": ENV_FILE, "data": DATA, "url": URL}, skipped=2)
+
+
+def local_command(app: typer.Typer, name: str, run: Callable[Concatenate[Surroundings, P], Run]) -> None:
+    """Add a command that does its work here, without a worker."""
+    _add(app, name, run, run, {"json": JSON, "env_file": ENV_FILE, "data": DATA, "url": URL}, skipped=1)
+
+
+def _add(
+    app: typer.Typer,
+    name: str,
+    run: Callable[..., Run],
+    start: Callable[..., Run],
+    options: dict[str, Any],
+    *,
+    skipped: int,
+) -> None:
+    own = list(inspect.signature(run, eval_str=True).parameters.values())[skipped:]
+    common = [
+        inspect.Parameter(
+            option, inspect.Parameter.KEYWORD_ONLY, default=False if option == "json" else None, annotation=kind
+        )
+        for option, kind in options.items()
+    ]
+
+    def invoke(**given: Any) -> None:  # noqa: ANN401 - typer's own, checked by the signature
+        code = exit_code(lambda: start(Surroundings.given(given), **given))
+        if code:
+            raise typer.Exit(code)
+
+    invoke.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined] # how typer is told
+    app.command(name, help=inspect.getdoc(run))(invoke)
+
+
+def exit_code(start: Callable[[], Run]) -> int:
+    """Run a command to its end; say on stderr what went wrong, and return the exit code."""
+    try:
+        asyncio.run(start())
+    except SettingsError as error:
+        return _said(error, WRONG_USAGE)
+    except (CommandFailed, NotReached, MnemologError) as error:
+        return _said(error, FAILED)
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read the output has seen enough
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def _said(error: Exception, code: int) -> int:
+    if str(error):
+        print(f"mnemolog: {error}", file=sys.stderr)  # noqa: T201 - the command line talks to a person
+    return code

@@ -1,0 +1,48 @@
+"""The log that the settings name, opened for a while, and its topics."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from schemas.topics import TOPICS
+from streams.transports.kafka_log import KafkaLog
+from streams.transports.sqlite_log import SqliteLog
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from mnemolog.settings import Settings
+
+
+@asynccontextmanager
+async def open_log(settings: Settings) -> AsyncIterator[SqliteLog | KafkaLog]:
+    """Open the log, and close it at the end. Raises LogError."""
+    if settings.is_embedded:
+        log = SqliteLog.open(settings.data_dir.resolve() / "log")
+        try:
+            yield log
+        finally:
+            log.close()
+        return
+    kafka = KafkaLog(settings.broker.removeprefix("kafka://").split(","))
+    try:
+        await kafka.start()
+        yield kafka
+    finally:
+        await kafka.stop()
+
+
+async def create_topics(log: SqliteLog | KafkaLog, settings: Settings) -> dict[str, int]:
+    """Create the topics that are missing; return how many partitions each has.
+
+    Raises LogError when one has another number of partitions than it should have.
+    """
+    days = settings.retention_days
+    created = {}
+    for topic in TOPICS:
+        created[topic.name] = 1 if topic.single_partition else settings.partitions
+        retention = timedelta(days=days) if topic.expires and days else None
+        await log.create_topic(topic.name, created[topic.name], retention)
+    return created

@@ -1,0 +1,120 @@
+"""`mnemolog memories`, `remember`, `forget`, `restore`: a user's memories, and commands about them."""
+
+from typing import Annotated
+
+import typer
+
+from mnemolog.cli.invoking import command
+from mnemolog.cli.options import AGENT, AS_OF, SOME_USER, USER
+from mnemolog.cli.output import Output
+from mnemolog.client import AsyncClient
+
+CONTENT = Annotated[str, typer.Argument(help="What to remember, as it is.")]
+MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
+STATUS = Annotated[str, typer.Option("--status", help="active, expired, forgotten or superseded.")]
+KIND = Annotated[str | None, typer.Option("--kind", help="semantic or episodic.")]
+CATEGORY = Annotated[str | None, typer.Option("--category")]
+TYPE = Annotated[str, typer.Option("--type", help="long_term or short_term.")]
+IMPORTANCE = Annotated[float, typer.Option("--importance", min=0.0, max=1.0)]
+ATTRIBUTE = Annotated[str | None, typer.Option("--attribute", help="What slot of the profile it fills.")]
+VALUE = Annotated[str | None, typer.Option("--value", help="The value of the attribute.")]
+SCOPE = Annotated[str, typer.Option("--scope", help="personal, or global for everyone.")]
+PAGE = Annotated[int, typer.Option("--page", min=1)]
+PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
+
+
+def install(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, "memories", memories)
+    command(app, "remember", remember)
+    command(app, "forget", forget)
+    command(app, "restore", restore)
+
+
+async def memories(
+    client: AsyncClient,
+    output: Output,
+    *,
+    user: USER = "owner",
+    agent: AGENT = None,
+    status: STATUS = "active",
+    kind: KIND = None,
+    category: CATEGORY = None,
+    as_of: AS_OF = None,
+    page: PAGE = 1,
+    page_size: PAGE_SIZE = 50,
+) -> None:
+    """List a user's memories, the most important first."""
+    found = await client.memories(
+        user,
+        agent_id=agent,
+        status=status,
+        kind=kind,
+        category=category,
+        as_of=as_of,
+        page=page,
+        page_size=page_size,
+    )
+    if output.as_json:
+        output.json(found)
+        return
+    output.table(
+        ("importance", "memory", "category", "type", "strength", "id"),
+        [
+            (m["importance"], m["content"], m["category"], m["memory_type"], m["strength"], m["memory_id"])
+            for m in found["items"]
+        ],
+        f"{user} has no {status} memories here",
+    )
+    if found["total"] > len(found["items"]):
+        output.say(f"page {found['page']}: {len(found['items'])} of {found['total']}; --page shows others")
+
+
+async def remember(
+    client: AsyncClient,
+    output: Output,
+    content: CONTENT,
+    *,
+    user: USER = "owner",
+    agent: AGENT = None,
+    category: Annotated[str, typer.Option("--category")] = "fact",
+    memory_type: TYPE = "long_term",
+    importance: IMPORTANCE = 0.5,
+    attribute: ATTRIBUTE = None,
+    value: VALUE = None,
+    scope: SCOPE = "personal",
+) -> None:
+    """Remember a statement as it is; an exact duplicate of a known one counts as an access to that."""
+    _print(
+        output,
+        await client.remember(
+            content,
+            user,
+            agent,
+            category=category,
+            memory_type=memory_type,
+            importance=importance,
+            attribute=attribute,
+            value=value,
+            scope=scope,
+        ),
+    )
+
+
+async def forget(client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None) -> None:
+    """Forget a memory: it can no longer be found, and its history stays."""
+    _print(output, await client.forget(memory_id, user_id=user))
+
+
+async def restore(client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None) -> None:
+    """Bring a forgotten or expired memory back."""
+    _print(output, await client.restore(memory_id, user_id=user))
+
+
+def _print(output: Output, memory: dict[str, object]) -> None:
+    if output.as_json:
+        output.json(memory)
+    elif "memory_id" in memory:
+        output.text(f"{memory['memory_id']}  {memory['status']}  {memory['content']}")
+    else:
+        output.say("accepted; it will be decided in a moment")

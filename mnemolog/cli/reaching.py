@@ -1,0 +1,103 @@
+"""Whom a command talks to: the URL it was given, else the worker that holds the data directory, else one of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+import httpx
+
+from mnemolog.client import AsyncClient
+from schemas.log import LogError, LogLocked
+from streams.transports.directory_lock import read_note
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from mnemolog.cli.output import Output
+    from mnemolog.settings import Settings
+
+START_SECONDS: Final = 30.0
+"""How long a worker that is starting or stopping is waited for."""
+LOOK_SECONDS: Final = 0.2
+PROBE_SECONDS: Final = 5.0
+
+
+class NotReached(Exception):
+    """There is no worker to talk to, and none could be started; the message says why."""
+
+
+@asynccontextmanager
+async def reached(url: str | None, settings: Settings | None, output: Output) -> AsyncIterator[AsyncClient]:
+    """Give a client of the right worker. Without a URL there must be settings. Raises NotReached."""
+    if url is not None:
+        async with AsyncClient(url) as client:
+            yield client
+        return
+    assert settings is not None  # noqa: S101 - the caller's side of the contract
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        if (running := await _running(settings.data_dir, deadline, output)) is not None:
+            async with AsyncClient(running) as client:
+                yield client
+            return
+        from mnemolog.cli.engine import EngineStopped, started  # noqa: PLC0415 - takes seconds; only this branch needs it
+
+        try:
+            engine = await started(settings)
+        except LogLocked as error:
+            if time.monotonic() < deadline:
+                continue  # another command was quicker: it ends, or says where it listens
+            raise NotReached(str(error)) from error
+        except (LogError, OSError) as error:
+            raise NotReached(f"the engine cannot start: {error}") from error
+        try:
+            async with engine as client:
+                yield client
+        except EngineStopped as error:
+            raise NotReached(f"the engine stopped: {error}") from error
+        return
+
+
+async def live_url(note: dict[str, object]) -> str | None:
+    """Return the URL of a lock's note if somebody answers there."""
+    url = note.get("url")
+    if not isinstance(url, str):
+        return None
+    async with httpx.AsyncClient(timeout=PROBE_SECONDS) as http:
+        try:
+            answer = await http.get(f"{url}/health/live")
+        except httpx.TransportError:
+            return None
+    return url if answer.is_success else None
+
+
+async def _running(data_dir: Path, deadline: float, output: Output) -> str | None:
+    """Return the URL of the ready worker that holds the data directory, or None when nobody holds it."""
+    told = False
+    while (note := read_note(data_dir / "log")) is not None:
+        url = await live_url(note)
+        if url is not None and await _is_ready(url):
+            return url
+        if time.monotonic() >= deadline:
+            where = f" at {url}" if url else ""
+            raise NotReached(
+                f"process {note['pid']}{where} holds {data_dir} and is not ready: wait for it, or stop it, "
+                "or give the --url of a server"
+            )
+        if not told:
+            output.say(f"waiting for process {note['pid']}, which holds {data_dir}")
+            told = True
+        await asyncio.sleep(LOOK_SECONDS)
+    return None
+
+
+async def _is_ready(url: str) -> bool:
+    async with httpx.AsyncClient(timeout=PROBE_SECONDS) as http:
+        try:
+            return (await http.get(f"{url}/health/ready")).is_success
+        except httpx.TransportError:
+            return False

@@ -1,0 +1,39 @@
+"""`mnemolog tick decay`: says what time it is, and waits until what follows from it is done."""
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from mnemolog.cli.invoking import command
+from mnemolog.cli.options import read_instant
+from mnemolog.cli.output import Output
+from mnemolog.client import AsyncClient
+
+AS_OF = Annotated[datetime, typer.Option("--as-of", parser=read_instant, metavar="TIME", help="The time that it is.")]
+POLICY = Annotated[str | None, typer.Option("--policy", help="ladder, ebbinghaus or off. [default: DECAY_POLICY]")]
+FORCE = Annotated[bool, typer.Option("--force", help="The time may lie in the future.")]
+TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.1, max=3600.0, help="Seconds to wait.")]
+
+
+def install(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, "decay", decay)
+    app.callback()(_ticks)
+
+
+def _ticks() -> None:
+    """Say what time it is."""
+
+
+async def decay(
+    client: AsyncClient,
+    output: Output,
+    *,
+    as_of: AS_OF,
+    policy: POLICY = None,
+    force: FORCE = False,
+    timeout: TIMEOUT = 60.0,  # noqa: ASYNC109 - the server's
+) -> None:
+    """Let memories fade as of a time, and print what changed."""
+    output.fields(await client.tick(as_of, policy=policy, force=force, timeout_seconds=timeout))

@@ -1,0 +1,37 @@
+"""`mnemolog up`: a worker, the whole system in one process."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mnemolog.cli.invoking import ENV_FILE, FAILED, Surroundings, exit_code
+from mnemolog.cli.logs import start_logging
+
+
+def install(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("up")(up)
+
+
+def up(
+    *,
+    data: Annotated[Path | None, typer.Option("--data", help="The data directory. [default: ./var]")] = None,
+    host: Annotated[str | None, typer.Option("--host", help="Where to listen. [default: 127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option("--port", help="0 takes a free one. [default: 8420]")] = None,
+    env_file: ENV_FILE = None,
+) -> None:
+    """Run the whole system in one process, until Ctrl-C or SIGTERM."""
+    codes = []
+
+    async def checked() -> None:
+        around = Surroundings.given({"data": data, "env_file": env_file})
+        codes.append(around.settings(host=host, port=port))
+
+    if code := exit_code(checked):
+        raise typer.Exit(code)
+    settings = codes[0]
+    start_logging(settings.log_level, settings.log_format)
+    from mnemolog.serve import run  # noqa: PLC0415 - takes seconds, and --help needs none of it
+
+    raise typer.Exit(FAILED if run(settings) else 0)

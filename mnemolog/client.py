@@ -1,0 +1,205 @@
+"""The Python client, with await and without: every method is a call of client_calls or client_admin, carried."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import time
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
+
+import httpx
+
+from mnemolog import client_admin, client_calls
+from mnemolog.client_carrying import (
+    RETRIES,
+    TIMEOUT_SECONDS,
+    headers_of,
+    pause_before,
+    read_answer,
+    request_of,
+    unreachable,
+)
+from mnemolog.client_errors import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from types import TracebackType
+    from typing import Any
+
+    from mnemolog.client_call import Call
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _awaited(build: Callable[P, Call[T]]) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
+    @functools.wraps(build)
+    async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.carry(build(*args, **kwargs))
+
+    return method
+
+
+def _direct(build: Callable[P, Call[T]]) -> Callable[Concatenate[Client, P], T]:
+    @functools.wraps(build)
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.carry(build(*args, **kwargs))
+
+    return method
+
+
+class AsyncClient:
+    """Speaks to a mnemolog server. Every failure raises a MnemologError; what is safe to repeat is, a few times.
+
+    The first three methods are PowerMem's MemoryStore.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        api_key: str | None = None,
+        *,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        retries: int = RETRIES,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        """Take the server's address; `transport` is for tests and for a server in the same process."""
+        self._timeout_seconds = timeout_seconds
+        self._retries = retries
+        self._http = httpx.AsyncClient(base_url=url, headers=headers_of(api_key), transport=transport)
+
+    async def __aenter__(self) -> Self:
+        """Return the client, which is closed at the end of the block."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the client."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Give the connections back; safe to call twice."""
+        await self._http.aclose()
+
+    async def carry(self, call: Call[T]) -> T:
+        """Send a call and return its answer. Raises MnemologError."""
+        if not call.method:
+            return call.read({})
+        for attempt in range(self._retries + 1):
+            try:
+                return read_answer(call, await self._send(call))
+            except Unavailable as error:
+                await asyncio.sleep(pause_before(attempt, call, error, self._retries))
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _send(self, call: Call[T]) -> httpx.Response:
+        try:
+            return await self._http.send(request_of(self._http, call, self._timeout_seconds))
+        except httpx.TransportError as error:
+            raise unreachable(self._http, error) from error
+
+    add = _awaited(client_calls.add)
+    search = _awaited(client_calls.search)
+    get_user_profile = _awaited(client_calls.get_user_profile)
+
+    publish = _awaited(client_calls.publish)
+    event = _awaited(client_calls.event)
+    events_status = _awaited(client_calls.events_status)
+    remember = _awaited(client_calls.remember)
+    memories = _awaited(client_calls.memories)
+    memory = _awaited(client_calls.memory)
+    revise = _awaited(client_calls.revise)
+    forget = _awaited(client_calls.forget)
+    restore = _awaited(client_calls.restore)
+    history = _awaited(client_calls.history)
+    importance = _awaited(client_calls.importance)
+    profile = _awaited(client_calls.profile)
+    episodes = _awaited(client_calls.episodes)
+    stats = _awaited(client_calls.stats)
+    turns = _awaited(client_calls.turns)
+
+    digest = _awaited(client_admin.digest)
+    drain = _awaited(client_admin.drain)
+    tick = _awaited(client_admin.tick)
+    rebuild = _awaited(client_admin.rebuild)
+    metrics = _awaited(client_admin.metrics)
+    dead_letters = _awaited(client_admin.dead_letters)
+    retry_dead_letters = _awaited(client_admin.retry_dead_letters)
+
+
+class Client:
+    """The same as AsyncClient, without await."""
+
+    def __init__(
+        self,
+        url: str,
+        api_key: str | None = None,
+        *,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        retries: int = RETRIES,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        """Take the server's address; `transport` is for tests."""
+        self._timeout_seconds = timeout_seconds
+        self._retries = retries
+        self._http = httpx.Client(base_url=url, headers=headers_of(api_key), transport=transport)
+
+    def __enter__(self) -> Self:
+        """Return the client, which is closed at the end of the block."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the client."""
+        self.close()
+
+    def close(self) -> None:
+        """Give the connections back; safe to call twice."""
+        self._http.close()
+
+    def carry(self, call: Call[T]) -> T:
+        """Send a call and return its answer. Raises MnemologError."""
+        if not call.method:
+            return call.read({})
+        for attempt in range(self._retries + 1):
+            try:
+                return read_answer(call, self._send(call))
+            except Unavailable as error:
+                time.sleep(pause_before(attempt, call, error, self._retries))
+        raise AssertionError("the last attempt returns or raises")
+
+    def _send(self, call: Call[T]) -> httpx.Response:
+        try:
+            return self._http.send(request_of(self._http, call, self._timeout_seconds))
+        except httpx.TransportError as error:
+            raise unreachable(self._http, error) from error
+
+    add = _direct(client_calls.add)
+    search = _direct(client_calls.search)
+    get_user_profile = _direct(client_calls.get_user_profile)
+
+    publish = _direct(client_calls.publish)
+    event = _direct(client_calls.event)
+    events_status = _direct(client_calls.events_status)
+    remember = _direct(client_calls.remember)
+    memories = _direct(client_calls.memories)
+    memory = _direct(client_calls.memory)
+    revise = _direct(client_calls.revise)
+    forget = _direct(client_calls.forget)
+    restore = _direct(client_calls.restore)
+    history = _direct(client_calls.history)
+    importance = _direct(client_calls.importance)
+    profile = _direct(client_calls.profile)
+    episodes = _direct(client_calls.episodes)
+    stats = _direct(client_calls.stats)
+    turns = _direct(client_calls.turns)
+
+    digest = _direct(client_admin.digest)
+    drain = _direct(client_admin.drain)
+    tick = _direct(client_admin.tick)
+    rebuild = _direct(client_admin.rebuild)
+    metrics = _direct(client_admin.metrics)
+    dead_letters = _direct(client_admin.dead_letters)
+    retry_dead_letters = _direct(client_admin.retry_dead_letters)

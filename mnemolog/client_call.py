@@ -1,0 +1,71 @@
+"""One request of the client as a value: what to send, how to read the answer, and whether it may be sent again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from urllib.parse import quote
+from uuid import uuid4
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+T = TypeVar("T")
+Json: TypeAlias = "dict[str, Any]"
+Instant: TypeAlias = "datetime | str"
+"""A time with an offset: a datetime, or RFC 3339 text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(Generic[T]):
+    """One request, and the way to read its answer. `method` is empty when there is nothing to ask: `read` gets {}."""
+
+    method: str
+    path: str = ""
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: object = None
+    key: str | None = None
+    """The Idempotency-Key: the same key is the same request."""
+    patience_seconds: float = 0.0
+    """How long the server may take by agreement, over and above the client's timeout."""
+    is_repeatable: bool = False
+    """Sending it again does nothing twice."""
+    is_text: bool = False
+    """The answer is not JSON: `read` gets it as {"text": …}."""
+    read: Callable[[Json], T]
+
+
+def whole(body: Json) -> Json:
+    """Return the answer as it is."""
+    return body
+
+
+def given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """Return the fields that are not None, times as text."""
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in fields.items()
+        if value is not None
+    }
+
+
+def query_of(**fields: Any) -> dict[str, str]:  # noqa: ANN401 - any scalar
+    """Return the fields that are not None as a query string has them."""
+    return {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in given(**fields).items()}
+
+
+def path_of(*parts: str) -> str:
+    """Return a path whose parts may hold any text."""
+    return "/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def get(path: str, **query: Any) -> Call[Json]:  # noqa: ANN401 - any scalar
+    """Return a question, which may be asked again."""
+    return Call(method="GET", path=path, query=query_of(**query), is_repeatable=True, read=whole)
+
+
+def command(method: str, path: str, body: object = None, key: str | None = None, **query: Any) -> Call[Json]:  # noqa: ANN401
+    """Return a command. Its key makes it one command however often it is sent."""
+    key = key or str(uuid4())
+    return Call(method=method, path=path, query=query_of(**query), body=body, key=key, is_repeatable=True, read=whole)

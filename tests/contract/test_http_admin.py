@@ -1,0 +1,113 @@
+"""What operators ask over HTTP: digests, draining, ticks, rebuilds, dead letters."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+from contract.front_door import FrontDoor, front_door, turn
+
+from schemas.log import NewRecord
+from schemas.topics import CONVERSATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontDoor]:
+    async with front_door(tmp_path_factory.mktemp("worker")) as opened:
+        yield opened
+
+
+async def test_draining_ends_sessions_and_counts(door: FrontDoor):
+    await door.post("/v1/events", turn("d-1", "I live in Berlin.", user_id="drain"))
+    response = await door.post("/v1/admin/drain", {"timeout": 20})
+    assert response.status_code == 200
+    assert set(response.json()) == {"observations", "remembered", "nothing", "rejected", "dead", "memories"}
+    state = (await door.get("/v1/events/d-1", user_id="drain")).json()
+    assert state["state"] == "remembered"
+
+
+async def test_a_drain_that_takes_too_long_says_so(tmp_path_factory: pytest.TempPathFactory):
+    async with front_door(tmp_path_factory.mktemp("slow"), idle_seconds=60) as door:
+        await door.post("/v1/events", turn("d-1", "I live in Berlin."))
+        response = await door.post("/v1/admin/drain", {"timeout": 0.001})
+    assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+
+
+async def test_a_digest_moves_with_the_memories_and_only_with_them(door: FrontDoor):
+    before = (await door.get("/v1/admin/digest")).json()
+    assert set(before) == {"memories", "importance", "profiles", "episodes", "index", "total"}
+    assert (await door.get("/v1/admin/digest")).json() == before
+    await door.remember("likes tea", "digest")
+    assert (await door.get("/v1/admin/digest")).json()["total"] != before["total"]
+
+
+async def test_a_tick_decays_what_is_old_and_happens_once(door: FrontDoor):
+    old = turn("t-1", "I live in Berlin.", user_id="tick", occurred_at="2026-01-05T08:00:00Z")
+    await door.http.post("/v1/events?wait=10", json=old)
+    body = {"as_of": "2026-02-05T08:00:00Z", "policy": "ladder"}
+    first = (await door.post("/v1/admin/ticks", body)).json()
+    assert (first["policy"], first["as_of"]) == ("ladder", "2026-02-05T08:00:00Z")
+    assert (first["changed"], first["decayed"], first["expired"]) == (1, 1, 0)
+    [memory] = (await door.get("/v1/memories", user_id="tick")).json()["items"]
+    assert memory["importance"] == 0.72
+    assert (await door.post("/v1/admin/ticks", body)).json() == first
+    [memory] = (await door.get("/v1/memories", user_id="tick")).json()["items"]
+    assert memory["importance"] == 0.72
+
+
+async def test_a_tick_far_in_the_future_needs_force(door: FrontDoor):
+    ahead = (door.worker.clock.now() + timedelta(minutes=6)).isoformat()
+    refused = await door.post("/v1/admin/ticks", {"as_of": ahead})
+    assert refused.status_code == 422
+    assert "refused far in the future without" in refused.json()["detail"]
+    assert (await door.post("/v1/admin/ticks", {"as_of": ahead, "force": True})).status_code == 200
+    near = (door.worker.clock.now() + timedelta(minutes=4)).isoformat()
+    assert (await door.post("/v1/admin/ticks", {"as_of": near, "policy": "off"})).json()["changed"] == 0
+
+
+@pytest.mark.parametrize("body", [{}, {"as_of": "soon"}, {"as_of": "2026-01-05T08:00:00Z", "policy": "odd"}])
+async def test_a_tick_is_checked(door: FrontDoor, body: dict[str, str]):
+    assert (await door.post("/v1/admin/ticks", body)).status_code == 422
+
+
+@pytest.mark.parametrize("what", ["all", "shards", "index"])
+async def test_a_rebuild_has_the_same_digest_and_the_worker_goes_on(door: FrontDoor, what: str):
+    await door.remember(f"likes {what} of it", "rebuild")
+    response = await door.post("/v1/admin/rebuild", {"what": what})
+    assert response.status_code == 200
+    report = response.json()
+    assert set(report) == {"generation", "decisions", "seconds", "digest_before", "digest_after", "equal"}
+    assert report["equal"]
+    assert report["digest_before"] == report["digest_after"] == (await door.get("/v1/admin/digest")).json()["total"]
+    found = (await door.post("/v1/search", {"user_id": "rebuild", "query": f"likes {what} of it"})).json()["results"]
+    assert found[0]["memory"] == f"likes {what} of it"
+    assert (await door.post("/v1/admin/rebuild", {"what": "odd"})).status_code == 422
+
+
+async def test_what_cannot_be_read_is_listed_and_sent_back(door: FrontDoor):
+    record = NewRecord(topic=CONVERSATIONS.name, partition=0, key=b"default/u", value=b"\x00not an event")
+    await door.worker.log.append([record])
+    await door.post("/v1/admin/drain")
+    listed = (await door.get("/v1/admin/dead-letters")).json()
+    assert listed["total"] == 1
+    [letter] = listed["items"]
+    assert (letter["reason"], letter["key"], letter["bytes"]) == ("decode", "default/u", 13)
+    assert letter["position"].startswith("mnemolog.conversations:0:")
+    assert (await door.post("/v1/admin/dead-letters", {"ids": ["none"]})).json() == {"retried": []}
+    assert (await door.post("/v1/admin/dead-letters", {"ids": [letter["id"]]})).json() == {"retried": [letter["id"]]}
+    await door.post("/v1/admin/drain")
+    [again] = (await door.get("/v1/admin/dead-letters")).json()["items"]
+    assert again["id"] != letter["id"]
+
+
+async def test_a_tick_that_takes_longer_is_accepted(door: FrontDoor):
+    body = {"as_of": "2026-02-06T08:00:00Z", "timeout": 0.000001}
+    assert (await door.post("/v1/admin/ticks", body)).status_code == 202
+    assert (await door.post("/v1/admin/ticks", body | {"timeout": 20})).status_code == 200

@@ -1,0 +1,95 @@
+"""What agents ask over HTTP: profile, episodes, counts, and working memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+from contract.front_door import FrontDoor, front_door, turn
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontDoor]:
+    async with front_door(tmp_path_factory.mktemp("worker")) as opened:
+        yield opened
+
+
+async def test_a_profile_names_the_memory_of_each_value(door: FrontDoor):
+    name = await door.remember("is called Li", "u/1", attribute="user_name", value="Li")
+    tea = await door.remember("likes tea", "u/1", attribute="likes", value="tea")
+    profile = (await door.http.get("/v1/users/u%2F1/profile")).json()
+    assert (profile["user_name"], profile["likes"], profile["birthday"]) == ("Li", ["tea"], None)
+    assert profile["sources"] == {"user_name": name["memory_id"], "likes": {"tea": tea["memory_id"]}}
+    assert "Li" in profile["text"]
+
+
+async def test_a_profile_is_that_of_an_agent_and_of_a_time(door: FrontDoor):
+    await door.remember("likes tea", "seen", attribute="likes", value="tea", agent_id="luna")
+    assert (await door.get("/v1/users/seen/profile", agent_id="luna")).json()["likes"] == ["tea"]
+    assert (await door.get("/v1/users/seen/profile", agent_id="aria")).json()["likes"] == []
+    assert (await door.get("/v1/users/seen/profile", as_of="2020-01-01T00:00:00Z")).json()["likes"] == []
+    assert (await door.get("/v1/users/seen/profile", known_at="2020-01-01T00:00:00Z")).status_code == 422
+
+
+async def test_forgetting_the_memory_empties_the_slot(door: FrontDoor):
+    name = await door.remember("is called Li", "slot", attribute="user_name", value="Li")
+    await door.http.delete(f"/v1/memories/{name['memory_id']}")
+    assert (await door.get("/v1/users/slot/profile")).json()["user_name"] is None
+
+
+async def test_profiles_can_be_switched_off(tmp_path_factory: pytest.TempPathFactory):
+    async with front_door(tmp_path_factory.mktemp("off"), user_profile=False) as door:
+        await door.remember("is called Li", "u1", attribute="user_name", value="Li")
+        profile = (await door.get("/v1/users/u1/profile")).json()
+        assert (profile["user_name"], profile["text"], profile["sources"]) == (None, "", {})
+
+
+async def test_episodes_are_listed_newest_first(door: FrontDoor):
+    await door.remember("had a fight", "episodes", kind="episodic")
+    await door.remember("made up", "episodes", kind="episodic")
+    await door.remember("likes tea", "episodes")
+    page = (await door.get("/v1/users/episodes/episodes")).json()
+    assert [item["content"] for item in page["items"]] == ["made up", "had a fight"]
+    assert (await door.get("/v1/users/episodes/episodes", page_size=1, page=2)).json()["items"] == page["items"][1:]
+    assert (await door.get("/v1/users/episodes/episodes", page_size=201)).status_code == 422
+
+
+async def test_counts_are_by_type_and_by_category(door: FrontDoor):
+    await door.remember("likes tea", "stats", category="preference")
+    await door.remember("flies on Monday", "stats", category="schedule", memory_type="short_term")
+    await door.remember("likes coffee", "stats", category="preference")
+    assert (await door.get("/v1/users/stats/stats")).json() == {
+        "total": 3,
+        "by_type": {"long_term": 2, "short_term": 1},
+        "by_category": {"preference": 2, "schedule": 1},
+    }
+    assert (await door.get("/v1/users/nobody/stats")).json() == {"total": 0, "by_type": {}, "by_category": {}}
+
+
+async def test_working_memory_is_the_most_recent_turns_as_published(door: FrontDoor):
+    context = {"intimacy": 30, "mood": "happy"}
+    events = [turn(f"w-{n}", f"number {n}", user_id="turns", session_id="a/b") for n in range(4)]
+    events.append(turn("w-4", "last", user_id="turns", session_id="a/b", context=context, metadata={"k": 1}))
+    await door.post("/v1/events", events)
+    items = (await door.http.get("/v1/sessions/a%2Fb/turns?user_id=turns&limit=3")).json()["items"]
+    assert [item["content"] for item in items] == ["number 2", "number 3", "last"]
+    assert items[-1]["context"] == {"intimacy": 30.0, "mood": "happy", "scene": None, "gift": None}
+    assert items[-1]["metadata"] == {"k": 1}
+    assert (await door.get("/v1/sessions/none/turns", user_id="turns")).json() == {"items": []}
+    assert (await door.get("/v1/sessions/none/turns", user_id="turns", limit=201)).status_code == 422
+
+
+@pytest.mark.parametrize("path", ["/v1/users/*/profile", "/v1/users/%0A/stats", "/v1/users/*/episodes"])
+async def test_a_reserved_or_broken_user_is_refused(door: FrontDoor, path: str):
+    assert (await door.http.get(path)).status_code == 422
+
+
+@pytest.mark.parametrize("path", ["/v1/users/u1/emotions", "/v1/users/u1/wake", "/v1/tools", "/api/memories"])
+async def test_routes_that_are_not_there_yet_are_not_found(door: FrontDoor, path: str):
+    assert (await door.http.get(path)).status_code == 404

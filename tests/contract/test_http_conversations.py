@@ -1,0 +1,101 @@
+"""Conversations over HTTP: an agent may send its whole context again at every save."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_asyncio
+from contract.front_door import FrontDoor, front_door
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontDoor]:
+    async with front_door(tmp_path_factory.mktemp("worker")) as opened:
+        yield opened
+
+
+FIRST = [{"role": "user", "content": "My sister is called Anna."}, {"role": "assistant", "content": "Nice name!"}]
+MORE = [*FIRST, {"role": "user", "content": "I live in Berlin."}, {"role": "assistant", "content": "Nice name!"}]
+
+
+async def converse(door: FrontDoor, user_id: str, messages: list[dict[str, Any]], **more: object) -> Any:
+    response = await door.post("/v1/conversations", {"user_id": user_id, "messages": messages} | more)
+    assert response.status_code == 202, response.text
+    return response.json()
+
+
+async def test_messages_and_the_end_of_the_session_are_accepted(door: FrontDoor):
+    response = await door.http.post("/v1/conversations?wait=10", json={"user_id": "c1", "messages": FIRST})
+    assert response.status_code == 200
+    assert [item["state"] for item in response.json()["accepted"]] == ["remembered", "nothing", "nothing"]
+
+
+async def test_the_whole_context_sent_again_adds_only_what_is_new(door: FrontDoor):
+    first = await converse(door, "c2", FIRST, session_id="s")
+    more = await converse(door, "c2", MORE, session_id="s")
+    again = await converse(door, "c2", MORE, session_id="s")
+    assert again == more
+    assert more["accepted"][:2] == first["accepted"][:2]
+    turns = (await door.get("/v1/sessions/s/turns", user_id="c2")).json()["items"]
+    assert [item["content"] for item in turns] == [message["content"] for message in MORE]
+
+
+async def test_turns_without_times_keep_their_order(door: FrontDoor):
+    await converse(door, "c3", MORE, session_id="s")
+    turns = (await door.get("/v1/sessions/s/turns", user_id="c3")).json()["items"]
+    times = [item["occurred_at"] for item in turns]
+    assert times == sorted(set(times))
+
+
+async def test_a_session_is_derived_from_user_and_agent(door: FrontDoor):
+    one = (await converse(door, "c4", FIRST, agent_id="luna"))["session_id"]
+    assert (await converse(door, "c4", FIRST, agent_id="luna"))["session_id"] == one
+    assert (await converse(door, "c4", FIRST))["session_id"] != one
+    assert (await converse(door, "c5", FIRST, agent_id="luna"))["session_id"] != one
+
+
+async def test_the_session_ends_by_default_and_goes_on_when_told(door: FrontDoor):
+    assert len((await converse(door, "c6", FIRST))["accepted"]) == 3
+    assert len((await converse(door, "c7", FIRST, end_session=False))["accepted"]) == 2
+
+
+async def test_ids_and_times_that_are_given_are_kept(door: FrontDoor):
+    message = FIRST[0] | {"event_id": "my-own", "occurred_at": "2026-01-05T09:00:00+01:00"}
+    await converse(door, "c8", [message], session_id="s")
+    [turn] = (await door.get("/v1/sessions/s/turns", user_id="c8")).json()["items"]
+    assert (turn["event_id"], turn["occurred_at"]) == ("my-own", "2026-01-05T08:00:00Z")
+
+
+async def test_without_inference_each_user_message_is_remembered_word_for_word(door: FrontDoor):
+    body = {"user_id": "c9", "messages": MORE, "infer": False}
+    response = await door.http.post("/v1/conversations?wait=10", json=body)
+    assert response.status_code == 200
+    memories = (await door.get("/v1/memories", user_id="c9")).json()["items"]
+    assert {m["content"] for m in memories} == {"My sister is called Anna.", "I live in Berlin."}
+    assert {(m["memory_type"], m["category"], m["kind"]) for m in memories} == {("long_term", "fact", "semantic")}
+
+
+async def test_a_bad_message_is_named_and_refuses_all(door: FrontDoor):
+    messages = [FIRST[0], {"role": "user", "content": "x", "occurred_at": "yesterday"}]
+    response = await door.post("/v1/conversations", {"user_id": "c10", "session_id": "s", "messages": messages})
+    assert (response.status_code, response.json()["errors"][0]["path"]) == (422, "$.messages[1].occurred_at")
+    assert (await door.get("/v1/sessions/s/turns", user_id="c10")).json()["items"] == []
+
+
+async def test_content_that_is_no_text_is_refused(door: FrontDoor):
+    body = {"user_id": "c11", "messages": [{"role": "user", "content": [{"type": "text", "text": "x"}]}]}
+    response = await door.post("/v1/conversations", body)
+    assert (response.status_code, response.json()["errors"][0]["path"]) == (422, "$.messages[0].content")
+
+
+async def test_a_message_id_with_another_body_is_a_conflict(door: FrontDoor):
+    await converse(door, "c12", [FIRST[0] | {"event_id": "e"}], session_id="s")
+    body = {"user_id": "c12", "session_id": "s", "messages": [FIRST[1] | {"event_id": "e"}]}
+    response = await door.post("/v1/conversations", body)
+    assert (response.status_code, response.json()["errors"][0]["path"]) == (409, "$.messages[0].event_id")

@@ -1,0 +1,144 @@
+"""Refusals over HTTP: every error is a problem document that says what to do, and no traceback ever leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+from contract.front_door import FrontDoor, front_door, turn
+
+from mnemolog.http.edge import MAX_BODY_BYTES
+from schemas.log import LogFull, LogUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    import httpx
+
+    from schemas.log import Appended, NewRecord
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+JSON = {"content-type": "application/json"}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontDoor]:
+    async with front_door(tmp_path_factory.mktemp("worker")) as opened:
+        yield opened
+
+
+def check(response: httpx.Response, status: int) -> str:
+    """Return the detail of a well-formed problem."""
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    body = response.json()
+    assert (body["type"], body["status"]) == ("about:blank", status)
+    assert body["title"]
+    assert "Traceback" not in response.text
+    detail: str = body["detail"]
+    return detail
+
+
+async def test_an_unknown_route_is_a_problem(door: FrontDoor):
+    assert check(await door.get("/v2/memories"), 404).startswith("there is no route GET /v2/memories")
+    assert check(await door.get("/v1/memories/"), 404)
+
+
+async def test_a_method_that_is_not_offered_is_a_problem(door: FrontDoor):
+    response = await door.http.put("/v1/search")
+    assert check(response, 405)
+    assert response.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("body", [b'{"user_id":', b"hello", b'{"user_id":"u","query":NaN}', b'{"query":"\\ud83d"}'])
+async def test_a_body_that_is_not_json_is_a_problem(door: FrontDoor, body: bytes):
+    response = await door.http.post("/v1/search", content=body, headers=JSON)
+    assert check(response, 422).startswith("$: is not JSON")
+
+
+@pytest.mark.parametrize("body", [b"[]", b"7", b""])
+async def test_a_body_that_is_no_object_is_a_problem(door: FrontDoor, body: bytes):
+    response = await door.http.post("/v1/search", content=body, headers=JSON)
+    assert "must be a JSON object" in check(response, 422)
+
+
+async def test_every_fault_has_its_path(door: FrontDoor):
+    response = await door.post("/v1/search", {"user_id": "u", "limit": 0, "filters": {"kind": 7}})
+    check(response, 422)
+    assert [e["path"] for e in response.json()["errors"]] == ["$.query", "$.limit", "$.filters.kind"]
+
+
+async def test_a_body_that_is_too_large_is_refused_by_what_it_announces(door: FrontDoor):
+    response = await door.http.post("/v1/events", content=b"", headers={"content-length": str(MAX_BODY_BYTES + 1)})
+    assert "8388608" in check(response, 413)
+
+
+async def test_a_body_that_is_too_large_is_not_read_to_its_end(door: FrontDoor):
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while True:
+            sent += 1
+            yield b" " * 1024 * 1024
+
+    check(await door.http.post("/v1/events", content=endless()), 413)
+    assert sent == 9
+
+
+async def test_a_body_of_exactly_the_limit_is_read(door: FrontDoor):
+    event = b'{"type":"SessionEnded","session_id":"s"}'
+    response = await door.http.post("/v1/events", content=event + b" " * (MAX_BODY_BYTES - len(event)))
+    assert response.status_code == 202
+
+
+@pytest.mark.parametrize("error", [LogUnavailable("the log is busy"), LogFull("the disk is full")])
+async def test_a_log_that_cannot_be_written_is_said_with_when_to_come_back(
+    door: FrontDoor, monkeypatch: pytest.MonkeyPatch, error: LogUnavailable
+):
+    async def refuse(_records: Sequence[NewRecord]) -> list[Appended]:
+        raise error
+
+    monkeypatch.setattr(door.worker.log, "append", refuse)
+    for response in (
+        await door.post("/v1/events", turn("t", "x")),
+        await door.post("/v1/memories", {"user_id": "u", "content": "x"}),
+    ):
+        assert check(response, 503) == str(error)
+        assert response.headers["retry-after"] == "1"
+
+
+async def test_a_bug_is_a_problem_and_is_logged(
+    door: FrontDoor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def broken() -> None:
+        raise ZeroDivisionError("secret detail")
+
+    monkeypatch.setattr(door.worker.queries, "digest", broken)
+    response = await door.get("/v1/admin/digest")
+    assert "secret" not in check(response, 500)
+    assert "secret detail" in caplog.text
+
+
+async def test_a_worker_that_has_failed_is_not_ready_but_alive(tmp_path_factory: pytest.TempPathFactory):
+    async with front_door(tmp_path_factory.mktemp("failing")) as door:
+        assert (await door.get("/health/ready")).json() == {"status": "ready"}
+        failure = door.worker.failure
+        assert failure is not None
+        failure.set_exception(OSError("the disk is gone"))
+        assert failure.exception() is not None
+        for path in ("/health/ready", "/v1/memories?user_id=u"):
+            response = await door.http.get(path)
+            check(response, 503)
+            assert response.headers["retry-after"] == "1"
+        assert (await door.get("/health/live")).json() == {"status": "live"}
+        assert (await door.get("/metrics")).status_code == 200
+
+
+async def test_readiness_does_not_depend_on_the_embedder(door: FrontDoor):
+    door.embedder.is_down = True
+    try:
+        assert (await door.get("/health/ready")).status_code == 200
+    finally:
+        door.embedder.is_down = False

@@ -1,0 +1,142 @@
+"""Search over HTTP: found by words and meaning, narrowed by filters, and reported as recalled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_asyncio
+from contract.front_door import FrontDoor, front_door
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontDoor]:
+    async with front_door(tmp_path_factory.mktemp("worker")) as opened:
+        yield opened
+
+
+async def search(door: FrontDoor, user_id: str, query: str, **more: object) -> list[dict[str, Any]]:
+    response = await door.post("/v1/search", {"user_id": user_id, "query": query} | more)
+    assert response.status_code == 200, response.text
+    results: list[dict[str, Any]] = response.json()["results"]
+    return results
+
+
+async def test_a_result_is_the_memory_with_its_scores(door: FrontDoor):
+    memory = await door.remember("likes green tea", "shape")
+    [result] = await search(door, "shape", "tea", recall=False)
+    assert {name: result[name] for name in memory if name != "strength"} == {
+        name: value for name, value in memory.items() if name != "strength"
+    }
+    assert result["memory"] == "likes green tea"
+    assert set(result["scores"]) == {"semantic", "keyword", "importance", "recency"}
+    assert 0 < result["score"] <= 1
+
+
+async def test_the_best_come_first_and_the_limit_holds(door: FrontDoor):
+    for content in ("likes green tea", "plays the cello", "lives in Berlin", "owns a red bicycle"):
+        await door.remember(content, "best")
+    assert (await search(door, "best", "cello"))[0]["memory"] == "plays the cello"
+    assert len(await search(door, "best", "cello", limit=2)) == 2
+    assert [r["memory"] for r in await search(door, "best", "plays the cello", min_score=0.9)] == ["plays the cello"]
+
+
+async def test_a_search_sees_what_an_agent_may_see(door: FrontDoor):
+    await door.remember("likes tea in the morning", "agents", agent_id="luna")
+    await door.remember("likes tea in the evening", "agents")
+    seen = {r["memory"] for r in await search(door, "agents", "tea", agent_id="aria")}
+    assert seen == {"likes tea in the evening"}
+    assert len(await search(door, "agents", "tea", agent_id="luna")) == 2
+    assert len(await search(door, "agents", "tea")) == 2
+
+
+async def test_global_memories_are_found_by_everyone_unless_told_otherwise(door: FrontDoor):
+    await door.remember("the office serves jasmine tea", "giver", scope="global")
+    await door.remember("likes jasmine tea", "taker")
+    everything = {r["memory"] for r in await search(door, "taker", "jasmine")}
+    assert everything == {"the office serves jasmine tea", "likes jasmine tea"}
+    own = [r["memory"] for r in await search(door, "taker", "jasmine", include_global=False)]
+    assert (
+        own == ["likes jasmine tea"] == [r["memory"] for r in await search(door, "taker", "jasmine", scope="personal")]
+    )
+    shared = await search(door, "taker", "jasmine", scope="global")
+    assert [(r["memory"], r["user_id"]) for r in shared] == [("the office serves jasmine tea", "*")]
+
+
+async def test_a_search_is_narrowed_by_its_filters(door: FrontDoor):
+    await door.remember("tea with Anna", "filters", category="people", importance=0.9)
+    await door.remember("tea on Monday", "filters", memory_type="short_term", importance=0.2)
+    for filters, expected in [
+        ({"category": "people"}, {"tea with Anna"}),
+        ({"memory_type": "short_term"}, {"tea on Monday"}),
+        ({"min_importance": 0.5}, {"tea with Anna"}),
+        ({"kind": "episodic"}, set()),
+        ({"source_type": "manual"}, {"tea with Anna", "tea on Monday"}),
+        ({"until": "2020-01-01T00:00:00Z"}, set()),
+        ({"since": "2020-01-01T00:00:00Z"}, {"tea with Anna", "tea on Monday"}),
+    ]:
+        found = {r["memory"] for r in await search(door, "filters", "tea", scope="personal", filters=filters)}
+        assert found == expected, filters
+
+
+async def test_what_an_agent_was_shown_is_reported(door: FrontDoor):
+    memory = await door.remember("likes tea", "recalled")
+    shared = await door.remember("everyone likes tea", "recalled", scope="global")
+    await search(door, "recalled", "tea", recall=False)
+    await search(door, "recalled", "tea", as_of="2027-01-01T00:00:00Z", recall=False)
+    await door.worker.recalls.flush()
+    await search(door, "recalled", "tea")
+    await door.post("/v1/admin/drain")
+    after = (await door.get(f"/v1/memories/{memory['memory_id']}")).json()
+    assert (after["recall_count"], after["access_count"]) == (1, 1)
+    assert (await door.get(f"/v1/memories/{shared['memory_id']}")).json()["recall_count"] == 0
+
+
+async def test_a_look_into_the_past_is_no_recall(door: FrontDoor):
+    memory = await door.remember("likes tea", "no-recall")
+    before = door.worker.clock.now().isoformat()
+    assert len(await search(door, "no-recall", "tea", as_of=before, include_global=False)) == 1
+    await door.post("/v1/admin/drain")
+    assert (await door.get(f"/v1/memories/{memory['memory_id']}")).json()["recall_count"] == 0
+    assert await search(door, "no-recall", "tea", as_of="2020-01-01T00:00:00Z", include_global=False) == []
+
+
+async def test_an_unknown_user_finds_nothing(door: FrontDoor):
+    assert await search(door, "nobody", "tea", include_global=False) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "path"),
+    [
+        ({"limit": 101}, "$.limit"),
+        ({"limit": 0}, "$.limit"),
+        ({"limit": "5"}, "$.limit"),
+        ({"scope": "odd"}, "$.scope"),
+        ({"query": " "}, "$.query"),
+        ({"min_score": 2}, "$.min_score"),
+        ({"filters": {"category": "odd"}}, "$.filters.category"),
+        ({"filters": {"importance": 1}}, "$.filters.importance"),
+        ({"as_of": "2026-01-05"}, "$.as_of"),
+        ({"known_at": "2026-01-05T08:00:00Z"}, "$.known_at"),
+        ({"recall": "yes"}, "$.recall"),
+        ({"user": "u"}, "$.user"),
+    ],
+)
+async def test_a_search_refuses_what_it_does_not_know(door: FrontDoor, more: dict[str, object], path: str):
+    response = await door.post("/v1/search", {"user_id": "u", "query": "tea"} | more)
+    assert (response.status_code, [e["path"] for e in response.json()["errors"]]) == (422, [path])
+
+
+async def test_a_search_waits_for_nobody_when_the_embedder_is_down(door: FrontDoor):
+    door.embedder.is_down = True
+    try:
+        response = await door.post("/v1/search", {"user_id": "u", "query": "tea"})
+    finally:
+        door.embedder.is_down = False
+    assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+    assert response.json()["detail"] == "the embedder is down"

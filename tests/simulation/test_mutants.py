@@ -1,0 +1,28 @@
+"""The simulation can fail: a worker with one mistake is caught, and the message says how to see it again."""
+
+from __future__ import annotations
+
+import pytest
+from simulation.mutants import MUTANTS
+from simulation.run import SeedFailed, check_seed
+
+WITHIN_SEEDS = 120
+
+
+def failure(seed: int, name: str) -> str | None:
+    """Return how a seed fails with a mutant, if it does."""
+    try:
+        check_seed(seed, MUTANTS[name])
+    except SeedFailed as caught:
+        return str(caught)
+    return None
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mistake_is_caught_and_can_be_seen_again(name: str):
+    """Each mutant fails one of the seeds, and the same seed fails with the same words when it is played again."""
+    caught = next((seed for seed in range(WITHIN_SEEDS) if failure(seed, name)), None)
+    assert caught is not None, f"nobody noticed within {WITHIN_SEEDS} seeds"
+    said = failure(caught, name)
+    assert said is not None
+    assert f"--from {caught} --seeds 1" in said

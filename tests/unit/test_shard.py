@@ -1,0 +1,113 @@
+"""A shard trusts only its own offsets: fold and offset are one, and what became of each observation can be asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from examples import XIAOMING, forget, later, remember, tick
+from workbench import Workbench
+
+from schemas import codec
+from schemas.codec import UnknownSchema
+from schemas.log import NewRecord
+from schemas.topics import CONVERSATIONS, INBOX, LEDGER
+from streams.extractor import Rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from projections.turns import Progress
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Workbench]:
+    bench = Workbench(tmp_path / "one")
+    yield bench
+    bench.close()
+
+
+def progress(bench: Workbench, event_id: str) -> Progress:
+    turns = bench.shards.at(0).turns
+    return turns.progress(XIAOMING, turns.seen(XIAOMING, [event_id])[event_id])
+
+
+async def test_a_shard_that_is_opened_again_goes_on_at_its_own_offset(bench: Workbench, tmp_path: Path):
+    await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
+    before = bench.state()
+    bench.shards.close()
+    again = Workbench(tmp_path / "one", bench.log)
+    shard = again.shards.at(0)
+    assert (shard.offset(LEDGER.name), again.state()) == (1, before)
+    await again.decides(forget(next(iter(before.memories)), "f-1", later(hours=1)))
+    assert shard.offset(LEDGER.name) == 2
+    again.close()
+
+
+async def test_a_gap_before_what_is_asked_for_is_filled_from_the_log(bench: Workbench, tmp_path: Path):
+    for number in range(5):
+        await bench.decides(remember(f"事实{number}", f"c-{number}"))
+    other = Workbench(tmp_path / "two", bench.log)
+    await other.shards.at(0).up_to(LEDGER.name, 5)
+    assert other.state() == bench.state()
+    await other.shards.at(0).up_to(LEDGER.name, 99)
+    assert other.shards.at(0).offset(LEDGER.name) == 5
+    other.close()
+
+
+async def test_a_batch_that_cannot_be_folded_changes_nothing(bench: Workbench, tmp_path: Path):
+    await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
+    [decision] = await bench.ledger()
+    newer = replace(decision, item_id="c-2", item_offset=1, version=2, events=[b"\xc3\x01" + b"\x07" * 12])
+    await bench.log.append([NewRecord(topic=LEDGER.name, partition=0, key=XIAOMING.key, value=codec.encode(newer))])
+    other = Workbench(tmp_path / "two", bench.log)
+    with pytest.raises(UnknownSchema, match="upgrade"):
+        await other.shards.at(0).catch_up()
+    assert (other.shards.at(0).offset(LEDGER.name), other.state().version) == (0, 0)
+    other.close()
+
+
+async def test_an_observation_is_followed_to_what_became_of_it(bench: Workbench):
+    turns = [await bench.says("t-1"), await bench.says("t-2", "好的", role="assistant")]
+    await bench.observes(*turns)
+    assert progress(bench, "t-1").state == "accepted"
+    await bench.observes(await bench.ends("e-1"))
+    assert progress(bench, "t-1").state == "extracted"
+    await bench.remembers(*await bench.log.read(INBOX.name, 0, 0))
+    after = progress(bench, "t-1")
+    assert (after.state, after.memory_ids) == (
+        "remembered",
+        tuple(m for m in after.memory_ids if m in bench.state().memories),
+    )
+    assert len(after.memory_ids) == 1
+    assert after.decisions == tuple(d.envelope.event_id for d in await bench.ledger())
+    assert progress(bench, "e-1").state == "nothing"
+
+
+async def test_an_observation_that_the_model_could_not_answer_is_rejected_and_one_that_nothing_cites_is_nothing(
+    bench: Workbench,
+):
+    bench.extractor.errors.append(Rejected("not JSON"))
+    await bench.observes(await bench.says("t-1"), await bench.ends("e-1"), await bench.says("t-2", role="system"))
+    await bench.remembers(*await bench.log.read(INBOX.name, 0, 0))
+    assert (progress(bench, "t-1").state, progress(bench, "t-2").state) == ("rejected", "nothing")
+    assert "not JSON" in (progress(bench, "t-1").reason or "")
+
+
+async def test_the_recent_turns_of_a_session_come_oldest_first_and_once(bench: Workbench):
+    records = [await bench.says(f"t-{n}", f"第{n}句") for n in range(4)]
+    await bench.says("t-9", session_id="s2")
+    shard = bench.shards.at(0)
+    await shard.catch_up()
+    shard.fold(CONVERSATIONS.name, records)
+    shard.fold(CONVERSATIONS.name, records)
+    assert [t.message.content for t in shard.turns.turns(XIAOMING, "s1", 3)] == ["第1句", "第2句", "第3句"]
+    assert len(shard.turns.turns(XIAOMING, "s1", 99)) == 4
+
+
+async def test_the_reserved_owner_of_ticks_is_no_user(bench: Workbench):
+    await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
+    await bench.decides(tick(later(days=8)))
+    assert bench.shards.owners() == [XIAOMING]
