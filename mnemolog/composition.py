@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 WORKED_AT_ONCE = 128
 """Users worked for at the same time where no model is asked; their appends share an fsync."""
+WINDOWS_AT_ONCE = 1024
+"""Windows in work: being asked about, waiting for their next attempt, or being appended."""
 LOOK_FOR_OLD_SECONDS = 3600.0
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -83,12 +85,12 @@ class Worker:
         self.extractor = self._extractor or make_extractor(settings, self.metrics)
         self.shards = Shards(active_folder(settings.data_dir), self.log, settings.partitions, EmbeddedIndex)
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
-        self.observe_pool = KeyedPool(asked_at_once, self._fail, partial(self.metrics.took, "extract"))
+        self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self._fail, partial(self.metrics.took, "extract"))
         self.remember_pool = KeyedPool(WORKED_AT_ONCE, self._fail, partial(self.metrics.took, "remember"))
         self.observe = Observe(
             log=self.log,
             shards=self.shards,
-            asking=Asking(self.embedder),
+            asking=Asking(self.embedder, asyncio.Semaphore(asked_at_once)),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,

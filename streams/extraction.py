@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from projections.embedder import Embedder, Vectors
     from streams.extractor import Extraction, Extractor, Proposal, Window
 
+DEFAULT_SLOTS: Final = 8
 MAX_FAILURES: Final = 8
 """A window that failed so often while others succeeded is poison."""
 
@@ -35,6 +36,9 @@ class Asking:
     """Turns windows into inbox items, and waits out outages without end."""
 
     embedder: Embedder
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(DEFAULT_SLOTS))
+    """Attempts at the same time. A window that waits for its next attempt holds none, or a few poisoned ones would
+    stop everybody."""
     successes: int = 0
     """Of all windows: an outage is everybody's, poison is one window's."""
 
@@ -46,14 +50,17 @@ class Asking:
     ) -> CandidatesExtracted | ExtractionRejected:
         """Return the answer to a window, or its rejection. `on_wait` is told why each attempt failed."""
         pause, failures, seen = pauses(), 0, self.successes
+        extraction: Extraction | None = None
         while True:
             try:
-                extraction = await extractor.extract(window)
-                vectors = await self._vectors(extraction)
+                async with self.slots:
+                    extraction = extraction or await extractor.extract(window)
+                    vectors = await self._vectors(extraction)
             except Rejected as rejected:
                 return _rejection(window, extractor, rejected)
             except EmbedderRefused as refused:
-                return _rejection(window, extractor, Rejected(f"embedder: {refused}"))
+                answer = extraction.answer if extraction else None
+                return _rejection(window, extractor, Rejected(f"embedder: {refused}", answer))
             except (Outage, EmbedderUnavailable) as outage:
                 failures += self.successes > seen or failures == 0
                 seen = self.successes

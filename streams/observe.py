@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from streams.pool import KeyedPool
     from streams.window import WindowLimits
 
+LONGEST_CHECK_SECONDS: Final = 1.0
 IDLE_CHECKS: Final = 4
 """How often within IDLE_SECONDS open windows are looked at."""
 
@@ -195,7 +196,7 @@ class Observe:
     async def close_idle(self) -> None:
         """Close windows that have waited so long that the next turn cannot belong to them, for ever."""
         while True:
-            await asyncio.sleep(self._limits.idle.total_seconds() / IDLE_CHECKS)
+            await asyncio.sleep(min(LONGEST_CHECK_SECONDS, self._limits.idle.total_seconds() / IDLE_CHECKS))
             await self.close_idle_once()
 
     async def close_idle_once(self) -> None:

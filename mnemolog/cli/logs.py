@@ -9,7 +9,7 @@ from typing import Final
 
 import orjson
 
-QUIET: Final = ("faust", "mode", "aiokafka", "uvicorn", "httpx", "httpcore", "openai", "asyncio")
+QUIET: Final = ("faust", "mode", "aiokafka", "uvicorn", "httpx", "httpcore", "openai", "asyncio", "streams.transports")
 """Libraries whose warnings count, and whose news is nobody's."""
 
 

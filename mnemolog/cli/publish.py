@@ -42,7 +42,10 @@ async def publish(client: AsyncClient, output: Output, files: FILES) -> None:
         except OSError as error:
             raise CommandFailed(f"cannot read: {error}") from error
     if output.as_json:
-        bad_lines = [{"file": bad.file, "line": bad.line, "error": bad.error} for bad in refused]
+        bad_lines = [
+            {"file": bad.file, "line": bad.line, "error": bad.error}
+            for bad in sorted(refused, key=lambda bad: (files.index(bad.file), bad.line))
+        ]
         output.json({"accepted": publisher.accepted, "refused": bad_lines})
     else:
         output.text(f"accepted {publisher.accepted}, refused {len(refused)}")

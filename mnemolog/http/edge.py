@@ -6,6 +6,7 @@ import logging
 import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from mnemolog.http.problems import problem
 
@@ -57,6 +58,10 @@ class Edge:
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send, statuses: list[int]) -> None:
         try:
+            if _is_foreign(scope):
+                detail = "a page of another site sent this request: browsers may use mnemolog from its own pages only"
+                await problem(HTTPStatus.FORBIDDEN, detail)(scope, receive, send)
+                return
             body = await _body(scope, receive)
             await self._app(scope, _again(body, receive), send)
         except _Gone:
@@ -71,6 +76,15 @@ class Edge:
                 raise
             detail = "this is a bug of mnemolog: its log has the details; nothing is known about what was done"
             await problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)(scope, receive, send)
+
+
+def _is_foreign(scope: Scope) -> bool:
+    """Tell whether another site's page makes a browser send this: on loopback the browser is the open door."""
+    headers = dict(scope["headers"])
+    origin = headers.get(b"origin")
+    return origin is not None and urlsplit(origin.decode("latin-1")).netloc != headers.get(b"host", b"").decode(
+        "latin-1"
+    )
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:

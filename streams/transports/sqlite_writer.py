@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 GROUP = 256  # calls in one transaction; more would make the first ones wait for the last
-LINGER_SECONDS = 0.004  # how long a group waits for more calls, if the one before it had several
+LINGER_SECONDS = 0.004  # a group waits for more calls, if the one before it had several, until so long none came
+LONGEST_LINGER_SECONDS = 0.024
 
 
 @dataclass(slots=True)
@@ -88,12 +89,13 @@ class SqliteWriter:
             first = self._jobs.get()
             if first is None:
                 return
-            if busy:  # others are about to come: one fsync for all of them costs each less than one of its own
-                time.sleep(LINGER_SECONDS)
             group = first
+            until = time.monotonic() + LONGEST_LINGER_SECONDS
             while len(group) < GROUP:
+                # while busy others are about to come: one fsync for all of them costs each less than one of its own
+                patience = min(LINGER_SECONDS, until - time.monotonic()) if busy else 0.0
                 try:
-                    more = self._jobs.get_nowait()
+                    more = self._jobs.get(timeout=max(0.0, patience))
                 except queue.Empty:
                     break
                 if more is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from contract.front_door import FrontDoor, front_door, turn
+from contract.scripted_model import ScriptedModel
 from prometheus_client.parser import text_string_to_metric_families
 
 from schemas.log import NewRecord
@@ -106,3 +107,26 @@ async def test_dead_letters_are_counted_over_a_restart(tmp_path: Path):
         assert (await samples(door))[name] == 1
     async with front_door(tmp_path) as door:
         assert (await samples(door))[name] == 1
+
+
+async def test_what_the_model_was_asked_and_what_it_cost_is_counted(tmp_path: Path):
+    with ScriptedModel() as model:
+        settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k"}
+        async with front_door(tmp_path, **settings) as door:
+            await door.http.post("/v1/events?wait=10", json=turn("a-1", "I live in Berlin."))
+            model.play("prose")
+            await door.http.post("/v1/events?wait=10", json=turn("a-2", "I like tea.", session_id="s2"))
+            model.play("500", 1)
+            await door.http.post("/v1/events?wait=10", json=turn("a-3", "I like coffee.", session_id="s3"))
+            counted = await samples(door)
+    expected = {
+        ("model_requests_total", (("outcome", "ok"),)): 2,
+        ("model_requests_total", (("outcome", "repair"),)): 1,
+        ("model_requests_total", (("outcome", "rejected"),)): 1,
+        ("model_requests_total", (("outcome", "outage"),)): 1,
+        ("model_tokens_total", (("direction", "in"),)): 400,
+        ("model_tokens_total", (("direction", "out"),)): 40,
+        ("rejections_total", (("reason", "not JSON"),)): 1,
+        ("retries_total", (("reason", "unavailable"), ("step", "extract"))): 1,
+    }
+    assert {name: counted.get(name) for name in expected} == expected

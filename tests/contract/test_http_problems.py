@@ -142,3 +142,13 @@ async def test_readiness_does_not_depend_on_the_embedder(door: FrontDoor):
         assert (await door.get("/health/ready")).status_code == 200
     finally:
         door.embedder.is_down = False
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://mnemolog:81", "http://[broken"])
+async def test_a_page_of_another_site_is_refused(door: FrontDoor, origin: str):
+    event = turn(f"foreign {origin}", "x")
+    check(await door.post("/v1/events", event, origin=origin), 403)
+    assert (await door.post("/v1/events/status", {"user_id": "u1", "event_ids": [event["event_id"]]})).json()[
+        "items"
+    ] == []
+    assert (await door.post("/v1/events", event, origin="http://mnemolog")).status_code == 202

@@ -138,7 +138,7 @@ class _Run:
         """Return what an operator appends who asks for the phase's tick."""
         ticks = [] if phase.tick is None else [decay_due(p, "ladder", phase.tick) for p in range(PARTITIONS)]
         records = [tick_record(partition, tick) for partition, tick in enumerate(ticks)]
-        return [[Step(self.chance.random() * 60, record)] for record in records]
+        return [[Step(self.chance.random() * 8, record)] for record in records]
 
     async def _stage(self, lists: list[list[Step]]) -> None:
         trouble = self.loop.create_task(self.faults.for_a_while())

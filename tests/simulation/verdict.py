@@ -97,8 +97,8 @@ def check_windows(log: SimulatedLog) -> None:
         if topic == CONVERSATIONS.name:
             for record in records:
                 if record.value.startswith(codec.MARKER):
-                    event_id = codec.decode_as(record.value, TurnRecorded, SessionEnded).envelope.event_id
-                    first.setdefault((partition, event_id), record.position.offset)
+                    message: TurnRecorded | SessionEnded = codec.decode(record.value)
+                    first.setdefault((partition, message.envelope.event_id), record.position.offset)
     for (topic, partition), records in log.records.items():
         items = (codec.decode(record.value) for record in records if topic == INBOX.name)
         for item in items:

@@ -99,7 +99,7 @@ class Workload:
             self.garbage += 1
             record = NewRecord(topic=CONVERSATIONS.name, partition=0, key=b"default/ann", value=b"{not json")
             phase.said.append([Step(chance.random(), record)])
-        if chance.random() < 0.4:
+        if chance.random() < (0.4 if self.comparable else 0.9):
             phase.tick = at - timedelta(minutes=30 + number)
         return phase
 
