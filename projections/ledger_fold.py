@@ -184,7 +184,11 @@ class LedgerFold:
 
     def write(self, batch: Batch) -> None:
         """Write a batch into the file; the caller's transaction commits it."""
-        run = self._connection.executemany
+
+        def run(statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+            if rows:
+                self._connection.executemany(statement, rows)
+
         run(
             "insert or replace into users values(?,?,?,?,?,?)",
             [

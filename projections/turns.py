@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from projections.ledger_fold import name_of
 from schemas import codec
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from schemas.identity import Owner
     from schemas.log import Record
+
+WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused"})
+"""Actions that leave no memory behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +112,11 @@ class TurnsFold:
 
     def extracted(self, owner: Owner, pieces: Iterable[str]) -> set[str]:
         """Return those of the pieces that an extraction in the inbox or a decision covers."""
-        name, found = name_of(owner), set()
-        for piece in pieces:
-            for table in ("extracted", "covered"):
-                query = f"select 1 from {table} where owner=? and piece=?"  # noqa: S608 - two constants
-                if self._connection.execute(query, (name, piece)).fetchone():
-                    found.add(piece)
-                    break
-        return found
+        name, query = name_of(owner), (
+            "select exists(select 1 from extracted where owner=?1 and piece=?2)"
+            " or exists(select 1 from covered where owner=?1 and piece=?2)"
+        )
+        return {piece for piece in pieces if self._connection.execute(query, (name, piece)).fetchone()[0]}
 
     def seen(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, Seen]:
         """Return the first record of each of the observations that are known."""
@@ -153,8 +153,13 @@ class TurnsFold:
         cited = sorted(memories.fetchall(), key=lambda row: (row[1], row[0]))
         versions = sorted({version for _, version in covered} | {version for _, version in cited})
         decisions = [self._decision(name, version) for version in versions]
-        reasons = [o.reason for d in decisions for o in d.outcomes]
         state = "remembered" if cited else "rejected" if any(r for r, _ in covered) else "nothing"
+        mine = {memory_id for memory_id, _ in cited}
+        outcomes = [o for d in decisions for o in d.outcomes]
+        if state == "remembered":
+            reasons = [o.reason for o in outcomes if o.memory_id in mine]
+        else:  # what came of other turns of the window is not said of this one
+            reasons = [o.reason for o in outcomes if o.action in WITHOUT_MEMORY]
         return Progress(
             state=state,
             reason="; ".join(dict.fromkeys(reasons)) or "nothing in it is worth remembering",

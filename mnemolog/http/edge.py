@@ -6,7 +6,6 @@ import logging
 import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from mnemolog.http.problems import problem
 
@@ -82,9 +81,7 @@ def _is_foreign(scope: Scope) -> bool:
     """Tell whether another site's page makes a browser send this: on loopback the browser is the open door."""
     headers = dict(scope["headers"])
     origin = headers.get(b"origin")
-    return origin is not None and urlsplit(origin.decode("latin-1")).netloc != headers.get(b"host", b"").decode(
-        "latin-1"
-    )
+    return origin is not None and origin.partition(b"://")[2] != headers.get(b"host")
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:

@@ -13,6 +13,7 @@ from schemas.log import LogDamaged, LogError, UnknownTopic
 from streams.transports.directory_lock import DirectoryLock
 from streams.transports.log_waiters import LogWaiters
 from streams.transports.milliseconds import to_ms
+from streams.transports.recent_records import RecentRecords
 from streams.transports.sqlite_cleanup import compact_partition, delete_until
 from streams.transports.sqlite_file import (
     LOG_FILE,
@@ -24,7 +25,7 @@ from streams.transports.sqlite_file import (
     meaning,
     open_file,
 )
-from streams.transports.sqlite_rows import append_rows, from_row, spell
+from streams.transports.sqlite_rows import append_rows, as_read, from_row, spell
 from streams.transports.sqlite_writer import Job, SqliteWriter
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class SqliteLog:
             self._reader.close()
             raise meaning(error, directory / LOG_FILE) from error
         self._reading = threading.Lock()
+        self._recent = RecentRecords()
         self._waiters = LogWaiters()
         self._writer = SqliteWriter(writer, directory / LOG_FILE, self._waiters.wake)
 
@@ -113,6 +115,7 @@ class SqliteLog:
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
         """See `Log.append`: all records in one transaction, so all of them or none. A bad record raises TypeError."""
+        records = tuple(records)
         places = [(record.topic, record.partition) for record in records]
         ids = {place: self._tail(*place).partition_id for place in set(places)}
         contents = [spell(record) for record in records]
@@ -122,14 +125,20 @@ class SqliteLog:
         def write(connection: sqlite3.Connection) -> tuple[list[Appended], dict[Place, Tail]]:
             return append_rows(connection, places, contents, ids, to_ms(self._clock()))
 
-        appended, _ = await self._write(write, lambda answer: self._tails.update(answer[1]))
-        return appended
+        def publish(answer: tuple[list[Appended], dict[Place, Tail]]) -> None:
+            self._recent.add(as_read(record, place) for record, place in zip(records, answer[0], strict=True))
+            self._tails.update(answer[1])
+
+        return (await self._write(write, publish))[0]
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
         """See `Log.read`."""
         tail = self._tail(topic, partition)
         if start >= tail.next_offset:
             return []
+        recent = self._recent.read(topic, partition, start, limit)
+        if recent is not None:
+            return recent
         rows = self._select(
             "select id, recorded_ms, key, value, headers, checksum from records"
             " where id >= ? and id < ? order by id limit ?",
@@ -208,7 +217,10 @@ class SqliteLog:
     async def delete_before(self, topic: str, partition: int, recorded_before: datetime) -> int:
         """Delete the partition's records older than that, in log time; offsets stay. Returns how many were deleted."""
         tail, before = self._tail(topic, partition), to_ms(recorded_before)
-        return await self._write(partial(delete_until, partition_id=tail.partition_id, before_ms=before))
+        return await self._write(
+            partial(delete_until, partition_id=tail.partition_id, before_ms=before),
+            lambda _: self._recent.forget(topic, partition),
+        )
 
     async def apply_retention(self) -> int:
         """Delete what is older than its topic's retention, by this log's clock. Returns how many records went."""
@@ -227,7 +239,8 @@ class SqliteLog:
             raise LogError(f"topic {topic} was not created for compaction: its history would be lost")
         for partition in range(settings.partitions):
             deleted += await self._write(
-                partial(compact_partition, partition_id=self._tail(topic, partition).partition_id)
+                partial(compact_partition, partition_id=self._tail(topic, partition).partition_id),
+                lambda _, partition=partition: self._recent.forget(topic, partition),  # type: ignore[misc]
             )
         return deleted
 

@@ -19,7 +19,6 @@ from schemas.decision import Decision
 from schemas.events import MemoryFormed
 from schemas.identity import Owner, event_of_piece, partition_owner
 from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, DecayDue
-from schemas.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, GLOBALS, INBOX, LEDGER
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
     from projections.shard import Shard
     from schemas.log import Record
+    from schemas.observations import SessionEnded, TurnRecorded
 
 
 def counted(log: SimulatedLog) -> dict[Owner, list[Decision]]:

@@ -1,0 +1,165 @@
+"""A real worker over the bundled sample, in this process or (`python sample_worker.py FOLDER`) in one of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contract.front_door import HashEmbedder
+
+from mnemolog.commands import Fact
+from mnemolog.composition import Worker
+from mnemolog.draining import drain
+from mnemolog.sample import sample_events
+from mnemolog.settings import from_environment
+from schemas.identity import Owner
+from schemas.input_events import parse_event
+from schemas.topics import CONVERSATIONS, TOPICS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from projections.embedder import Embedder
+    from schemas.clock import Clock
+    from schemas.log import Record
+    from schemas.observations import Observation
+    from streams.extractor import Extractor
+
+START = datetime(2026, 11, 2, tzinfo=UTC)
+"""When the log takes the sample, if nothing else is said: after its last event."""
+LIN, MAYA = Owner("default", "lin"), Owner("default", "maya")
+TICK = START + timedelta(days=30)
+PARTITIONS = 4
+AT_ONCE = 50
+DRAIN_SECONDS = 60.0
+TICK_SECONDS = 30.0
+
+
+class StandingClock:
+    """Always says the same."""
+
+    def __init__(self, instant: datetime = START) -> None:
+        self.instant = instant
+
+    def now(self) -> datetime:
+        return self.instant
+
+
+def sample() -> list[Observation]:
+    return [parse_event(e, tenant="default", accepted_at=START, event_id="") for e in sample_events()]
+
+
+@asynccontextmanager
+async def running(
+    folder: Path,
+    *,
+    kind: type[Worker] = Worker,
+    clock: Clock | None = None,
+    extractor: Extractor | None = None,
+    embedder: Embedder | None = None,
+    **settings: object,
+) -> AsyncIterator[Worker]:
+    """Start a worker in a folder, and stop it again. Ticks come only when the test asks for them."""
+    given = {"data_dir": folder, "partitions": PARTITIONS, "decay_policy": "off"} | settings
+    worker = kind(
+        from_environment({}, **given),
+        clock=clock or StandingClock(),
+        extractor=extractor,
+        embedder=embedder or HashEmbedder(),
+    )
+    try:
+        await worker.start()
+        yield worker
+    finally:
+        await worker.stop()
+
+
+async def publish(worker: Worker, messages: Sequence[Observation]) -> None:
+    for begin in range(0, len(messages), AT_ONCE):
+        await worker.publishing.publish(messages[begin : begin + AT_ONCE])
+
+
+async def live_through(worker: Worker) -> None:
+    """Publish the sample, have every kind of command decided, and let 30 days pass."""
+    await publish(worker, sample())
+    await drain(worker, DRAIN_SECONDS)
+    commands = worker.commands
+    for owner in (LIN, MAYA):
+        known = sorted(worker.shards.state(owner).memories.values(), key=lambda m: m.memory_id)
+        first, second = (m.memory_id for m in [m for m in known if m.status == "active"][:2])
+        await commands.remember(owner, Fact(content=f"{owner.user_id} collects stamps"), f"{owner.user_id}-stamps")
+        await commands.forget(owner, first, f"{owner.user_id}-forgets")
+        await commands.restore(owner, first, f"{owner.user_id}-restores")
+        await commands.forget(owner, second, f"{owner.user_id}-forgets-another")
+        await commands.recall(owner, [first], START, f"{owner.user_id}-recalls")
+    await commands.remember(LIN, Fact(content="The office closes at six", scope="global"), "everybody")
+    assert (await commands.tick("ladder", TICK, TICK_SECONDS)).applied
+    await drain(worker, DRAIN_SECONDS)
+
+
+def access_counts(worker: Worker) -> dict[str, tuple[int, int]]:
+    """Return how often each memory was met and recalled."""
+    states = map(worker.shards.state, worker.shards.owners())
+    return {m.memory_id: (m.access_count, m.recall_count) for s in states for m in s.memories.values()}
+
+
+async def records(worker: Worker) -> list[Record]:
+    """Return everything in the log, topic by topic."""
+    return [
+        record
+        for topic in TOPICS
+        for partition in range(await worker.log.partitions(topic.name))
+        for record in await worker.log.read(topic.name, partition, 0, 100_000)
+    ]
+
+
+async def settled(worker: Worker) -> None:
+    """Wait until everything in the log is extracted, decided and folded."""
+    await drain(worker, DRAIN_SECONDS)
+    for shard in worker.shards.all():
+        await shard.catch_up()
+    await worker.shards.index_changes()
+
+
+async def rebuilt(worker: Worker) -> str:
+    """Return the total digest, which a rebuild finds again."""
+    live = worker.queries.digest()["total"]
+    report = await worker.rebuilding.rebuild()
+    assert report["digest_before"] == report["digest_after"] == live == worker.queries.digest()["total"]
+    return live
+
+
+class MachineClock:
+    """What the operating system says."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+async def _main(folder: Path) -> dict[str, Any]:
+    """Run the sample twice: with the log's clock standing still, and with the machine's. Ticks say their own time."""
+    async with running(folder / "standing") as worker:
+        await live_through(worker)
+        standing = await rebuilt(worker)
+    async with running(folder / "machine", clock=MachineClock()) as worker:
+        await publish(worker, sample())
+        await drain(worker, DRAIN_SECONDS)
+        [first] = await worker.log.read(CONVERSATIONS.name, worker.shards.partition(LIN), 0, 1)
+        assert (await worker.commands.tick("ladder", TICK, TICK_SECONDS)).applied
+        machine = await rebuilt(worker)
+    return {
+        "logged_at": first.recorded_at.isoformat(),
+        "hour_at_epoch": time.localtime(0).tm_hour,
+        "standing": standing,
+        "machine": machine,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(_main(Path(sys.argv[1])))))  # noqa: T201 - what the test reads

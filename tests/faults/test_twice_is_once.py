@@ -1,0 +1,140 @@
+"""Twice is once: whatever is published, delivered or appended again, at whatever topic, changes nothing."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from random import Random
+from typing import TYPE_CHECKING
+
+from faults.sample_worker import access_counts, live_through, publish, rebuilt, records, running, sample, settled
+
+from mnemolog.composition import Worker
+from mnemolog.publishing import topic_of
+from schemas import codec
+from schemas.log import NewRecord
+from schemas.observations import SessionEnded, TurnRecorded
+from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER, TOPICS, partition_of
+from streams.delivery import Delivery
+from streams.transports.sqlite_log import SqliteLog
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from schemas.log import Appended, Record
+    from schemas.observations import Observation
+
+
+def in_another_order(messages: Sequence[Observation], seed: int) -> list[Observation]:
+    """Return the messages with their sessions shuffled, each session's own order kept."""
+
+    def session(message: Observation) -> str:
+        of_session = isinstance(message, (TurnRecorded, SessionEnded))
+        return message.session_id if of_session else message.envelope.event_id
+
+    together = [list(some) for _, some in groupby(sorted(messages, key=session), session)]
+    Random(seed).shuffle(together)
+    return [message for some in together for message in some]
+
+
+def again(record: Record) -> NewRecord:
+    place = record.position
+    return NewRecord(
+        topic=place.topic, partition=place.partition, key=record.key, value=record.value, headers=record.headers
+    )
+
+
+async def test_the_sample_published_again_in_any_order_changes_nothing(tmp_path: Path):
+    """Neither through the front door, which knows its ids, nor appended by a producer that knows nothing."""
+    async with running(tmp_path) as worker:
+        await live_through(worker)
+        before, counted = worker.queries.digest(), access_counts(worker)
+        positions = await worker.publishing.publish(sample()[:10])
+        await publish(worker, sample())
+        assert await worker.publishing.publish(sample()[:10]) == positions
+        for seed in (1, 2):
+            shuffled = in_another_order(sample(), seed)
+            assert shuffled != sample()
+            await publish(worker, shuffled)
+            keyed = [(m, m.envelope.owner.key) for m in shuffled]
+            places = [partition_of(key, worker.shards.partitions) for _, key in keyed]
+            await worker.log.append(
+                [
+                    NewRecord(topic=topic_of(m).name, partition=place, key=key, value=codec.encode(m))
+                    for (m, key), place in zip(keyed, places, strict=True)
+                ]
+            )
+        await settled(worker)
+        assert worker.queries.digest() == before
+        assert access_counts(worker) == counted
+        assert await rebuilt(worker) == before["total"]
+
+
+async def test_every_message_delivered_twice_at_every_topic_changes_nothing(tmp_path: Path):
+    """The same record is handed over again, and an identical one stands once more in the log, in either order."""
+    async with running(tmp_path) as worker:
+        await live_through(worker)
+        before, counted = worker.queries.digest(), access_counts(worker)
+        everything = await records(worker)
+        kinds = {r.position.topic for r in everything}
+        assert kinds >= {t.name for t in (*INPUTS, INBOX, LEDGER, GLOBALS)}
+        handlers = {t.name: worker.observe for t in INPUTS} | {INBOX.name: worker.remember}
+        handlers |= {LEDGER.name: worker.project, GLOBALS.name: worker.project}
+        acked: list[str] = []
+        for record in everything:
+            handler = handlers[record.position.topic]
+            await handler.handle(Delivery(record, lambda place=str(record.position): acked.append(place)))
+        await worker.observe_pool.settle()
+        await worker.remember_pool.settle()
+        assert sorted(acked) == sorted(str(r.position) for r in everything)
+        assert len(await records(worker)) == len(everything)
+        assert worker.queries.digest() == before
+
+        await worker.log.append([again(r) for r in everything])
+        await worker.log.append([again(r) for r in reversed(everything)])
+        await settled(worker)
+        assert len(await records(worker)) >= 3 * len(everything)
+        assert worker.queries.digest() == before
+        assert access_counts(worker) == counted
+        assert await rebuilt(worker) == before["total"]
+
+
+class DoubleLog:
+    """A log that stores whatever is appended twice: as a producer does that repeats what it has no answer to."""
+
+    def __init__(self, log: SqliteLog) -> None:
+        self._log = log
+        self.create_topic, self.read = log.create_topic, log.read
+        self.end, self.earliest, self.partitions = log.end, log.earliest, log.partitions
+
+    async def append(self, new: Sequence[NewRecord]) -> list[Appended]:
+        appended = await self._log.append(new)
+        await self._log.append(new)
+        return appended
+
+    async def stop(self) -> None:
+        self._log.close()
+
+
+class DoubleWorker(Worker):
+    """A worker on such a log."""
+
+    async def _open_log(self) -> DoubleLog:  # type: ignore[override]
+        log = await super()._open_log()
+        assert isinstance(log, SqliteLog)
+        return DoubleLog(log)
+
+
+async def test_a_log_in_which_every_record_stands_twice_ends_like_one_in_which_it_stands_once(tmp_path: Path):
+    async with running(tmp_path / "once") as worker:
+        await live_through(worker)
+        before, counted = worker.queries.digest(), access_counts(worker)
+        once = {t.name: sum(r.position.topic == t.name for r in await records(worker)) for t in TOPICS}
+    async with running(tmp_path / "twice", kind=DoubleWorker) as worker:
+        await live_through(worker)
+        await settled(worker)
+        twice = {t.name: sum(r.position.topic == t.name for r in await records(worker)) for t in TOPICS}
+        assert twice == {name: 2 * count for name, count in once.items()}
+        assert worker.queries.digest() == before
+        assert access_counts(worker) == counted
+        assert await rebuilt(worker) == before["total"]
