@@ -65,4 +65,4 @@ def pause_before(attempt: int, call: Call[T], error: Unavailable, retries: int) 
     asked = error.retry_after_seconds or 0.0
     if asked > LONGEST_PAUSE_SECONDS:
         raise error
-    return max(asked, min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2**attempt))
+    return max(asked, min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * float(2**attempt)))

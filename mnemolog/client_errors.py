@@ -65,7 +65,7 @@ def error_of(status: int, body: object, retry_after: str | None) -> MnemologErro
     detail = str(problem.get("detail") or problem.get("title") or f"the server answered {status} without a reason")
     errors = [e for e in problem.get("errors") or [] if isinstance(e, dict)]
     if status in _BUSY:
-        seconds = float(retry_after) if (retry_after or "").isdigit() else None
+        seconds = float(retry_after) if retry_after and retry_after.isdigit() else None
         return Unavailable(detail, status, errors, seconds)
     if status == HTTPStatus.NOT_FOUND:
         return NotFound(detail, status, errors)

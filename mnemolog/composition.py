@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mnemolog.commands import Commands
+from mnemolog.log_opening import close_log, create_topics, open_log
 from mnemolog.metrics import Metrics
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding, active_folder
@@ -20,7 +21,6 @@ from projections.openai_embedder import OpenAIEmbedder
 from projections.queries import Queries
 from projections.shards import Shards
 from schemas.clock import SystemClock
-from schemas.topics import TOPICS
 from streams.agents import handled, make_app
 from streams.extraction import Asking
 from streams.model_extractor import ModelExtractor
@@ -31,7 +31,6 @@ from streams.project import Project
 from streams.remember import Remember
 from streams.rule_extractor import RuleExtractor
 from streams.ticking import Ticking
-from streams.transports.kafka_log import KafkaLog
 from streams.transports.sqlite_log import SqliteLog
 from streams.verbatim_extractor import VerbatimExtractor
 from streams.window import WindowLimits
@@ -79,8 +78,8 @@ class Worker:
         """Open the log, make the topics, fold what is new, and start the agents."""
         settings = self.settings
         self.failure = asyncio.get_running_loop().create_future()
-        self.log = await self._open_log()
-        await self._create_topics()
+        self.log = await open_log(self.settings, self.clock.now)
+        await create_topics(self.log, self.settings)
         self.embedder = self._embedder or make_embedder(settings)
         self.extractor = self._extractor or make_extractor(settings, self.metrics)
         self.shards = Shards(active_folder(settings.data_dir), self.log, settings.partitions, EmbeddedIndex)
@@ -165,36 +164,17 @@ class Worker:
         if isinstance(getattr(self, "extractor", None), ModelExtractor):
             await self.extractor.aclose()  # type: ignore[attr-defined]
         if hasattr(self, "log"):
-            if isinstance(self.log, SqliteLog):
-                self.log.close()
-            else:
-                await self.log.stop()
+            await close_log(self.log)
 
     def _took(self, step: str, seconds: float) -> None:
         """Keep how long a record took; remember only queues it, and its pool knows how long deciding takes."""
         if step != "remember":
             self.metrics.took(step, seconds)
 
-    async def _open_log(self) -> SqliteLog | KafkaLog:
-        self.settings.data_dir.mkdir(parents=True, exist_ok=True)
-        if self.settings.is_embedded:
-            return SqliteLog.open(self.settings.data_dir.resolve() / "log", self.clock.now)
-        servers = self.settings.broker.removeprefix("kafka://").split(",")
-        kafka = KafkaLog(servers)
-        await kafka.start()
-        return kafka
-
     def _broker(self) -> str:
         if self.settings.is_embedded:
             return f"sqlite://{self.settings.data_dir.resolve() / 'log'}"
         return self.settings.broker.replace(",", ";kafka://")
-
-    async def _create_topics(self) -> None:
-        days = self.settings.retention_days
-        for topic in TOPICS:
-            partitions = 1 if topic.single_partition else self.settings.partitions
-            retention = timedelta(days=days) if topic.expires and days else None
-            await self.log.create_topic(topic.name, partitions, retention)
 
     async def _drop_expired(self) -> None:
         assert isinstance(self.log, SqliteLog)  # noqa: S101 - started for the embedded log only

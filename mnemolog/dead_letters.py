@@ -11,11 +11,12 @@ from schemas import codec
 from schemas.dead_letters import DeadLetter
 from schemas.log import NewRecord
 from schemas.topics import DEAD_LETTERS
+from streams.dead_letter import letter_about
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from schemas.log import Log
+    from schemas.log import Log, Record
 
 RETRIED: Final = "retried"
 """The reason of the letter that says that another one was sent back."""
@@ -23,20 +24,30 @@ PREVIEW_BYTES: Final = 512
 
 
 async def letters(log: Log) -> list[DeadLetter]:
-    """Return the dead letters that were not sent back, oldest first in each partition."""
+    """Return the dead letters that were not sent back, oldest first in each partition.
+
+    What stands in the topic and is no letter is one about itself.
+    """
     topic = DEAD_LETTERS.name
     found: dict[str, DeadLetter] = {}
     for partition in range(await log.partitions(topic)):
         start = await log.earliest(topic, partition)
         while records := await log.read(topic, partition, start):
             for record in records:
-                letter = codec.decode_as(record.value, DeadLetter)
+                letter = _letter(record)
                 if letter.reason == RETRIED:
                     found.pop(letter.envelope.event_id, None)
                 else:
                     found[letter.envelope.event_id] = letter
             start = records[-1].position.offset + 1
     return list(found.values())
+
+
+def _letter(record: Record) -> DeadLetter:
+    try:
+        return codec.decode_as(record.value, DeadLetter)
+    except codec.Undecodable as error:
+        return letter_about(record, "decode", str(error))
 
 
 def view(letter: DeadLetter) -> dict[str, Any]:
@@ -60,10 +71,15 @@ def view(letter: DeadLetter) -> dict[str, Any]:
 
 
 async def retry(log: Log, ids: Collection[str] | None = None) -> list[str]:
-    """Append letters (all, or those named) to where they came from again; return the ids of those that were."""
+    """Append letters (all, or those named) to where they came from again; return the ids of those that were.
+
+    What is no letter stays where it is.
+    """
     sent = []
     for letter in await letters(log):
         if ids is not None and letter.envelope.event_id not in ids:
+            continue
+        if letter.topic == DEAD_LETTERS.name:
             continue
         note = replace(letter, reason=RETRIED, value=b"", detail="sent back")
         where = letter.partition % await log.partitions(DEAD_LETTERS.name)

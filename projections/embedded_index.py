@@ -46,6 +46,10 @@ class EmbeddedIndex:
         """Estimate of the memory that all tables use."""
         return self._bytes
 
+    def follows(self, tenant: str, user_id: str) -> bool:
+        """Tell whether the user's table is loaded."""
+        return (tenant, user_id) in self._tables
+
     async def put(self, entries: Sequence[IndexEntry]) -> None:
         """Store each entry unless the same or a later version is held; nothing for users that are not loaded."""
         changed = set()

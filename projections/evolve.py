@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 
     from schemas.decision import Decision
 
+
+class Unfit(ValueError):
+    """The decision cannot be made of the state that it expects: it is void for every reader alike."""
+
+
 SAID: Final = frozenset({"said_again", "remembered_again"})
 """Reasons of a MemoryReinforced that say the memory anew."""
 
@@ -80,7 +85,7 @@ def counts(state: UserState, decision: Decision) -> bool:
 
 
 def evolve(state: UserState, decision: Decision, events: Events) -> UserState:
-    """Return the state after a decision that counts."""
+    """Return the state after a decision that counts. Raises Unfit."""
     covered = state.covered
     if decision.covered:
         with covered.mutate() as change:
@@ -97,7 +102,10 @@ def evolve(state: UserState, decision: Decision, events: Events) -> UserState:
         items=state.items.set(item_key(decision.item_id), None),
         covered=covered,
     )
-    return apply_all(state, events, decision.envelope.recorded_at)
+    try:
+        return apply_all(state, events, decision.envelope.recorded_at)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unfit(f"the decision does not fit what is known: {error!r}") from error
 
 
 def apply_all(state: UserState, events: Events, recorded_at: datetime | None) -> UserState:

@@ -82,6 +82,10 @@ class IndexUnavailable(Exception):
 class Index(Protocol):
     """Finds memories by words and by meaning. Puts and removals may arrive twice and in any order."""
 
+    def follows(self, tenant: str, user_id: str) -> bool:
+        """Tell whether the user's changes must be put and removed; False: they are taken from the shard when asked."""
+        ...
+
     async def put(self, entries: Sequence[IndexEntry]) -> None:
         """Store each entry unless the index holds the same memory at the same or a later version."""
         ...

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from datetime import datetime
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-import orjson
 from immutables import Map
 
-from projections.evolve import counts, events_of, evolve, is_decided, item_key
-from projections.memory import Memory, UserState
+from projections.evolve import Unfit, counts, events_of, evolve, is_decided, item_key
+from projections.memory import UserState
+from projections.memory_row import memory_of_row, row_of_memory
 from schemas import codec
 from schemas.decision import MAX_CHANGES, Decision
 from schemas.events import MemoryFormed, MemoryReinforced, MemoryRevised, TickApplied
@@ -21,40 +21,14 @@ from schemas.text import digest
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from schemas.events import LedgerEvent
     from schemas.log import Record
 
+log = logging.getLogger("mnemolog.shard")
 MAX_CACHED_USERS: Final = 2_000
 TICKS: Final = frozenset({"DecayDue"})
-_TIMES: Final = (
-    "occurred_at",
-    "formed_at",
-    "said_at",
-    "last_accessed_at",
-    "last_recalled_at",
-    "expires_at",
-    "forgotten_at",
-)
-_LISTS: Final = ("key_dialogue", "source_ids", "pieces")
-_NAMES: Final = tuple(f.name for f in fields(Memory))
-
-
-def memory_of_row(body: bytes) -> Memory:
-    """Return the memory that a row holds."""
-    row = orjson.loads(body)
-    for name in _TIMES:
-        if row[name] is not None:
-            row[name] = datetime.fromisoformat(row[name])
-    for name in _LISTS:
-        row[name] = tuple(row[name])
-    return Memory(**row)
-
-
-def row_of_memory(memory: Memory) -> bytes:
-    """Return the row of a memory."""
-    return orjson.dumps(memory)
 
 
 @dataclass(slots=True)
@@ -104,9 +78,16 @@ class Vectors(Mapping[str, bytes]):
 class LedgerFold:
     """The users' states of one shard, in its file and, for those lately asked for, in memory."""
 
-    def __init__(self, connection: sqlite3.Connection, partition: int | None) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        partition: int | None,
+        belongs: Callable[[Owner], bool] = lambda _: True,
+    ) -> None:
+        """`belongs` tells whose decisions this shard's ledger holds: those of others are void."""
         self._connection = connection
         self._partition = partition
+        self._belongs = belongs
         self._states: OrderedDict[Owner, UserState] = OrderedDict()
         self.void_decisions = 0
 
@@ -168,19 +149,34 @@ class LedgerFold:
         return None
 
     def gather(self, records: Sequence[Record]) -> Batch:
-        """Fold records in memory. Raises Undecodable, or UnknownSchema for what only a newer version knows."""
+        """Fold records in memory. What is no decision that counts is void.
+
+        Raises UnknownSchema for what only a newer version knows: it may count there.
+        """
         batch = Batch()
         for record in records:
-            decision = codec.decode_as(record.value, Decision)
-            owner = decision.envelope.owner
-            state = batch.states.get(owner) or self.state(owner)
-            if not counts(state, decision) or self._is_closed(batch, decision):
+            try:
+                batch.void += not self._gather(batch, record)
+            except codec.UnknownSchema:
+                raise
+            except (codec.Undecodable, Unfit) as error:
+                log.warning("the record at %s is void: %s", record.position, error)
                 batch.void += 1
-                continue
-            events = events_of(decision)
-            batch.states[owner] = evolve(state, decision, events)
-            _gather_rows(batch, owner, decision, events, record)
         return batch
+
+    def _gather(self, batch: Batch, record: Record) -> bool:
+        """Fold one record; return whether it counts. Raises Undecodable, Unfit."""
+        decision = codec.decode_as(record.value, Decision)
+        owner = decision.envelope.owner
+        if not self._belongs(owner):
+            return False
+        state = batch.states.get(owner) or self.state(owner)
+        if not counts(state, decision) or self._is_closed(batch, decision):
+            return False
+        events = events_of(decision)
+        batch.states[owner] = evolve(state, decision, events)
+        _gather_rows(batch, owner, decision, events, record)
+        return True
 
     def write(self, batch: Batch) -> None:
         """Write a batch into the file; the caller's transaction commits it."""

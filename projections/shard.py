@@ -26,7 +26,7 @@ BULK_RECORDS: Final = 2_000
 
 
 class ShardFull(Exception):
-    """The shard's disk is full: free space; nothing was folded, and folding goes on by itself."""
+    """The shard's disk is full: free space and start again; nothing was folded, and folding goes on from there."""
 
 
 class Shard:
@@ -63,7 +63,7 @@ class Shard:
         """Held while records are folded; who holds it sees the shard stand still."""
         self.retired = False
         """Another generation took its place: it folds no more."""
-        self.ledger = LedgerFold(self._connection, None if holds_globals else partition)
+        self.ledger = LedgerFold(self._connection, None if holds_globals else partition, belongs)
         self.turns = TurnsFold(self._connection, partition, belongs)
 
     def close(self) -> None:
@@ -102,7 +102,12 @@ class Shard:
         """Fold every topic to its end without keeping the event loop; for a shard that nobody asks yet."""
         for topic in self.topics:
             while records := await self._log.read(topic, self.partition, self.offset(topic), BULK_RECORDS):
-                await asyncio.to_thread(self.fold, topic, records)
+                folding = asyncio.ensure_future(asyncio.to_thread(self.fold, topic, records))
+                try:
+                    await asyncio.shield(folding)
+                except asyncio.CancelledError:
+                    await asyncio.wait([folding])  # a thread cannot be stopped, and the file must not be closed under it
+                    raise
                 progress(len(records))
 
     async def _fold_some(self, topic: str) -> int:

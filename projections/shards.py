@@ -11,7 +11,7 @@ from projections.analyser import tokens
 from projections.index import IndexEntry
 from projections.memory import ACTIVE
 from projections.shard import Shard
-from schemas.identity import Owner
+from schemas.identity import Owner, partition_owner
 from schemas.topics import GLOBALS, LEDGER, partition_of
 
 if TYPE_CHECKING:
@@ -75,11 +75,18 @@ class Shards:
                 self._log,
                 p,
                 changed,
-                belongs=lambda owner, p=p: self.partition(owner) == p,  # type: ignore[misc]
+                belongs=lambda owner, p=p: self._belongs(owner, p),  # type: ignore[misc]
             )
             for p in range(self.partitions)
         }
-        return held, Shard(folder / "globals.sqlite", self._log, 0, changed, holds_globals=True)
+        shared = folder / "globals.sqlite"
+        return held, Shard(shared, self._log, 0, changed, belongs=lambda o: o.is_global, holds_globals=True)
+
+    def _belongs(self, owner: Owner, partition: int) -> bool:
+        """Tell whether decisions of an owner stand in the ledger of a partition."""
+        if owner.is_partition:
+            return owner == partition_owner(partition)
+        return not owner.is_global and partition_of(owner.key, self.partitions) == partition
 
     def switch(self, held: dict[int, Shard], shared: Shard) -> list[Shard]:
         """Put another generation in the place of this one, and return the old one, retired."""
@@ -152,6 +159,9 @@ class Shards:
         async with self._indexing:  # a put must not overtake a later removal
             while self._behind:
                 owner, ids = next(iter(self._behind.items()))
+                if not self.index.follows(owner.tenant, owner.user_id):
+                    del self._behind[owner]
+                    continue
                 listed = list(ids)
                 entries, gone = self._split(owner, listed)
                 await self.index.put(entries)

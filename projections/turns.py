@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from schemas.identity import Owner
     from schemas.log import Record
+    from schemas.observations import Observation
 
 WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused"})
 """Actions that leave no memory behind."""
@@ -92,17 +93,22 @@ class TurnsFold:
                     message.envelope.agent_id,
                     piece_count(message) if is_extractable(message) else 0,
                     record.recorded_at.isoformat(),
-                    codec.encode(message) if turn else None,
+                    _spelt(record, message) if turn else None,
                 )
             )
         self._connection.executemany("insert or ignore into observations values(?,?,?,?,?,?,?,?,?,?,?)", rows)
 
     def fold_inbox(self, records: Sequence[Record]) -> None:
-        """Keep which pieces an extraction in the inbox covers."""
+        """Keep which pieces an extraction in the inbox covers; unreadable ones are remember's to put aside.
+
+        Raises UnknownSchema for what only a newer version knows.
+        """
         rows: list[tuple[str, str, str]] = []
         for record in records:
             try:
                 item = codec.decode(record.value)
+            except codec.UnknownSchema:
+                raise
             except codec.Undecodable:
                 continue
             if isinstance(item, (CandidatesExtracted, ExtractionRejected)):
@@ -201,3 +207,8 @@ class TurnsFold:
             "select body from decisions where owner=? and version=?", (name, version)
         ).fetchone()
         return codec.decode_as(body, Decision)
+
+
+def _spelt(record: Record, message: Observation) -> bytes:
+    """Return a message's bytes: the record's own, unless they are JSON."""
+    return record.value if record.value.startswith(codec.MARKER) else codec.encode(message)

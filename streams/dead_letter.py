@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from schemas.log import Log, Record
 
 
-async def put_aside(log: Log, record: Record, reason: str, detail: str) -> None:
-    """Append a record to the dead letters; return when it is durable there."""
+def letter_about(record: Record, reason: str, detail: str) -> DeadLetter:
+    """Return the letter about a record: the same position always has the same id."""
     position = record.position
     try:
         owner = Owner.of_key(record.key or b"")
     except InvalidOwner:
         owner = Owner("default", "")
-    letter = DeadLetter(
+    return DeadLetter(
         envelope=Envelope(
             event_id=derived_id("dead-letter", position),
             tenant=owner.tenant,
@@ -38,6 +38,11 @@ async def put_aside(log: Log, record: Record, reason: str, detail: str) -> None:
         reason=reason,
         detail=detail[:2000],
     )
+
+
+async def put_aside(log: Log, record: Record, reason: str, detail: str) -> None:
+    """Append a record to the dead letters; return when it is durable there."""
+    letter = letter_about(record, reason, detail)
     topic, key = DEAD_LETTERS.name, record.key
-    where = position.partition % await log.partitions(topic)
+    where = record.position.partition % await log.partitions(topic)
     await append_patiently(log, [NewRecord(topic=topic, partition=where, key=key, value=codec.encode(letter))])

@@ -6,10 +6,12 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from projections.evolve import is_decided, is_passed
 from schemas import codec
 from schemas.identity import InvalidOwner, Owner, partition_owner
-from schemas.inbox import INBOX_ITEMS, DecayDue
+from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, DecayDue, RememberFact, ReviseMemory
 from schemas.log import NewRecord
 from streams.dead_letter import put_aside
 from streams.decay import touched_by
@@ -61,6 +63,7 @@ class Remember:
             item = codec.decode_as(record.value, *INBOX_ITEMS)
             owner = Owner.of_key(record.key or b"")
             self._check(owner, item)
+            _check_vectors(item)
         except codec.UnknownSchema:
             raise
         except (codec.Undecodable, InvalidOwner) as error:
@@ -205,6 +208,20 @@ class Remember:
 
 def _place(record: Record) -> Place:
     return Place(record.position.partition, record.position.offset, record.recorded_at)
+
+
+def _check_vectors(item: InboxItem) -> None:
+    """Every vector must be one: the index could not hold what was remembered with it. Raises Undecodable."""
+    match item:
+        case CandidatesExtracted():
+            vectors = [candidate.vector for candidate in item.candidates]
+        case RememberFact() | ReviseMemory():
+            vectors = [item.vector] if item.vector else []
+        case _:
+            return
+    for vector in vectors:
+        if len(vector.data) % 4 or not np.isfinite(np.frombuffer(vector.data, "<f4")).all():
+            raise codec.Undecodable(f"{len(vector.data)} bytes are no vector of finite float32")
 
 
 def _outcome(decision: Decision) -> str:

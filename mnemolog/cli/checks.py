@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
-from mnemolog.cli.log_opening import open_log
 from mnemolog.cli.reaching import live_url
+from mnemolog.log_opening import opened_log
 from schemas.log import LogError, LogLocked, UnknownTopic
 from schemas.topics import TOPICS
 from streams.transports.directory_lock import read_note
@@ -73,7 +73,7 @@ async def _log(settings: Settings) -> Check:
     if settings.is_embedded and (note := read_note(settings.data_dir.resolve() / "log")) is not None:
         return await _held(note)
     try:
-        async with open_log(settings) as log:
+        async with opened_log(settings) as log:
             counts = {topic.name: await _partitions(log, topic.name) for topic in TOPICS}
     except LogLocked as error:
         return Check("log", ok=True, detail=str(error))

@@ -22,12 +22,12 @@ async def create(around: Surroundings) -> None:
 
     A worker does the same when it starts; with Kafka this may be done before, by whoever may create topics.
     """
-    from mnemolog.cli.log_opening import create_topics, open_log  # noqa: PLC0415 - --help needs none of the engines
+    from mnemolog.log_opening import create_topics, opened_log  # noqa: PLC0415 - --help needs none of the engines
     from schemas.log import LogError  # noqa: PLC0415
 
     settings = around.settings()
     try:
-        async with open_log(settings) as log:
+        async with opened_log(settings) as log:
             created = await create_topics(log, settings)
     except (LogError, OSError) as error:
         raise CommandFailed(str(error)) from error

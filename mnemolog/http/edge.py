@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from http import HTTPStatus
@@ -69,6 +70,12 @@ class Edge:
             detail = f"a request holds at most {MAX_BODY_BYTES} bytes: send it in parts"
             refusal = problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, headers={"Connection": "close"})
             await refusal(scope, receive, send)
+        except asyncio.CancelledError:
+            # The server cancels what is still being answered when its grace is over: that too is worth an answer.
+            if statuses:
+                raise
+            detail = "the worker is stopping: ask again in a moment; what was sent may have been accepted"
+            await problem(HTTPStatus.SERVICE_UNAVAILABLE, detail)(scope, receive, send)
         except Exception:
             log.exception("a bug: %s %s", scope["method"], scope["path"])
             if statuses:

@@ -22,7 +22,7 @@ Answer = TypeVar("Answer")
 
 GROUP = 256  # calls in one transaction; more would make the first ones wait for the last
 LINGER_SECONDS = 0.004  # a group waits for more calls, if the one before it had several, until so long none came
-LONGEST_LINGER_SECONDS = 0.024
+LONGEST_LINGER_SECONDS = 0.1
 
 
 @dataclass(slots=True)
@@ -89,19 +89,18 @@ class SqliteWriter:
             first = self._jobs.get()
             if first is None:
                 return
-            group = first
-            until = time.monotonic() + LONGEST_LINGER_SECONDS
-            while len(group) < GROUP:
-                # while busy others are about to come: one fsync for all of them costs each less than one of its own
-                patience = min(LINGER_SECONDS, until - time.monotonic()) if busy else 0.0
-                try:
-                    more = self._jobs.get(timeout=max(0.0, patience))
-                except queue.Empty:
-                    break
+            group, waited = first, 0.0
+            while len(group) < GROUP and is_open:
+                if busy and waited < LONGEST_LINGER_SECONDS:
+                    time.sleep(LINGER_SECONDS)  # not `get(timeout=…)`: each wake-up takes the event loop's turn away
+                    waited += LINGER_SECONDS
+                more = self._waiting()
                 if more is None:
                     is_open = False
+                elif more:
+                    group += more
+                else:
                     break
-                group += more
             busy = len(group) > 1
             outcome = self._transact(group)
             if isinstance(outcome, LogError) and len(group) > 1:
@@ -109,6 +108,22 @@ class SqliteWriter:
                     self._answer([job], self._transact([job]))
             else:
                 self._answer(group, outcome)
+
+    def _waiting(self) -> list[Job[Any]] | None:
+        """Return what is queued by now, in order; None at the end of everything, which comes after it."""
+        found: list[Job[Any]] = []
+        while len(found) < GROUP:
+            try:
+                more = self._jobs.get_nowait()
+            except queue.Empty:
+                break
+            if more is None:
+                if not found:
+                    return None
+                self._jobs.put(None)
+                break
+            found += more
+        return found
 
     def _transact(self, group: list[Job[Any]]) -> list[Any] | LogError:
         if self._damage is not None:

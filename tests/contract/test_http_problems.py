@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 
-from mnemolog.http.edge import MAX_BODY_BYTES
+from mnemolog.http.edge import MAX_BODY_BYTES, Edge
+from mnemolog.metrics import Metrics
 from schemas.log import LogFull, LogUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     import httpx
+    from starlette.types import Message, Receive, Scope, Send
 
     from schemas.log import Appended, NewRecord
 
@@ -152,3 +155,24 @@ async def test_a_page_of_another_site_is_refused(door: FrontDoor, origin: str):
         "items"
     ] == []
     assert (await door.post("/v1/events", event, origin="http://mnemolog")).status_code == 202
+
+
+async def test_a_request_that_outlives_the_grace_is_told_so():
+    sent: list[Any] = []
+
+    async def app(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        await asyncio.sleep(60)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
+    request = asyncio.create_task(Edge(app, Metrics())(scope, receive, send))
+    await asyncio.sleep(0.01)
+    request.cancel()
+    await request
+    assert sent[0]["status"] == 503
+    assert b"the worker is stopping" in sent[1]["body"]

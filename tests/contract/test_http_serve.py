@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import httpx
 from contract.front_door import turn
 
+from mnemolog.serve import _listen
 from schemas.log import NewRecord
 from streams.transports.sqlite_log import SqliteLog
 
@@ -110,3 +111,9 @@ async def test_what_is_in_use_is_said_before_anything_is_touched(tmp_path: Path)
         assert told.startswith("mnemolog cannot start: cannot listen on 127.0.0.1:")
         assert not (tmp_path / "two").exists()
         assert "holds the log" in await fails(await start(tmp_path / "one", free_port()))
+
+
+def test_answers_are_sent_without_waiting_for_more():
+    """Asyncio turns Nagle's algorithm off only on sockets that name their protocol."""
+    with _listen("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP

@@ -89,6 +89,8 @@ class MortalExtractor(RuleExtractor):
 class MortalWorker(Worker):
     """A worker that dies at a point. Its parts are wrapped the moment they are there."""
 
+    switch: KillSwitch
+
     def __init__(self, settings: Settings, switch: KillSwitch) -> None:
         super().__setattr__("switch", switch)
         super().__init__(settings, extractor=MortalExtractor(switch), embedder=HashEmbedder())

@@ -1,46 +1,80 @@
-"""A program that publishes events to a worker of its own, and is killed at a point: `launch.py DIR EVENTS POINT NTH`.
+"""A program that runs workers which publish events and are killed at a point: `launch.py FOLDER POINT...`.
 
-It prints the id of each event as soon as it is acknowledged, and `drained` when it was not killed.
+Each works in `FOLDER/<number of the point>`: it writes the id of each event to `acknowledged` as soon as that is so.
+Afterwards `ended` there says what ended it. One interpreter is loaded, and forks before anything else is started.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
-import orjson
 from faults.kill_points import KillSwitch, MortalWorker
+from faults.spoken import spoken
 
 from mnemolog.draining import drain
 from mnemolog.settings import from_environment
 from schemas.input_events import parse_event
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 EVENTS_AT_ONCE = 3
 DRAIN_SECONDS = 30.0
+COMMIT_SECONDS = 1.5
+"""Until the offsets are committed, which Faust does twice a second."""
+LIVES_AT_ONCE = 4
+NTH = {"before commit": 1, "after commit": 1}
+"""Which passing of a point is the last; where none is named the second, when some work is done and some is not."""
 SETTINGS = {"extractor": "rules", "partitions": 2, "decay_policy": "off", "idle_seconds": 30.0}
 """Of every run that is compared: no tick comes by itself, and the sessions end by their own events."""
 
 
-async def main(folder: Path, events: Path, point: str, nth: int) -> None:
+async def publish(folder: Path, point: str, acknowledged: IO[str]) -> None:
     """Publish, say what was acknowledged, and drain; or die."""
-    settings = from_environment({}, data_dir=folder, **SETTINGS)
-    worker = MortalWorker(settings, KillSwitch(point, nth))
+    settings = from_environment({}, data_dir=folder / "data", **SETTINGS)
+    worker = MortalWorker(settings, KillSwitch(point, NTH.get(point, 2)))
     await worker.start()
     now = datetime.now(UTC)
-    messages = [
-        parse_event(orjson.loads(line), tenant="default", accepted_at=now, event_id="")
-        for line in events.read_bytes().splitlines()
-    ]
+    messages = [parse_event(event, tenant="default", accepted_at=now, event_id="") for event in spoken()]
     for begin in range(0, len(messages), EVENTS_AT_ONCE):
         accepted = await worker.publishing.publish(messages[begin : begin + EVENTS_AT_ONCE])
-        print(*(a.event_id for a in accepted), sep="\n", flush=True)
+        print(*(a.event_id for a in accepted), sep="\n", file=acknowledged, flush=True)
     await drain(worker, DRAIN_SECONDS)
-    await asyncio.sleep(1.5)  # until the offsets are committed
+    await asyncio.sleep(COMMIT_SECONDS)
     await worker.stop()
-    print("drained", flush=True)
+
+
+def live(folder: Path, point: str) -> int:
+    """Fork a process that publishes until it dies, and return its id."""
+    folder.mkdir()
+    if process := os.fork():
+        return process
+    with (folder / "acknowledged").open("w") as acknowledged:
+        asyncio.run(publish(folder, point, acknowledged))
+    os._exit(0)
+
+
+def main(folder: Path, points: Sequence[str]) -> None:
+    """Let a worker die at each point, some at a time."""
+    alive: dict[int, Path] = {}
+    for number, point in enumerate(points):
+        if len(alive) >= LIVES_AT_ONCE:
+            bury(alive)
+        alive[live(folder / str(number), point)] = folder / str(number)
+    while alive:
+        bury(alive)
+
+
+def bury(alive: dict[int, Path]) -> None:
+    """Wait for the next that ends, and note how."""
+    process, status = os.wait()
+    (alive.pop(process) / "ended").write_text(str(os.waitstatus_to_exitcode(status)))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])))
+    main(Path(sys.argv[1]), sys.argv[2:])

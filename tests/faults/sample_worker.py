@@ -9,7 +9,7 @@ import time
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from contract.front_door import HashEmbedder
 
@@ -18,12 +18,14 @@ from mnemolog.composition import Worker
 from mnemolog.draining import drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
+from projections.shard import BULK_RECORDS
 from schemas.identity import Owner
 from schemas.input_events import parse_event
 from schemas.topics import CONVERSATIONS, TOPICS
+from streams.transports.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from projections.embedder import Embedder
     from schemas.clock import Clock
@@ -78,6 +80,39 @@ async def running(
         yield worker
     finally:
         await worker.stop()
+
+
+class Gate:
+    """A log whose bulk reads, those of a rebuild, pass `before_bulk` and are small; everything else is as it is."""
+
+    def __init__(self, log: SqliteLog) -> None:
+        self._log = log
+        self.before_bulk: Callable[[str, int], Awaitable[None]] | None = None
+        self.create_topic, self.append = log.create_topic, log.append
+        self.end, self.earliest, self.partitions = log.end, log.earliest, log.partitions
+
+    async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
+        if limit == BULK_RECORDS and self.before_bulk is not None:
+            await self.before_bulk(topic, start)
+            limit = 20
+        return await self._log.read(topic, partition, start, limit)
+
+    async def stop(self) -> None:
+        self._log.close()
+
+
+class GatedWorker(Worker):
+    """A worker whose rebuilds a test can hold up."""
+
+    async def _open_log(self) -> Gate:  # type: ignore[override]
+        log = await super()._open_log()
+        assert isinstance(log, SqliteLog)
+        return Gate(log)
+
+
+def gate_of(worker: Worker) -> Gate:
+    """Return the log of a GatedWorker."""
+    return cast("Gate", worker.log)
 
 
 async def publish(worker: Worker, messages: Sequence[Observation]) -> None:

@@ -18,28 +18,27 @@ SAID = (
 
 def spoken() -> list[dict[str, Any]]:
     """Return the events of all users, interleaved."""
-    events: list[dict[str, Any]] = []
-    for number, text in enumerate(SAID):
-        for user in USERS:
-            events.append(
-                {
-                    "type": "TurnRecorded",
-                    "event_id": f"{user}-{number}",
-                    "user_id": user,
-                    "session_id": f"{user}-s",
-                    "role": "user",
-                    "content": text.format(name=user.title()),
-                    "occurred_at": f"2026-01-05T08:{number:02}:00Z",
-                }
-            )
-    for user in USERS:
-        events.append(
-            {
-                "type": "SessionEnded",
-                "event_id": f"{user}-end",
-                "user_id": user,
-                "session_id": f"{user}-s",
-                "occurred_at": "2026-01-05T09:00:00Z",
-            }
-        )
-    return events
+    turns = [
+        {
+            "type": "TurnRecorded",
+            "event_id": f"{user}-{number}",
+            "user_id": user,
+            "session_id": f"{user}-s",
+            "role": "user",
+            "content": text.format(name=user.title()),
+            "occurred_at": f"2026-01-05T08:{number:02}:00Z",
+        }
+        for number, text in enumerate(SAID)
+        for user in USERS
+    ]
+    ends = [
+        {
+            "type": "SessionEnded",
+            "event_id": f"{user}-end",
+            "user_id": user,
+            "session_id": f"{user}-s",
+            "occurred_at": "2026-01-05T09:00:00Z",
+        }
+        for user in USERS
+    ]
+    return [*turns, *ends]

@@ -42,12 +42,6 @@ class _AcknowledgesBeforeItAppends(Remember):
         await super().handle(delivery)
 
 
-class _RemembersAfterRevocation(Remember):
-    def revoke(self, partition: int) -> None:
-        super().revoke(partition)
-        self._revoked[partition] -= 1
-
-
 class _UpdatesStateBeforeTheAcknowledgement(Remember):
     async def _append(self, owner: Owner, decision: Decision) -> None:
         ledger = self._shards.of(owner).ledger
@@ -105,7 +99,6 @@ MUTANTS: Final = {
     "observe acknowledges what it has not extracted": Parts(observe=_AcknowledgesAtOnce),
     "observe goes on after its partition was taken away": Parts(observe=_ObservesAfterRevocation),
     "remember acknowledges what it has not decided": Parts(remember=_AcknowledgesBeforeItAppends),
-    "remember goes on after its partition was taken away": Parts(remember=_RemembersAfterRevocation),
     "remember updates state before the acknowledgement": Parts(remember=_UpdatesStateBeforeTheAcknowledgement),
     "the transport commits past records in work": Parts(books=_CommitsPastGaps),
     "the transport commits for a former owner": Parts(guarded=False),

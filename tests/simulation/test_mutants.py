@@ -6,7 +6,7 @@ import pytest
 from simulation.mutants import MUTANTS
 from simulation.run import SeedFailed, check_seed
 
-WITHIN_SEEDS = 120
+WITHIN_SEEDS = 200
 
 
 def failure(seed: int, name: str) -> str | None:

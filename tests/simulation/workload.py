@@ -71,6 +71,8 @@ class Workload:
     garbage: int = 0
     _chance: Random = field(default_factory=Random)
     _counts: Counter[str] = field(default_factory=Counter)
+    _unsettled: set[str] = field(default_factory=set)
+    """Memories whose command goes astray: whether the next command comes before it differs from run to run."""
     _said: list[str] = field(default_factory=list)
 
     @classmethod
@@ -165,7 +167,7 @@ class Workload:
     # -- what is asked for
 
     def _command(self, owner: Owner, at: datetime) -> Step:
-        chance, known = self._chance, self._formed(owner)
+        chance, known = self._chance, [m for m in self._formed(owner) if m not in self._unsettled]
         kind = chance.choice(("remember", "forget", "restore", "revise", "recall")) if known else "remember"
         if kind == "remember":
             return self._remember(owner, at)
@@ -206,7 +208,10 @@ class Workload:
         )
         self._formed(owner).append(commanded_memory_id(owner, envelope.event_id))
         step = self._inbox(item)
-        return self._astray(step) if kind == "trait" and self._chance.random() < 0.1 else step
+        if kind == "trait" and self._chance.random() < 0.1:
+            self._unsettled.add(self._formed(owner)[-1])
+            return self._astray(step)
+        return step
 
     # -- records
 

@@ -1,4 +1,4 @@
-"""The log that the settings name, opened for a while, and its topics."""
+"""The log that the settings name, and its topics."""
 
 from __future__ import annotations
 
@@ -11,27 +11,42 @@ from streams.transports.kafka_log import KafkaLog
 from streams.transports.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
+    from datetime import datetime
 
     from mnemolog.settings import Settings
 
 
-@asynccontextmanager
-async def open_log(settings: Settings) -> AsyncIterator[SqliteLog | KafkaLog]:
-    """Open the log, and close it at the end. Raises LogError."""
+async def open_log(settings: Settings, now: Callable[[], datetime] | None = None) -> SqliteLog | KafkaLog:
+    """Open the log; on the embedded engine `now` says its log time. Raises LogError."""
     if settings.is_embedded:
-        log = SqliteLog.open(settings.data_dir.resolve() / "log")
-        try:
-            yield log
-        finally:
-            log.close()
-        return
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        return SqliteLog.open(settings.data_dir.resolve() / "log", now)
     kafka = KafkaLog(settings.broker.removeprefix("kafka://").split(","))
     try:
         await kafka.start()
-        yield kafka
-    finally:
+    except BaseException:
         await kafka.stop()
+        raise
+    return kafka
+
+
+async def close_log(log: SqliteLog | KafkaLog) -> None:
+    """Close the log."""
+    if isinstance(log, SqliteLog):
+        log.close()
+    else:
+        await log.stop()
+
+
+@asynccontextmanager
+async def opened_log(settings: Settings) -> AsyncIterator[SqliteLog | KafkaLog]:
+    """Open the log, and close it at the end. Raises LogError."""
+    log = await open_log(settings)
+    try:
+        yield log
+    finally:
+        await close_log(log)
 
 
 async def create_topics(log: SqliteLog | KafkaLog, settings: Settings) -> dict[str, int]:

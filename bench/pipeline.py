@@ -1,0 +1,197 @@
+"""Verbatim mode from published to searchable: against the embedder alone, and against agents that only forward bytes.
+
+    python bench/pipeline.py
+
+(a) With the built-in embedder: turns are published in batches of 500 and drained; against the same embedder, asked for
+the same texts at once. (b) With vectors that are ready: against two chained Faust agents on the same transport, the
+first of which forwards the bytes of the same turns to a topic and the second from there to another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import faust
+import numpy as np
+
+from bench.rounds import Rounds
+from mnemolog.composition import Worker
+from mnemolog.draining import drain
+from mnemolog.settings import from_environment
+from projections.builtin_embedder import BuiltinEmbedder
+from schemas import codec
+from schemas.input_events import parse_event
+from schemas.log import NewRecord
+from schemas.topics import partition_of
+from streams.transports.sqlite_log import SqliteLog
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from projections.embedder import Embedder, Vectors
+    from schemas.observations import Observation
+
+BATCH = 500
+PARTITIONS = 8
+ROUNDS = 3
+TURNS_READY, TURNS_EMBEDDED = 5_000, 1_500
+USERS = 250
+DIMENSIONS = 512
+SUBJECTS = ("the harbour", "my sister", "Thursday's choir", "the old bakery", "a blue bicycle", "the night train")
+
+
+class ReadyVectors:
+    """Answers from a dict: what is left is what the pipeline costs."""
+
+    model = "ready"
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Make one random unit vector for each text."""
+        vectors = np.random.default_rng(0).standard_normal((len(texts), DIMENSIONS)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        self._vectors = dict(zip(texts, vectors, strict=True))
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts that it was made with."""
+        return np.stack([self._vectors[text] for text in texts])
+
+
+def texts(count: int) -> list[str]:
+    """Return different texts of a sentence each."""
+    return [
+        f"Note {n}: about {SUBJECTS[n % len(SUBJECTS)]} I told her {n * 7919 % 99_991} things" for n in range(count)
+    ]
+
+
+def turns(said: Sequence[str]) -> list[Observation]:
+    """Return a turn to be remembered verbatim for each text, of users in turn."""
+    now = datetime.now(UTC)
+    return [
+        parse_event(
+            {
+                "type": "TurnRecorded",
+                "event_id": f"t-{n}",
+                "user_id": f"u{n % USERS}",
+                "session_id": "s",
+                "role": "user",
+                "content": text,
+                "infer": False,
+            },
+            tenant="default",
+            accepted_at=now,
+            event_id=f"t-{n}",
+        )
+        for n, text in enumerate(said)
+    ]
+
+
+async def pipeline(said: Sequence[str], embedder: Embedder) -> float:
+    """Return how many turns a second come from published to searchable, in a new worker."""
+    messages = turns(said)
+    with tempfile.TemporaryDirectory() as folder:
+        settings = from_environment({"MNEMOLOG_EXTRACTOR": "verbatim"}, data_dir=Path(folder))
+        worker = Worker(settings, embedder=embedder)
+        await worker.start()
+        try:
+            began = time.perf_counter()
+            for start in range(0, len(messages), BATCH):
+                await worker.publishing.publish(messages[start : start + BATCH])
+            counts = await drain(worker, 600.0)
+            seconds = time.perf_counter() - began
+        finally:
+            await worker.stop()
+    assert counts["memories"] == len(said), counts
+    return len(said) / seconds
+
+
+async def embedding(said: Sequence[str], embedder: Embedder) -> float:
+    """Return how many of the texts a second the embedder alone embeds, all asked for at once."""
+    began = time.perf_counter()
+    await embedder.embed(said)
+    return len(said) / (time.perf_counter() - began)
+
+
+async def forwarding(said: Sequence[str]) -> float:
+    """Return how many turns a second two chained agents forward; nobody decodes, and sends are not waited for."""
+    records = [
+        NewRecord(
+            topic="first",
+            partition=partition_of(message.envelope.owner.key, PARTITIONS),
+            key=message.envelope.owner.key,
+            value=codec.encode(message),
+        )
+        for message in turns(said)
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        log = SqliteLog.open(folder / "log")
+        for topic in ("first", "second", "third"):
+            await log.create_topic(topic, PARTITIONS)
+        app = forwarder(folder)
+        await app.start()
+        try:
+            began = time.perf_counter()
+            for start in range(0, len(records), BATCH):
+                await log.append(records[start : start + BATCH])
+            while sum(log.end_now("third", p) for p in range(PARTITIONS)) < len(records):  # noqa: ASYNC110 - as drain does
+                await asyncio.sleep(0.02)
+            seconds = time.perf_counter() - began
+        finally:
+            await app.stop()
+            log.close()
+    return len(said) / seconds
+
+
+def forwarder(folder: Path) -> faust.App:
+    """Return an app of two agents, set up as the worker's is."""
+    app = faust.App(
+        "forwarding",
+        broker=f"sqlite://{folder / 'log'}",
+        datadir=str(folder / "faust"),
+        topic_partitions=PARTITIONS,
+        web_enabled=False,
+        stream_wait_empty=False,
+        stream_buffer_maxsize=4096,
+        broker_commit_interval=0.5,
+        consumer_auto_offset_reset="earliest",
+        producer_acks=-1,
+    )
+
+    def channel(name: str) -> Any:  # noqa: ANN401 - Faust's topics are untyped
+        return app.topic(name, key_serializer="raw", value_serializer="raw", key_type=bytes, value_type=bytes)
+
+    for source, target in (("first", "second"), ("second", "third")):
+
+        async def run(stream: Any, to: Any = channel(target)) -> None:  # noqa: ANN401, B008 - bound for each agent
+            async for event in stream.noack().events():
+                await to.send(key=event.key, value=event.value)
+                event.ack()
+
+        app.agent(channel(source), name=f"to-{target}")(run)
+    return app
+
+
+async def main() -> dict[str, object]:
+    """Measure (b), then (a)."""
+    said = texts(TURNS_READY)
+    ready = Rounds("ready vectors, against two forwarding agents", 0.3)
+    for _ in range(ROUNDS):
+        compared = await forwarding(said)
+        ready.add(await pipeline(said, ReadyVectors(said)), compared)
+    said = texts(TURNS_EMBEDDED)
+    embedder = BuiltinEmbedder(cached_texts=0)
+    await embedder.embed(["loads the model"])
+    embedded = Rounds("built-in embedder, against it alone", 0.5)
+    for _ in range(ROUNDS):
+        compared = await embedding(said, embedder)
+        embedded.add(await pipeline(said, embedder), compared)
+    return {"ready_vectors": ready.result(), "builtin_embedder": embedded.result()}
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

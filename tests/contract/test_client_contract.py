@@ -1,0 +1,181 @@
+"""Both clients against a whole worker: PowerMem's three methods, the routes, and what failures become."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from contract.front_door import front_door, turn
+
+from mnemolog import AsyncClient, Client, Conflict, MnemologError, NotFound, Refused, Unavailable
+from mnemolog.http.app import make_http
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+CONVERSATION: list[dict[str, Any]] = [
+    {"role": "system", "content": "You are kind."},
+    {"role": "user", "content": "My name is Ann. I love hiking.", "own_field": 1},
+    {"role": "assistant", "content": "Nice to meet you!"},
+    {"role": "user", "content": [{"type": "image_url"}]},
+    {"role": "assistant", "content": None, "tool_calls": []},
+    {"role": "tool", "content": "sunny"},
+]
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> AsyncIterator[AsyncClient]:
+    """Give a client of a worker in this process."""
+    async with front_door(tmp_path) as door:
+        transport = httpx.ASGITransport(make_http(door.worker))
+        async with AsyncClient("http://mnemolog", transport=transport) as client:
+            yield client
+
+
+async def test_a_voice_agent_adds_searches_and_reads_the_profile(memory: AsyncClient) -> None:
+    added = await memory.add(CONVERSATION, user_id="u1", agent_id="luna", wait_seconds=20)
+    assert len(added["accepted"]) == 3, "two messages, and the session's end"
+    found = await memory.search(user_id="u1", agent_id="luna", query="hiking")
+    assert any("hiking" in result["memory"] for result in found["results"])
+    assert "Ann" in await memory.get_user_profile(user_id="u1", agent_id="luna")
+
+
+async def test_the_same_context_again_adds_nothing(memory: AsyncClient) -> None:
+    first = await memory.add(CONVERSATION, user_id="u1", agent_id="luna")
+    again = await memory.add(CONVERSATION, user_id="u1", agent_id="luna")
+    assert again["accepted"] == first["accepted"]
+
+
+async def test_nothing_to_add_asks_nobody() -> None:
+    async with AsyncClient("http://127.0.0.1:9") as nowhere:
+        assert await nowhere.add([], user_id="u1", agent_id="luna") == {"accepted": []}
+        assert await nowhere.add(CONVERSATION[3:], user_id="u1", agent_id="luna") == {"accepted": []}
+
+
+async def test_the_routes_of_events(memory: AsyncClient) -> None:
+    event_id = "a/b %"
+    published = await memory.publish([turn(event_id, "I love tea."), turn(None, "I love jam.")], wait_seconds=0)
+    assert published["accepted"][0]["event_id"] == event_id
+    counts = await memory.drain(20)
+    assert counts["observations"] == 2
+    assert (await memory.event(event_id, "u1"))["state"] == "remembered"
+    assert (await memory.events_status([event_id, "other"], "u1"))["unknown"] == ["other"]
+    assert [t["content"] for t in (await memory.turns("s1", "u1"))["items"]] == ["I love tea.", "I love jam."]
+
+
+async def test_the_routes_of_memories(memory: AsyncClient) -> None:
+    known = await memory.remember("the key is under the mat", "u1", importance=0.75)
+    memory_id = known["memory_id"]
+    assert (await memory.memories("u1"))["total"] == 1
+    assert (await memory.memory(memory_id))["importance"] == 0.75
+    revised = await memory.revise(memory_id, content="the key is on the hook", expected_version=known["version"])
+    assert revised["content"] == "the key is on the hook"
+    with pytest.raises(Conflict):
+        await memory.revise(memory_id, content="the key is lost", expected_version=known["version"])
+    assert (await memory.forget(memory_id))["status"] == "forgotten"
+    assert (await memory.memories("u1"))["total"] == 0
+    assert (await memory.restore(memory_id))["status"] == "active"
+    assert (await memory.stats("u1"))["total"] == 1
+    assert "lineage" in await memory.history(memory_id)
+    assert len((await memory.importance(memory_id, points=3))["points"]) == 3
+    assert (await memory.episodes("u1"))["items"] == []
+    assert (await memory.profile("u1"))["text"] == ""
+
+
+async def test_the_routes_of_operators(memory: AsyncClient) -> None:
+    await memory.remember("the key is under the mat", "u1")
+    before = await memory.digest()
+    rebuilt = await memory.rebuild()
+    assert rebuilt["equal"]
+    assert rebuilt["digest_after"] == before["total"]
+    assert (await memory.tick("2020-01-01T00:00:00Z", policy="ladder"))["changed"] == 0
+    assert (await memory.dead_letters())["items"] == []
+    assert await memory.retry_dead_letters() == {"retried": []}
+    assert "mnemolog_" in await memory.metrics()
+
+
+async def test_failures_are_raised_by_what_the_caller_can_do(memory: AsyncClient) -> None:
+    with pytest.raises(NotFound, match="nope"):
+        await memory.event("nope", "u1")
+    with pytest.raises(Refused, match="content") as refused:
+        await memory.publish([{"type": "TurnRecorded", "session_id": "s", "role": "user"}])
+    assert [fault["path"] for fault in refused.value.errors] == ["$[0].content"]
+    assert refused.value.status == 422
+    await memory.publish([turn("t-1", "one thing")])
+    with pytest.raises(Conflict, match="another body"):
+        await memory.publish([turn("t-1", "another thing")])
+    assert issubclass(Unavailable, MnemologError)
+
+
+def scripted(*answers: int | type[Exception]) -> tuple[Callable[[httpx.Request], httpx.Response], list[httpx.Request]]:
+    """Return a server that answers with these statuses, or breaks the connection, and the requests that it got."""
+    left, seen = list(answers), list[httpx.Request]()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        status = left.pop(0)
+        if not isinstance(status, int):
+            raise httpx.ConnectError("refused")
+        return httpx.Response(status, json={"detail": f"status {status}"}, headers={"Retry-After": "0"})
+
+    return answer, seen
+
+
+def test_what_is_safe_to_repeat_is_repeated_under_the_same_key() -> None:
+    answer, seen = scripted(503, httpx.ConnectError, 202)
+    with Client("http://mnemolog", "secret", transport=httpx.MockTransport(answer)) as memory:
+        memory.publish([turn(None, "I love tea.")])
+    assert len(seen) == 3
+    assert len({request.headers["Idempotency-Key"] for request in seen}) == 1
+    assert {request.headers["Authorization"] for request in seen} == {"Bearer secret"}
+
+
+def test_the_patience_of_a_client_ends() -> None:
+    answer, seen = scripted(*[503] * 9)
+    with (
+        Client("http://mnemolog", retries=1, transport=httpx.MockTransport(answer)) as memory,
+        pytest.raises(Unavailable, match="status 503"),
+    ):
+        memory.digest()
+    assert len(seen) == 2
+
+
+def test_what_may_not_be_repeated_is_sent_once() -> None:
+    answer, seen = scripted(503, 200)
+    with (
+        Client("http://mnemolog", transport=httpx.MockTransport(answer)) as memory,
+        pytest.raises(Unavailable),
+    ):
+        memory.rebuild()
+    assert len(seen) == 1
+
+
+async def test_the_client_without_await_does_the_same(tmp_path: Path) -> None:
+    """The worker lives in this thread's loop, the client in a thread of its own."""
+
+    class Across(httpx.BaseTransport):
+        def __init__(self, inner: httpx.ASGITransport, loop: asyncio.AbstractEventLoop) -> None:
+            self._inner, self._loop = inner, loop
+
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            return asyncio.run_coroutine_threadsafe(self._answer(request), self._loop).result()
+
+        async def _answer(self, request: httpx.Request) -> httpx.Response:
+            answer = await self._inner.handle_async_request(request)
+            return httpx.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
+
+    def talk(transport: httpx.BaseTransport) -> dict[str, Any]:
+        assert threading.current_thread() is not threading.main_thread()
+        with Client("http://mnemolog", transport=transport) as memory:
+            memory.add(CONVERSATION, user_id="u1", agent_id="luna", wait_seconds=20)
+            assert "Ann" in memory.get_user_profile(user_id="u1", agent_id="luna")
+            return memory.search("u1", "luna", "hiking")
+
+    async with front_door(tmp_path) as door:
+        across = Across(httpx.ASGITransport(make_http(door.worker)), asyncio.get_running_loop())
+        found = await asyncio.to_thread(talk, across)
+    assert any("hiking" in result["memory"] for result in found["results"])

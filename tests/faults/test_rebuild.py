@@ -1,0 +1,230 @@
+"""A rebuild asks nobody anything, may be stopped, and never stands in anyone's way; what is damaged is folded anew."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+from contract.front_door import HashEmbedder
+from faults.sample_worker import (
+    DRAIN_SECONDS,
+    LIN,
+    START,
+    GatedWorker,
+    access_counts,
+    gate_of,
+    live_through,
+    publish,
+    rebuilt,
+    running,
+    sample,
+)
+
+from mnemolog.draining import drain
+from mnemolog.rebuilding import RebuildRunning
+from projections.queries import Filters
+from projections.shard import ShardFull
+from projections.shard_file import ShardDamaged
+from schemas.topics import LEDGER
+from streams.rule_extractor import RuleExtractor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mnemolog.composition import Worker
+    from mnemolog.rebuilding import What
+    from projections.embedder import Vectors
+    from schemas.observations import Observation
+    from streams.extractor import Extraction, Window
+
+
+class GuardedExtractor(RuleExtractor):
+    """Answers until it must not be asked any more."""
+
+    is_forbidden = False
+    asked = 0
+
+    async def extract(self, window: Window) -> Extraction:
+        self.asked += 1
+        assert not self.is_forbidden, "a model was asked"
+        return await super().extract(window)
+
+
+class GuardedEmbedder(HashEmbedder):
+    """Embeds until it must not be asked any more."""
+
+    is_forbidden = False
+    asked = 0
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked += 1
+        assert not self.is_forbidden, "an embedder was asked"
+        return await super().embed(texts)
+
+
+async def found(worker: Worker) -> list[str]:
+    hits = await worker.queries.search(LIN, "咖啡", Filters(), now=START)
+    return [hit.memory.memory_id for hit in hits]
+
+
+async def test_a_rebuild_asks_neither_model_nor_embedder(tmp_path: Path):
+    extractor, embedder = GuardedExtractor(), GuardedEmbedder()
+    async with running(tmp_path, extractor=extractor, embedder=embedder) as worker:
+        await live_through(worker)
+        before, hits = worker.queries.digest(), await found(worker)
+        asked = (extractor.asked, embedder.asked)
+        assert min(asked) > 0
+        extractor.is_forbidden = embedder.is_forbidden = True
+        plan: list[tuple[What, int]] = [("all", 2), ("shards", 3), ("index", 3)]
+        for what, generation in plan:
+            report = await worker.rebuilding.rebuild(what)
+            assert (report["generation"], report["equal"]) == (generation, True)
+            assert report["digest_after"] == worker.queries.digest()["total"] == before["total"]
+        assert worker.queries.digest() == before
+        assert (extractor.asked, embedder.asked) == asked
+        embedder.is_forbidden = False  # a question is embedded; what it is compared with comes from the log
+        assert await found(worker) == hits != []
+        embedder.is_forbidden = True
+    shutil.rmtree(tmp_path / "shards")
+    async with running(tmp_path, extractor=extractor, embedder=embedder) as worker:
+        await drain(worker, DRAIN_SECONDS)
+        assert worker.queries.digest() == before
+        assert worker.failure is not None
+        assert not worker.failure.done()
+
+
+async def test_a_rebuild_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp_path: Path):
+    async with running(tmp_path, kind=GatedWorker) as worker:
+        await live_through(worker)
+        before = worker.queries.digest()
+        in_the_middle = asyncio.Event()
+
+        async def stop_there(topic: str, start: int) -> None:
+            if topic == LEDGER.name and start > 0:
+                in_the_middle.set()
+                await asyncio.Event().wait()
+
+        gate_of(worker).before_bulk = stop_there
+        rebuilding = asyncio.create_task(worker.rebuilding.rebuild())
+        await asyncio.wait_for(in_the_middle.wait(), DRAIN_SECONDS)
+        assert 0.0 < worker.rebuilding.progress.ratio < 1.0
+        with pytest.raises(RebuildRunning, match="wait until it is done"):
+            await worker.rebuilding.rebuild()
+        rebuilding.cancel()
+        await asyncio.gather(rebuilding, return_exceptions=True)
+        assert worker.queries.digest() == before
+    async with running(tmp_path, kind=GatedWorker) as worker:
+        assert worker.queries.digest() == before
+        starts: list[int] = []
+
+        async def note(topic: str, start: int) -> None:
+            if topic == LEDGER.name:
+                starts.append(start)
+
+        gate_of(worker).before_bulk = note
+        assert await rebuilt(worker) == before["total"]
+        assert starts[0] > 0
+    async with running(tmp_path) as worker:
+        assert [p.name for p in sorted((tmp_path / "shards").iterdir())] == ["2", "active"]
+        assert worker.queries.digest() == before
+
+
+async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_meanwhile(tmp_path: Path):
+    async with running(tmp_path / "quiet") as worker:
+        await publish(worker, sample())
+        await drain(worker, DRAIN_SECONDS)
+        expected, counted = worker.queries.digest(), access_counts(worker)
+    async with running(tmp_path / "busy", kind=GatedWorker) as worker:
+
+        async def slowly(_topic: str, _start: int) -> None:
+            await asyncio.sleep(0.01)
+
+        gate_of(worker).before_bulk = slowly
+        messages = sample()
+        await publish(worker, messages[:100])
+        during = 0
+        publishing = asyncio.create_task(_publish_slowly(worker, messages[100:]))
+        while not publishing.done():
+            rebuilding = asyncio.create_task(worker.rebuilding.rebuild())
+            while not rebuilding.done():
+                await found(worker)
+                during += not publishing.done()
+                await asyncio.sleep(0.01)
+            report = rebuilding.result()
+            assert report["equal"]
+        await publishing
+        assert during > 10
+        assert report["generation"] > 2
+        await drain(worker, DRAIN_SECONDS)
+        assert worker.queries.digest() == expected
+        assert access_counts(worker) == counted
+        assert await rebuilt(worker) == expected["total"]
+        assert await found(worker)
+
+
+async def _publish_slowly(worker: Worker, messages: Sequence[Observation]) -> None:
+    for begin in range(0, len(messages), 20):
+        await worker.publishing.publish(messages[begin : begin + 20])
+        await asyncio.sleep(0.05)
+
+
+async def _publish_until_refused(worker: Worker, messages: Sequence[Observation]) -> int:
+    """Return how many messages were accepted before the shard's disk was full."""
+    for begin in range(100, len(messages), 10):
+        try:
+            await worker.publishing.publish(messages[begin : begin + 10])
+        except ShardFull as full:
+            assert "free space on its disk" in str(full)  # noqa: PT017 - what was accepted before matters
+            return begin
+        await asyncio.sleep(0.02)
+    return len(messages)
+
+
+async def test_a_damaged_shard_says_what_to_do_and_is_folded_anew_when_it_is_deleted(tmp_path: Path):
+    async with running(tmp_path) as worker:
+        await live_through(worker)
+        before = worker.queries.digest()
+        shard = worker.shards.of(LIN).path
+    whole = shard.read_bytes()
+    for damaged in (b"not a database" * 1000, whole[:100] + b"\xff" * (len(whole) - 100)):
+        shard.write_bytes(damaged)
+        with pytest.raises(ShardDamaged, match=rf"{shard.name}: .*delete it and start again"):
+            async with running(tmp_path):
+                pytest.fail("a worker started on a damaged shard")
+    for left in shard.parent.glob(f"{shard.name}*"):
+        left.unlink()
+    async with running(tmp_path) as worker:
+        assert worker.queries.digest() == before
+
+
+async def test_a_full_shard_disk_stops_the_worker_clearly_and_the_next_one_goes_on(tmp_path: Path):
+    messages = sample()
+    async with running(tmp_path / "room") as worker:
+        await publish(worker, messages)
+        await drain(worker, DRAIN_SECONDS)
+        expected = worker.queries.digest()
+    async with running(tmp_path / "full") as worker:
+        await publish(worker, messages[:100])
+        await drain(worker, DRAIN_SECONDS)
+        for shard in worker.shards.all():
+            [pages] = shard._connection.execute("pragma page_count").fetchone()
+            shard._connection.execute(f"pragma max_page_count={pages + 1}")
+        accepted = await _publish_until_refused(worker, messages)
+        assert accepted < len(messages)
+        assert worker.failure is not None
+        with pytest.raises(ShardFull, match="free space on its disk"):
+            await asyncio.wait_for(asyncio.shield(worker.failure), DRAIN_SECONDS)
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            worker.shards.of(LIN)._connection.execute("create table more as select * from observations")
+    async with running(tmp_path / "full") as worker:
+        for message in messages[:accepted]:
+            owner, event_id = message.envelope.owner, message.envelope.event_id
+            assert event_id in await worker.publishing.states(owner, [event_id])
+        await publish(worker, messages)
+        await drain(worker, DRAIN_SECONDS)
+        assert worker.queries.digest() == expected
+        assert await rebuilt(worker) == expected["total"]

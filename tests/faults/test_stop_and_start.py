@@ -1,0 +1,169 @@
+"""`mnemolog up` as an operator runs it: killed, interrupted, started again, and started twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from faults.spoken import USERS, spoken
+
+from mnemolog import Client, Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PATIENCE_SECONDS = 40.0
+FINAL = ("remembered", "nothing")
+SEED = 20261121
+KILLS = 4
+
+
+def environment() -> dict[str, str]:
+    """Return this process's variables with the settings of a run that can be compared with another."""
+    own = {"MNEMOLOG_IDLE_SECONDS": "1", "MNEMOLOG_EXTRACTOR": "rules", "MNEMOLOG_PARTITIONS": "2"}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
+    return kept | own | {"MNEMOLOG_DECAY_POLICY": "off"}
+
+
+class Up:
+    """A `mnemolog up` in a process of its own."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        command = [sys.executable, "-m", "mnemolog", "up", "--data", str(folder), "--port", str(port)]
+        self.client = Client(f"http://127.0.0.1:{port}", retries=0)
+        self.process = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True)  # noqa: S603
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                self.client.digest()
+            except Unavailable:
+                assert self.process.poll() is None, self.end()
+                time.sleep(0.1)
+            else:
+                return
+        raise AssertionError(f"not ready within {PATIENCE_SECONDS} s")
+
+    def end(self, number: int | None = None) -> tuple[int, str]:
+        """Send a signal, wait for the end, and return the exit code and what it said."""
+        if number is not None:
+            self.process.send_signal(number)
+        _, said = self.process.communicate(timeout=PATIENCE_SECONDS)
+        self.client.close()
+        return self.process.returncode, said
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        found: int = probe.getsockname()[1]
+        return found
+
+
+@pytest.fixture
+def workers() -> Iterator[list[Up]]:
+    """Give a list for the workers of a test, whose processes are ended with it."""
+    started: list[Up] = []
+    yield started
+    for worker in started:
+        if worker.process.poll() is None:
+            worker.end(signal.SIGKILL)
+
+
+def mnemolog(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command on a data directory."""
+    command = [sys.executable, "-m", "mnemolog", *arguments, "--data", str(folder)]
+    return subprocess.run(  # noqa: S603 - our own program
+        command, env=environment(), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
+
+
+def told(folder: Path, *arguments: str) -> dict[str, Any]:
+    """Run a command and return its JSON."""
+    done = mnemolog(folder, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def undisturbed(folder: Path) -> dict[str, Any]:
+    """Return the digests of a run that nothing happens to, made by commands alone."""
+    events = folder / "events.jsonl"
+    events.write_text("\n".join(map(json.dumps, spoken())))
+    assert told(folder / "data", "publish", str(events)) == {"accepted": len(spoken()), "refused": []}
+    assert told(folder / "data", "drain")["memories"] > len(USERS)
+    return told(folder / "data", "digest")
+
+
+def test_killed_and_interrupted_at_random_it_loses_and_doubles_nothing(
+    tmp_path: Path, port: int, workers: list[Up]
+) -> None:
+    """An event is published until it is acknowledged, while the worker dies again and again, at moments by seed."""
+    dice = random.Random(SEED)  # noqa: S311 - moments, no secrets
+    left = spoken()
+    acknowledged: list[dict[str, Any]] = []
+    for ending in [signal.SIGKILL, signal.SIGINT] * (KILLS // 2):
+        workers.append(Up(tmp_path / "data", port))
+        workers[-1].wait_until_ready()
+        dies_at = time.monotonic() + dice.uniform(0.0, 0.6)
+        batch = len(left) // 2 if ending == signal.SIGINT else max(1, len(left) // 3)
+        while left[:batch] and time.monotonic() < dies_at:
+            workers[-1].client.publish(left[:1])
+            acknowledged.append(left.pop(0))
+            batch -= 1
+        time.sleep(max(0.0, dies_at - time.monotonic()))
+        code, said = workers[-1].end(ending)
+        assert code == (0 if ending == signal.SIGINT else -signal.SIGKILL), said
+    workers.append(Up(tmp_path / "data", port))
+    workers[-1].wait_until_ready()
+    if left:
+        workers[-1].client.publish(left)
+    workers[-1].client.publish(acknowledged)
+    workers[-1].client.drain(PATIENCE_SECONDS - 10)
+    for user in USERS:
+        mine = [e["event_id"] for e in spoken() if e["user_id"] == user]
+        found = workers[-1].client.events_status(mine, user)
+        assert [(i["event_id"], i["state"]) for i in found["items"] if i["state"] not in FINAL] == []
+        assert found["unknown"] == []
+    digest = workers[-1].client.digest()
+    assert workers[-1].end(signal.SIGTERM)[0] == 0
+    (tmp_path / "other").mkdir()
+    assert digest == undisturbed(tmp_path / "other")
+
+
+def test_a_second_worker_on_the_same_directory_says_who_holds_it(tmp_path: Path, port: int, workers: list[Up]) -> None:
+    workers.append(Up(tmp_path, port))
+    workers[-1].wait_until_ready()
+    second = mnemolog(tmp_path, "up", "--port", "0")
+    assert second.returncode == 1
+    assert f"process {workers[-1].process.pid} holds the log" in second.stderr
+    assert "Traceback" not in second.stderr
+
+
+def test_commands_talk_to_the_worker_that_holds_the_directory(tmp_path: Path, port: int, workers: list[Up]) -> None:
+    workers.append(Up(tmp_path, port))
+    workers[-1].wait_until_ready()
+    memory = told(tmp_path, "remember", "the spare key is under the mat", "--user", "ann")
+    assert [m["memory_id"] for m in workers[-1].client.memories("ann")["items"]] == [memory["memory_id"]]
+    assert workers[-1].process.poll() is None
+
+
+def test_a_worker_that_is_asked_to_stop_does_so_within_seconds(tmp_path: Path, port: int, workers: list[Up]) -> None:
+    workers.append(Up(tmp_path, port))
+    workers[-1].wait_until_ready()
+    began = time.monotonic()
+    code, said = workers[-1].end(signal.SIGTERM)
+    assert code == 0, said
+    assert time.monotonic() - began < 10
+    assert "Traceback" not in said

@@ -1,0 +1,116 @@
+"""The command line: its commands, its exit codes, and what goes to which stream."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATIENCE_SECONDS = 60
+COMMANDS = (
+    "up", "publish", "drain", "search", "memories", "history", "profile", "remember", "forget", "restore",
+    "digest", "rebuild", "doctor", "topics", "tick", "dead-letters",
+)  # fmt: skip
+NOBODY = "http://127.0.0.1:9"
+
+
+def mnemolog(*arguments: str, said: bytes = b"", **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the command line with no other settings than these."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
+    return subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-m", "mnemolog", *arguments],
+        input=said, env=kept | variables, capture_output=True, timeout=PATIENCE_SECONDS, check=False,
+    )  # fmt: skip
+
+
+def test_the_help_names_every_command_and_explains_each() -> None:
+    listed = mnemolog("--help").stdout.decode()
+    for command in COMMANDS:
+        assert f"\n  {command} " in listed
+
+
+@pytest.mark.parametrize("arguments", ["search", "memories --page 0", "nonsense", "tick decay", "rebuild half"])
+def test_wrong_usage_exits_2(arguments: str) -> None:
+    done = mnemolog(*arguments.split())
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_a_setting_that_does_not_exist_exits_2_and_is_named() -> None:
+    done = mnemolog("digest", MNEMOLOG_COLOUR="red")
+    assert done.returncode == 2
+    assert b"MNEMOLOG_COLOUR is no setting of mnemolog" in done.stderr
+
+
+def test_a_server_that_is_not_there_exits_1_with_a_sentence() -> None:
+    done = mnemolog("profile", MNEMOLOG_URL=NOBODY)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"does not answer" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_file_that_is_not_there_publishes_nothing() -> None:
+    done = mnemolog("publish", "no-such-file.jsonl", "--url", NOBODY)
+    assert done.returncode == 1
+    assert b"there is no file no-such-file.jsonl" in done.stderr
+
+
+def test_an_env_file_is_read_and_a_wrong_line_of_it_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "env"
+    file.write_text("# mine\nMNEMOLOG_URL=" + NOBODY + "\n")
+    assert b"does not answer" in mnemolog("digest", "--env-file", str(file)).stderr
+    file.write_text("nonsense\n")
+    done = mnemolog("digest", "--env-file", str(file))
+    assert done.returncode == 2
+    assert b"line 1" in done.stderr
+
+
+def test_publishing_reports_bad_lines_and_exits_1_and_a_command_needs_no_server(tmp_path: Path) -> None:
+    """The engine is started by each command and ended with it; what is said on stdin is published like a file."""
+    turn = {"type": "TurnRecorded", "user_id": "u1", "session_id": "s1", "role": "user", "content": "My name is Ann."}
+    lines = orjson.dumps(turn) + b"\n{broken\n"
+    where = ("--data", str(tmp_path), "--json")
+    done = mnemolog("publish", "-", *where, said=lines, MNEMOLOG_PARTITIONS="1")
+    assert done.returncode == 1
+    answer = orjson.loads(done.stdout)
+    assert answer["accepted"] == 1
+    assert [(bad["line"], bad["file"]) for bad in answer["refused"]] == [(2, "-")]
+    assert b"-:2: is not JSON" in done.stderr
+    assert orjson.loads(mnemolog("drain", *where, MNEMOLOG_PARTITIONS="1").stdout)["observations"] == 1
+
+
+def test_topics_are_created_twice_and_another_count_is_refused(tmp_path: Path) -> None:
+    where = ("topics", "create", "--data", str(tmp_path))
+    for _ in range(2):
+        done = mnemolog(*where, "--json", MNEMOLOG_PARTITIONS="2")
+        assert done.returncode == 0, done.stderr
+        assert orjson.loads(done.stdout)["topics"]["mnemolog.inbox"] == 2
+    refused = mnemolog(*where, MNEMOLOG_PARTITIONS="3")
+    assert refused.returncode == 1
+    assert b"has 2 partitions, not 3" in refused.stderr
+
+
+def test_the_doctor_says_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
+    done = mnemolog("doctor", "--json", "--data", str(tmp_path))
+    assert done.returncode == 0, done.stdout
+    assert orjson.loads(done.stdout)["ok"]
+    ill = mnemolog("doctor", "--json", "--data", str(tmp_path), MNEMOLOG_LLM_BASE_URL=f"{NOBODY}/v1")
+    assert ill.returncode == 1
+    wrong = [check for check in orjson.loads(ill.stdout)["checks"] if not check["ok"]]
+    assert [check["name"] for check in wrong] == ["model"]
+    assert "MNEMOLOG_LLM_BASE_URL" in wrong[0]["advice"]
+
+
+def test_importing_the_package_loads_the_client_and_no_engine() -> None:
+    check = (
+        "import sys, mnemolog; mnemolog.Client, mnemolog.AsyncClient;"
+        "print(sorted({'faust', 'numpy', 'fastapi', 'pydantic', 'openai', 'aiokafka'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, check=True)  # noqa: S603 - our own text
+    assert done.stdout == b"[]\n"
