@@ -26,6 +26,7 @@ from streams.extraction import Asking
 from streams.model_extractor import ModelExtractor
 from streams.observe import Observe
 from streams.parameters import Parameters
+from streams.patience import PatientReads
 from streams.pool import KeyedPool
 from streams.project import Project
 from streams.remember import Remember
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from projections.embedder import Embedder
     from schemas.clock import Clock
     from streams.extractor import Extractor
+    from streams.transports.kafka_log import KafkaLog
 
 log = logging.getLogger("mnemolog")
 WORKED_AT_ONCE = 128
@@ -78,16 +80,17 @@ class Worker:
         """Open the log, make the topics, fold what is new, and start the agents."""
         settings = self.settings
         self.failure = asyncio.get_running_loop().create_future()
-        self.log = await open_log(self.settings, self.clock.now)
+        self.log = await self._open_log()
         await create_topics(self.log, self.settings)
         self.embedder = self._embedder or make_embedder(settings)
         self.extractor = self._extractor or make_extractor(settings, self.metrics)
-        self.shards = Shards(active_folder(settings.data_dir), self.log, settings.partitions, EmbeddedIndex)
+        patient = PatientReads(self.log)
+        self.shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, EmbeddedIndex)
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
         self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self._fail, partial(self.metrics.took, "extract"))
         self.remember_pool = KeyedPool(WORKED_AT_ONCE, self._fail, partial(self.metrics.took, "remember"))
         self.observe = Observe(
-            log=self.log,
+            log=patient,
             shards=self.shards,
             asking=Asking(self.embedder, asyncio.Semaphore(asked_at_once)),
             extractor=self.extractor,
@@ -99,7 +102,7 @@ class Worker:
             extracted=self.metrics.extracted,
         )
         self.remember = Remember(
-            log=self.log,
+            log=patient,
             shards=self.shards,
             pool=self.remember_pool,
             parameters=make_parameters(settings),
@@ -108,7 +111,7 @@ class Worker:
         )
         self.project = Project(shards=self.shards, counted=self.metrics.counted)
         self.ticking = Ticking(
-            log=self.log,
+            log=patient,
             shards=self.shards,
             handled=self.handled,
             clock=self.clock,
@@ -140,6 +143,10 @@ class Worker:
         if isinstance(self.log, SqliteLog):
             self._background(self._drop_expired)
         self.started = True
+
+    async def _open_log(self) -> SqliteLog | KafkaLog:
+        """Open the log; a test may put something between it and the worker."""
+        return await open_log(self.settings, self.clock.now)
 
     def handled(self, topic: str, partition: int) -> int:
         """Return the offset before which everything of a topic's partition is done."""

@@ -100,27 +100,35 @@ class Rebuilding:
         building = self._folder / str(generation)  # complete when the pointer names it; until then a rebuild goes on
         held, shared = self._shards.open_generation(building, lambda _owner, _ids: None)
         fresh = [*held.values(), shared]
-        self.progress = Progress(
-            folded=sum(shard.offset(t) for shard in fresh for t in shard.topics),
-            total=sum([await self._log.end(t, shard.partition) for shard in fresh for t in shard.topics]),
-        )
-        for shard in fresh:
-            await shard.catch_up_in_thread(self._advance)
-        async with AsyncExitStack() as still:
-            live = self._shards.all()
-            for shard in live:
-                await still.enter_async_context(shard.folding)
-            for old, new in zip(live, fresh, strict=True):
-                for topic in new.topics:
-                    await new.up_to(topic, old.offset(topic))
-            before, after = _digest(live), _digest(fresh)
-            if before != after:
+        switched = False
+        try:
+            self.progress = Progress(
+                folded=sum(shard.offset(t) for shard in fresh for t in shard.topics),
+                total=sum([await self._log.end(t, shard.partition) for shard in fresh for t in shard.topics]),
+            )
+            for shard in fresh:
+                await shard.catch_up_in_thread(self._advance)
+            async with AsyncExitStack() as still:
+                live = self._shards.all()
+                for shard in live:
+                    await still.enter_async_context(shard.folding)
+                for old, new in zip(live, fresh, strict=True):
+                    for topic in new.topics:
+                        # The new one read the log to its end, and the live one may not have come there yet.
+                        both = max(old.offset(topic), new.offset(topic))
+                        await old.level(topic, both)
+                        await new.level(topic, both)
+                before, after = _digest(live), _digest(fresh)
+                if before != after:
+                    shutil.rmtree(building)
+                    raise RebuildDiffers(f"the live digest is {before}, the rebuilt one {after}: nothing was switched")
+                _point(self._folder / ACTIVE_FILE, generation)
+                retired = self._shards.switch(held, shared)
+                switched = True
+        finally:
+            if not switched:
                 for shard in fresh:
                     shard.close()
-                shutil.rmtree(building)
-                raise RebuildDiffers(f"the live digest is {before}, the rebuilt one {after}: nothing was switched")
-            _point(self._folder / ACTIVE_FILE, generation)
-            retired = self._shards.switch(held, shared)
         await self._shards.rebuild_index()
         for shard in retired:
             shard.close()

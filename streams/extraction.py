@@ -39,6 +39,8 @@ class Asking:
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(DEFAULT_SLOTS))
     """Attempts at the same time. A window that waits for its next attempt holds none, or a few poisoned ones would
     stop everybody."""
+    pausing: Callable[[], Callable[[], float]] = pauses
+    """Gives each window its pauses between attempts, in seconds."""
     successes: int = 0
     """Of all windows: an outage is everybody's, poison is one window's."""
 
@@ -49,7 +51,7 @@ class Asking:
         on_wait: Callable[[str], None] = ignore,
     ) -> CandidatesExtracted | ExtractionRejected:
         """Return the answer to a window, or its rejection. `on_wait` is told why each attempt failed."""
-        pause, failures, seen = pauses(), 0, self.successes
+        pause, failures, seen = self.pausing(), 0, self.successes
         extraction: Extraction | None = None
         while True:
             try:

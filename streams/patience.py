@@ -10,7 +10,7 @@ from schemas.log import LogUnavailable
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from schemas.log import Appended, Log, NewRecord
+    from schemas.log import Appended, Log, NewRecord, Record
 
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 30.0
@@ -47,3 +47,30 @@ async def patiently(
 async def append_patiently(log: Log, records: Sequence[NewRecord]) -> list[Appended]:
     """Append when the log is there again. A record may then be in it twice: folds count it once."""
     return await patiently(lambda: log.append(records), LogUnavailable)
+
+
+class PatientReads:
+    """A log whose reads wait until it can be reached; appends fail as ever, for the caller to repeat or to say so."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
+        """See `Log.append`."""
+        return await self._log.append(records)
+
+    async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
+        """See `Log.read`."""
+        return await patiently(lambda: self._log.read(topic, partition, start, limit), LogUnavailable)
+
+    async def end(self, topic: str, partition: int) -> int:
+        """See `Log.end`."""
+        return await patiently(lambda: self._log.end(topic, partition), LogUnavailable)
+
+    async def earliest(self, topic: str, partition: int) -> int:
+        """See `Log.earliest`."""
+        return await patiently(lambda: self._log.earliest(topic, partition), LogUnavailable)
+
+    async def partitions(self, topic: str) -> int:
+        """See `Log.partitions`."""
+        return await patiently(lambda: self._log.partitions(topic), LogUnavailable)

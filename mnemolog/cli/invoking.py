@@ -56,7 +56,7 @@ class Surroundings:
         environment = dict(os.environ)
         if (file := given.pop("env_file", None)) is not None:
             environment |= read_env_file(file)
-        data, url = given.pop("data", None), given.pop("url", None) or environment.get("MNEMOLOG_URL")
+        data, url = given.pop("data", None), given.pop("url", None) or environment.get("MNEMOLOG_URL") or None
         return cls(environment, data, url, Output(as_json=given.pop("json", False)))
 
     def settings(self, **overrides: object) -> Settings:

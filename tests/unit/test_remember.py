@@ -263,3 +263,19 @@ async def test_the_index_follows_the_decisions(bench: Workbench):
     assert (entry.memory_id, entry.version) == (next(iter(bench.state().memories)), 1)
     await bench.decides(forget(entry.memory_id, "f-1"))
     assert bench.shards.entries(XIAOMING) == []
+
+
+async def test_a_tick_whose_partition_is_taken_away_while_it_waits_is_left_to_the_next_worker(bench: Workbench):
+    """The items before it were dropped with the partition: deciding the tick would pass them by for ever."""
+    owner, release = partition_owner(0), asyncio.Event()
+    due = tick(later(days=30))
+    record = await bench.publish(INBOX.name, codec.encode(due), owner.key)
+    await bench.deciding_pool.submit(0, "a user whose item is in work", release.wait)
+    handling = asyncio.create_task(bench.remembers(record))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert not handling.done()
+    bench.remember.revoke(0)
+    await handling
+    assert await bench.ledger() == []
+    assert bench.acked == []

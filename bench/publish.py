@@ -1,0 +1,144 @@
+"""`POST /v1/events` in batches of 500 against the log's own append of the same bytes.
+
+    python bench/publish.py
+
+A worker runs in a process of its own and one client posts to it over HTTP on loopback, batch after batch. Compared is
+`SqliteLog.append` of the records that the worker made of them, in batches of 500 as well. `MEMORIZE` is off, so that
+publishing is measured and not the remembering of it, which goes on beside it otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from bench.rounds import Rounds
+from mnemolog.publishing import headers_of
+from schemas import codec
+from schemas.input_events import parse_event
+from schemas.log import NewRecord
+from schemas.topics import CONVERSATIONS, partition_of
+from streams.transports.sqlite_log import SqliteLog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BATCH = 500
+EVENTS = 10_000
+PARTITIONS = 8
+ROUNDS = 5
+USERS = 200
+START_SECONDS = 60.0
+
+
+def events(run: int) -> list[dict[str, Any]]:
+    """Return turns as a service would post them; each run's have ids of their own."""
+    return [
+        {
+            "type": "TurnRecorded",
+            "event_id": f"t-{run}-{n}",
+            "user_id": f"u{n % USERS}",
+            "agent_id": "luna",
+            "session_id": f"s{n % USERS}",
+            "role": "user",
+            "content": f"Message {n}: on Sundays I like to walk along the river with my sister and her two dogs.",
+            "occurred_at": "2026-01-05T08:00:00Z",
+        }
+        for n in range(EVENTS)
+    ]
+
+
+def records(posted: list[dict[str, Any]]) -> list[NewRecord]:
+    """Return what the worker appends for the events."""
+    found = []
+    for event in posted:
+        message = parse_event(event, tenant="default", accepted_at=datetime.now(UTC), event_id=event["event_id"])
+        key = message.envelope.owner.key
+        found.append(
+            NewRecord(
+                topic=CONVERSATIONS.name,
+                partition=partition_of(key, PARTITIONS),
+                key=key,
+                value=codec.encode(message),
+                headers=headers_of(message),
+            )
+        )
+    return found
+
+
+@contextlib.contextmanager
+def worker(folder: Path) -> Iterator[str]:
+    """Run a worker while the block lasts; its URL."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MNEMOLOG_")}
+    command = [sys.executable, "-m", "mnemolog", "up", "--data", str(folder), "--port", str(port)]
+    process = subprocess.Popen(  # noqa: S603 - our own command
+        command, env={**environment, "MNEMOLOG_MEMORIZE": "false", "MNEMOLOG_LOG_LEVEL": "warning"}
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        until = time.monotonic() + START_SECONDS
+        while not _is_ready(url):
+            assert process.poll() is None, "the worker has ended"
+            assert time.monotonic() < until, "the worker does not start"
+            time.sleep(0.1)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/health/ready").is_success
+    except httpx.TransportError:
+        return False
+
+
+def posting(client: httpx.Client, posted: list[dict[str, Any]]) -> float:
+    """Return how many events a second are accepted."""
+    began = time.perf_counter()
+    for start in range(0, len(posted), BATCH):
+        answer = client.post("/v1/events", json=posted[start : start + BATCH])
+        assert answer.status_code == 202, answer.text
+    return len(posted) / (time.perf_counter() - began)
+
+
+async def appending(log: SqliteLog, spelt: list[NewRecord]) -> float:
+    """Return how many of the same records a second the log appends."""
+    began = time.perf_counter()
+    for start in range(0, len(spelt), BATCH):
+        await log.append(spelt[start : start + BATCH])
+    return len(spelt) / (time.perf_counter() - began)
+
+
+async def main() -> dict[str, object]:
+    """Measure in alternating rounds."""
+    rounds = Rounds("POST /v1/events, against the log's append", 0.2)
+    with tempfile.TemporaryDirectory() as name:
+        log = SqliteLog.open(Path(name) / "log")
+        await log.create_topic(CONVERSATIONS.name, PARTITIONS)
+        with worker(Path(name) / "worker") as url, httpx.Client(base_url=url, timeout=60.0) as client:
+            for run in range(ROUNDS):
+                posted = events(run)
+                compared = await appending(log, records(posted))
+                rounds.add(posting(client, posted), compared)
+        log.close()
+    return rounds.result()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
