@@ -128,11 +128,11 @@ async def forwarding(said: Sequence[str]) -> float:
         for message in turns(said)
     ]
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name).resolve()
+        folder = Path(name)
         log = SqliteLog.open(folder / "log")
         for topic in ("first", "second", "third"):
             await log.create_topic(topic, PARTITIONS)
-        app = forwarder(folder)
+        app = forwarder(log.directory, folder / "faust")
         await app.start()
         try:
             began = time.perf_counter()
@@ -147,12 +147,12 @@ async def forwarding(said: Sequence[str]) -> float:
     return len(said) / seconds
 
 
-def forwarder(folder: Path) -> faust.App:
+def forwarder(log: Path, folder: Path) -> faust.App:
     """Return an app of two agents, set up as the worker's is."""
     app = faust.App(
         "forwarding",
-        broker=f"sqlite://{folder / 'log'}",
-        datadir=str(folder / "faust"),
+        broker=f"sqlite://{log}",
+        datadir=str(folder),
         topic_partitions=PARTITIONS,
         web_enabled=False,
         stream_wait_empty=False,

@@ -79,7 +79,6 @@ async def rebuilding(log: SqliteLog, path: Path) -> float:
     seconds = time.perf_counter() - began
     assert shard.ledger.count() == DECISIONS
     shard.close()
-    path.unlink()
     return DECISIONS / seconds
 
 

@@ -32,6 +32,7 @@ from streams.project import Project
 from streams.remember import Remember
 from streams.rule_extractor import RuleExtractor
 from streams.ticking import Ticking
+from streams.transports.directory_lock import DirectoryLock
 from streams.transports.sqlite_log import SqliteLog
 from streams.verbatim_extractor import VerbatimExtractor
 from streams.window import WindowLimits
@@ -74,12 +75,17 @@ class Worker:
         self.started = False
         self._extractor = extractor
         self._embedder = embedder
+        self._lock: DirectoryLock | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Open the log, make the topics, fold what is new, and start the agents."""
         settings = self.settings
         self.failure = asyncio.get_running_loop().create_future()
+        if not self.settings.is_embedded:  # the embedded log locks the directory by itself
+            folder = self.settings.data_dir.resolve() / "log"
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = DirectoryLock.take(folder)
         self.log = await self._open_log()
         await create_topics(self.log, self.settings)
         self.embedder = self._embedder or make_embedder(settings)
@@ -148,6 +154,12 @@ class Worker:
         """Open the log; a test may put something between it and the worker."""
         return await open_log(self.settings, self.clock.now)
 
+    def write_note(self, note: dict[str, object]) -> None:
+        """Tell the commands on this machine who holds the data directory, and where it listens."""
+        holder = self._lock or self.log
+        if isinstance(holder, DirectoryLock | SqliteLog):
+            holder.write_note(note)
+
     def handled(self, topic: str, partition: int) -> int:
         """Return the offset before which everything of a topic's partition is done."""
         return handled(self._app, topic, partition)
@@ -172,6 +184,8 @@ class Worker:
             await self.extractor.aclose()  # type: ignore[attr-defined]
         if hasattr(self, "log"):
             await close_log(self.log)
+        if self._lock is not None:
+            self._lock.release()
 
     def _took(self, step: str, seconds: float) -> None:
         """Keep how long a record took; remember only queues it, and its pool knows how long deciding takes."""

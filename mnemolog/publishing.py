@@ -139,7 +139,7 @@ class Publishing:
         """Return how far each event has come; those never accepted are left out."""
         await self._fold_inputs(self._shards.partition(owner))
         turns = self._shards.of(owner).turns
-        found = {}
+        found: dict[str, dict[str, Any]] = {}
         for event_id, seen in turns.seen(owner, event_ids).items():
             progress = turns.progress(owner, seen)
             state, reason = progress.state, progress.reason
@@ -155,6 +155,16 @@ class Publishing:
                 "decisions": list(progress.decisions),
                 "position": str(seen.position),
             }
+        for event_id in event_ids:
+            if event_id not in found and (reason := turns.dead(owner, event_id)) is not None:
+                found[event_id] = {
+                    "event_id": event_id,
+                    "state": "dead",
+                    "reason": reason,
+                    "memory_ids": [],
+                    "decisions": [],
+                    "position": None,
+                }
         return found
 
     async def wait(self, events: Sequence[tuple[Owner, str]], seconds: float) -> bool:

@@ -18,8 +18,8 @@ from mnemolog.http.app import make_http
 from mnemolog.settings import SettingsError
 from projections.shard import ShardFull
 from projections.shard_file import ShardDamaged
+from schemas.codec import UnknownSchema
 from schemas.log import LogError
-from streams.transports.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 GRACE_SECONDS: Final = 5
 """How long requests that are being answered may go on after a signal."""
 BACKLOG: Final = 2048
-EXPECTED: Final = (LogError, ShardDamaged, ShardFull, SettingsError, OSError)
+EXPECTED: Final = (LogError, ShardDamaged, ShardFull, UnknownSchema, SettingsError, OSError)
 """What an operator can mend: said as a sentence, without a traceback."""
 
 log = logging.getLogger("mnemolog")
@@ -95,8 +95,7 @@ async def _run(
         if not start.done():
             return
         start.result()
-        if isinstance(worker.log, SqliteLog):  # commands on this machine find the worker by it
-            worker.log.write_note({"pid": os.getpid(), "url": url})
+        worker.write_note({"pid": os.getpid(), "url": url})
         log.info("mnemolog answers at %s", url)
         if ready is not None:
             ready.set_result(url)

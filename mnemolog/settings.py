@@ -99,6 +99,8 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
     for name in sorted(found):
         if name.upper() in NOT_YET:
             raise SettingsError(f"{PREFIX}{name.upper()} is not yet supported by this version: unset it")
+        if name == "encryption" and found[name] != "off":
+            raise SettingsError(f"{PREFIX}ENCRYPTION={found[name]} is not yet supported by this version: use off")
         if name not in Settings.model_fields:
             raise SettingsError(f"{PREFIX}{name.upper()} is no setting of mnemolog: remove it or correct its name")
     for own, shared in (("llm_api_key", "OPENAI_API_KEY"), ("llm_base_url", "OPENAI_BASE_URL")):

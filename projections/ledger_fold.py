@@ -13,6 +13,7 @@ from immutables import Map
 from projections.evolve import Unfit, counts, events_of, evolve, is_decided, item_key
 from projections.memory import UserState
 from projections.memory_row import memory_of_row, row_of_memory
+from projections.shard_file import damage
 from schemas import codec
 from schemas.decision import MAX_CHANGES, Decision
 from schemas.events import MemoryFormed, MemoryReinforced, MemoryRevised, TickApplied
@@ -20,9 +21,9 @@ from schemas.identity import Owner, partition_owner
 from schemas.text import digest
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Sequence
 
+    from projections.shard_file import ShardConnection
     from schemas.events import LedgerEvent
     from schemas.log import Record
 
@@ -49,7 +50,7 @@ class Batch:
 class Vectors(Mapping[str, bytes]):
     """A user's vectors by memory id, read from the shard when asked for."""
 
-    def __init__(self, connection: sqlite3.Connection, owner: str) -> None:
+    def __init__(self, connection: ShardConnection, owner: str) -> None:
         self._connection = connection
         self._owner = owner
 
@@ -80,7 +81,7 @@ class LedgerFold:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        connection: ShardConnection,
         partition: int | None,
         belongs: Callable[[Owner], bool] = lambda _: True,
     ) -> None:
@@ -233,7 +234,10 @@ class LedgerFold:
         if row is None:
             return UserState(owner=owner)
         bodies = run("select body from memories where owner=? order by sequence", (name,))
-        memories = [memory_of_row(body) for (body,) in bodies]
+        try:
+            memories = [memory_of_row(body) for (body,) in bodies]
+        except (KeyError, TypeError, ValueError) as error:
+            raise damage(self._connection.path, error) from error
         by_digest: dict[bytes, tuple[str, ...]] = {}
         by_attribute: dict[str, tuple[str, ...]] = {}
         for memory in memories:

@@ -7,7 +7,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Final
 
 from projections.ledger_fold import LedgerFold
-from projections.shard_file import ShardDamaged, connect
+from projections.shard_file import connect, damage
 from projections.turns import TurnsFold
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
 
@@ -58,7 +58,7 @@ class Shard:
         try:
             self._offsets: dict[str, int] = dict(self._connection.execute("select topic, next from offsets"))
         except sqlite3.DatabaseError as error:
-            raise ShardDamaged(f"{path.name}: {error}; delete it and start again") from error
+            raise damage(path, error) from error
         self.folding = asyncio.Lock()
         """Held while records are folded; who holds it sees the shard stand still."""
         self.retired = False
@@ -150,7 +150,7 @@ class Shard:
         except sqlite3.OperationalError as error:
             raise ShardFull(f"{self.path.name}: {error}; free space on its disk") from error
         except sqlite3.DatabaseError as error:
-            raise ShardDamaged(f"{self.path.name}: {error}; delete it and start again") from error
+            raise damage(self.path, error) from error
         self._offsets[topic] = following
         if batch is not None:
             self.ledger.keep(batch)

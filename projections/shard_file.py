@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Self
 
 TABLES: Final = """
 create table if not exists offsets(topic text primary key, next integer not null) without rowid;
@@ -36,6 +37,8 @@ create table if not exists observations(
     owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
     kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,
     turn blob, primary key(owner, event_id)) without rowid;
+create table if not exists dead(
+    owner text not null, event_id text not null, reason text not null, primary key(owner, event_id)) without rowid;
 create index if not exists observations_by_session on observations(owner, session_id, offset) where turn is not null;
 """
 
@@ -44,18 +47,69 @@ class ShardDamaged(Exception):
     """The shard's file cannot be read: delete it, and the next start folds it again from the log."""
 
 
-def connect(path: Path) -> sqlite3.Connection:
+_DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+def damage(path: Path, error: Exception) -> ShardDamaged:
+    """Return the error that says what to do about a file that cannot be read."""
+    return ShardDamaged(f"{path}: {error}; delete it and start again: the log has everything")
+
+
+class ShardConnection(sqlite3.Connection):
+    """A connection that says which file is damaged, whichever query finds it."""
+
+    path: Path
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:  # noqa: ANN401 - as sqlite3 has it
+        """Run one statement. Raises ShardDamaged."""
+        return self.cursor(_Cursor).execute(sql, parameters)
+
+
+class _Cursor(sqlite3.Cursor):
+    connection: ShardConnection
+
+    def execute(self, sql: str, parameters: Any = (), /) -> Self:  # noqa: ANN401 - as sqlite3 has it
+        try:
+            return super().execute(sql, parameters)
+        except sqlite3.DatabaseError as error:
+            raise self._meaning(error) from error
+
+    def fetchone(self) -> Any:  # noqa: ANN401 - as sqlite3 has it
+        try:
+            return super().fetchone()
+        except sqlite3.DatabaseError as error:
+            raise self._meaning(error) from error
+
+    def fetchall(self) -> list[Any]:
+        try:
+            return super().fetchall()
+        except sqlite3.DatabaseError as error:
+            raise self._meaning(error) from error
+
+    def __next__(self) -> Any:  # noqa: ANN401 - as sqlite3 has it
+        try:
+            return super().__next__()
+        except sqlite3.DatabaseError as error:
+            raise self._meaning(error) from error
+
+    def _meaning(self, error: sqlite3.DatabaseError) -> Exception:
+        is_damage = getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
+        return damage(self.connection.path, error) if is_damage else error
+
+
+def connect(path: Path) -> ShardConnection:
     """Open a shard's file, made if there is none. Raises ShardDamaged.
 
     A commit is atomic but not fsynced: after a power cut the shard is at an earlier offset and folds from there.
     """
     try:
-        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=ShardConnection)
+        connection.path = path
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
         connection.execute("pragma wal_autocheckpoint=8000")
         connection.execute("pragma temp_store=memory")
         connection.executescript(TABLES)
     except sqlite3.DatabaseError as error:
-        raise ShardDamaged(f"{path.name}: {error}; delete it and start again: the log has everything") from error
+        raise damage(path, error) from error
     return connection

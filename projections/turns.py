@@ -14,7 +14,7 @@ from schemas.input_events import InvalidEvent
 from schemas.log import Position
 from schemas.observations import TurnRecorded
 from schemas.pieces import is_extractable, piece_count
-from schemas.reading import digest_of, observation_of_record
+from schemas.reading import claimed, digest_of, observation_of_record
 
 if TYPE_CHECKING:
     import sqlite3
@@ -72,11 +72,14 @@ class TurnsFold:
 
     def fold_inputs(self, records: Sequence[Record]) -> None:
         """Keep the first record of each observation; unreadable ones are observe's to put aside."""
-        rows = []
+        rows: list[tuple[object, ...]] = []
+        dead: list[tuple[str, str, str]] = []
         for record in records:
             try:
                 message = observation_of_record(record)
-            except (codec.Undecodable, InvalidEvent):
+            except (codec.Undecodable, InvalidEvent) as error:
+                if (claim := claimed(record)) is not None:
+                    dead.append((name_of(claim[0]), claim[1], str(error)))
                 continue
             if not self._belongs(message.envelope.owner):
                 continue
@@ -97,6 +100,7 @@ class TurnsFold:
                 )
             )
         self._connection.executemany("insert or ignore into observations values(?,?,?,?,?,?,?,?,?,?,?)", rows)
+        self._connection.executemany("insert or ignore into dead values(?,?,?)", dead)
 
     def fold_inbox(self, records: Sequence[Record]) -> None:
         """Keep which pieces an extraction in the inbox covers; unreadable ones are remember's to put aside.
@@ -118,9 +122,12 @@ class TurnsFold:
 
     def extracted(self, owner: Owner, pieces: Iterable[str]) -> set[str]:
         """Return those of the pieces that an extraction in the inbox or a decision covers."""
-        name, query = name_of(owner), (
-            "select exists(select 1 from extracted where owner=?1 and piece=?2)"
-            " or exists(select 1 from covered where owner=?1 and piece=?2)"
+        name, query = (
+            name_of(owner),
+            (
+                "select exists(select 1 from extracted where owner=?1 and piece=?2)"
+                " or exists(select 1 from covered where owner=?1 and piece=?2)"
+            ),
         )
         return {piece for piece in pieces if self._connection.execute(query, (name, piece)).fetchone()[0]}
 
@@ -139,6 +146,12 @@ class TurnsFold:
                 position = Position(topic, self._partition, offset)
                 found[event_id] = Seen(event_id, position, bytes(digest), kind, pieces)
         return found
+
+    def dead(self, owner: Owner, event_id: str) -> str | None:
+        """Return why the only records with this event id became dead letters, or None."""
+        query = "select reason from dead where owner=? and event_id=?"
+        found = self._connection.execute(query, (name_of(owner), event_id)).fetchone()
+        return found[0] if found else None
 
     def progress(self, owner: Owner, seen: Seen) -> Progress:
         """Return how far an observation has come."""

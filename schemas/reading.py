@@ -10,7 +10,15 @@ import orjson
 
 from schemas import codec
 from schemas.identity import InvalidOwner, Owner, check_tenant, check_user_id, derived_id
-from schemas.input_events import MAX_CONTENT_BYTES, MAX_ID_CHARACTERS, Fault, InvalidEvent, body_digest, parse_event
+from schemas.input_events import (
+    DEFAULT_USER,
+    MAX_CONTENT_BYTES,
+    MAX_ID_CHARACTERS,
+    Fault,
+    InvalidEvent,
+    body_digest,
+    parse_event,
+)
 from schemas.observations import OBSERVATIONS
 from schemas.pieces import text_of
 
@@ -52,6 +60,22 @@ def observation_of_record(record: Record) -> Observation:
         said = message.envelope.owner.key.decode()
         raise ForeignKey([Fault("$key", f"the key is {key_owner.key.decode()!r}, the body says {said!r}")])
     return message
+
+
+def claimed(record: Record) -> tuple[Owner, str] | None:
+    """Return whose event an unusable record claims to be, and its id, as far as that can be read."""
+    try:
+        key_owner = Owner.of_key(record.key) if record.key is not None else None
+        if record.value[:1] == codec.MARKER[:1]:
+            envelope = codec.decode_as(record.value, *OBSERVATIONS).envelope
+            return key_owner or envelope.owner, envelope.event_id
+        raw = orjson.loads(record.value)
+    except (InvalidOwner, codec.Undecodable, orjson.JSONDecodeError):
+        return None
+    if not isinstance(raw, dict) or not isinstance(raw.get("event_id"), str):
+        return None
+    named = raw.get("user_id", DEFAULT_USER)
+    return key_owner or Owner(DEFAULT_TENANT, str(named)), raw["event_id"]
 
 
 def _checked(message: Observation) -> Observation:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from projections.evolve import is_decided, is_passed
+from projections.shard_file import ShardDamaged
 from schemas import codec
 from schemas.identity import InvalidOwner, Owner, partition_owner
 from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, DecayDue, RememberFact, ReviseMemory
@@ -129,6 +130,8 @@ class Remember:
             try:
                 vectors = self._shards.of(owner).ledger.vectors(owner)
                 decision = decide(state, item, place, vectors, self._parameters)
+            except ShardDamaged:
+                raise  # not the item's fault: it is decided when the shard is whole
             except Exception as error:  # noqa: BLE001 - the boundary of the step: a rule that fails stops nobody else
                 await self._give_up(delivery.record, f"{type(error).__name__}: {error}")
                 break

@@ -70,7 +70,7 @@ def _data_directory(settings: Settings) -> Check:
 
 
 async def _log(settings: Settings) -> Check:
-    if settings.is_embedded and (note := read_note(settings.data_dir.resolve() / "log")) is not None:
+    if (note := read_note(settings.data_dir.resolve() / "log")) is not None:
         return await _held(note)
     try:
         async with opened_log(settings) as log:

@@ -12,6 +12,9 @@ from mnemolog.cli.logs import start_logging
 from mnemolog.client import AsyncClient
 from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
+from projections.shard import ShardFull
+from projections.shard_file import ShardDamaged
+from schemas.codec import UnknownSchema
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -25,13 +28,15 @@ class EngineStopped(Exception):
 
 
 async def started(settings: Settings) -> AbstractAsyncContextManager[AsyncClient]:
-    """Start a worker; the context gives its client and stops it. Raises LogError, OSError."""
+    """Start a worker; the context gives its client and stops it. Raises LogError, EngineStopped, OSError."""
     start_logging("warning", settings.log_format)  # a command's own engine has no news, only warnings
     worker = Worker(settings)
     try:
         await worker.start()
-    except BaseException:
+    except BaseException as error:
         await worker.stop()
+        if isinstance(error, (ShardDamaged, ShardFull, UnknownSchema)):
+            raise EngineStopped(str(error)) from error
         raise
     return _open(worker)
 

@@ -9,7 +9,10 @@ from typing import Final
 
 import orjson
 
-QUIET: Final = ("faust", "mode", "aiokafka", "uvicorn", "httpx", "httpcore", "openai", "asyncio", "streams.transports")
+QUIET: Final = (
+    *("faust", "mode", "aiokafka", "uvicorn", "openai", "asyncio", "streams.transports"),
+    *("httpx", "httpx2", "httpcore", "httpcore2"),
+)
 """Libraries whose warnings count, and whose news is nobody's."""
 
 

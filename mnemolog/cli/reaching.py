@@ -52,7 +52,7 @@ async def reached(url: str | None, settings: Settings | None, output: Output) ->
             if time.monotonic() < deadline:
                 continue  # another command was quicker: it ends, or says where it listens
             raise NotReached(str(error)) from error
-        except (LogError, OSError) as error:
+        except (LogError, EngineStopped, OSError) as error:
             raise NotReached(f"the engine cannot start: {error}") from error
         try:
             async with engine as client:

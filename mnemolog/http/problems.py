@@ -16,6 +16,7 @@ from projections.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index import IndexUnavailable
 from projections.queries import UnknownMemory
 from projections.shard import ShardFull
+from projections.shard_file import ShardDamaged
 from projections.shards import NotHeld
 from schemas.identity import InvalidOwner
 from schemas.input_events import Fault
@@ -33,6 +34,7 @@ RETRY_SECONDS: Final = 1
 _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     LogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     ShardFull: HTTPStatus.SERVICE_UNAVAILABLE,
+    ShardDamaged: HTTPStatus.INTERNAL_SERVER_ERROR,
     IndexUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     EmbedderUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     NotHeld: HTTPStatus.SERVICE_UNAVAILABLE,

@@ -102,7 +102,7 @@ async def test_a_failure_ends_it_with_1_and_a_sentence(tmp_path: Path):
     newer = NewRecord(topic="mnemolog.inbox", partition=0, key=b"default/u", value=b"\xc3\x01newer!!!body")
     await log.append([newer])
     log.close()
-    assert "UnknownSchema" in await fails(await start(tmp_path, free_port()))
+    assert "upgrade mnemolog" in await fails(await start(tmp_path, free_port()))
 
 
 async def test_what_is_in_use_is_said_before_anything_is_touched(tmp_path: Path):

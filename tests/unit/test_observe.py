@@ -214,3 +214,16 @@ async def test_open_sessions_tell_the_ends_that_would_close_them(bench: Workbenc
     assert (end, end.session_id, end.envelope.owner) == (same, "s1", Owner("default", "xiaoming"))
     await bench.observes(await bench.publish(CONVERSATIONS.name, codec.encode(end)))
     assert (bench.extractor.asked, bench.observe.open_sessions()) == ([["t-1#0"]], [])
+
+
+async def test_an_event_whose_record_cannot_be_used_is_known_as_dead(tmp_path: Path):
+    """The sender asks by the id that it gave."""
+    bench = Workbench(tmp_path)
+    broken = {"type": "TurnRecorded", "event_id": "t-9", "user_id": XIAOMING.user_id, "session_id": "s", "role": 5}
+    record = await bench.publish(CONVERSATIONS.name, broken)
+    await bench.observes(record, record)
+    await bench.shards.up_to(CONVERSATIONS.name, 0, record.position.offset + 1)
+    turns = bench.shards.of(XIAOMING).turns
+    assert "$.role" in (turns.dead(XIAOMING, "t-9") or "")
+    assert turns.dead(XIAOMING, "t-8") is None
+    bench.close()

@@ -1,0 +1,192 @@
+"""How long a search takes over the real path: `Queries.search` with the shard's state, index and ranking, unembedded.
+
+    python bench/search.py
+
+One user with 1,000 and with 10,000 memories, alone and beside 50 other such users who search in turn; against one NumPy
+product of the matrix of the same vectors and the query's. Memories have 12 to 40 words from a vocabulary with Zipf's
+frequencies and 512 dimensions; a query has eight such words, an agent, and asks for five results. The first search of
+a user loads their table; it is measured by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from projections.embedded_index import EmbeddedIndex
+from projections.queries import Filters, Queries
+from projections.shards import Shards
+from schemas import codec
+from schemas.decision import MAX_CHANGES, Decision
+from schemas.envelope import Envelope, Sealed
+from schemas.events import MemoryFormed
+from schemas.identity import Owner
+from schemas.log import Position, Record
+from schemas.topics import LEDGER
+from streams.transports.sqlite_log import SqliteLog
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from projections.embedder import Vectors
+
+DIMENSIONS, VOCABULARY = 512, 30_000
+SIZES, OTHERS, SEARCHES = (1_000, 10_000), 50, 400
+TARGETS_MS = {1_000: 10.0, 10_000: 25.0}
+START = datetime(2026, 1, 1, tzinfo=UTC)
+NOW = datetime(2026, 2, 1, tzinfo=UTC)
+FILTERS = Filters(agent_id="luna")
+
+
+class OneVector:
+    """An embedder whose answer is ready: `vector` is what the next query means."""
+
+    model = "bench"
+
+    def __init__(self) -> None:
+        """Start with no meaning."""
+        self.vector = np.zeros(DIMENSIONS, np.float32)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the vector for each text."""
+        return np.stack([self.vector for _ in texts])
+
+
+def unit(chance: np.random.Generator, count: int) -> Vectors:
+    """Return unit vectors, shape (count, DIMENSIONS)."""
+    vectors = chance.standard_normal((count, DIMENSIONS), dtype=np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
+
+
+def words(chance: np.random.Generator, count: int) -> str:
+    """Return a text of words, common and rare ones."""
+    return " ".join(f"w{word}" for word in chance.zipf(1.3, count) % VOCABULARY)
+
+
+def decisions(owner: Owner, vectors: Vectors, chance: np.random.Generator) -> list[Decision]:
+    """Return decisions that form a memory for each vector, as many in each as one holds."""
+    envelope = Envelope(event_id="", tenant=owner.tenant, user_id=owner.user_id, agent_id="luna", occurred_at=START)
+    found = []
+    for version, start in enumerate(range(0, len(vectors), MAX_CHANGES), 1):
+        events = [
+            MemoryFormed(
+                envelope=envelope,
+                memory_id=f"{owner.user_id}-{number:08}",
+                scope="personal",
+                kind="semantic",
+                memory_type="long_term",
+                category="fact",
+                content=Sealed.clear(words(chance, int(chance.integers(12, 40)))),
+                content_hash="",
+                vector=Sealed.clear(vectors[number].astype("<f4").tobytes()),
+                embedding_model="bench",
+                importance=0.5,
+                source_type="chat",
+                source_ids=[],
+                pieces=[],
+                happened_at=START + timedelta(minutes=number),
+                formed_at=START + timedelta(minutes=number),
+            )
+            for number in range(start, min(len(vectors), start + MAX_CHANGES))
+        ]
+        found.append(
+            Decision(
+                envelope=envelope,
+                item_id=f"{owner.user_id}-{version}",
+                item_type="ImportMemory",
+                item_partition=0,
+                item_offset=version,
+                version=version,
+                covered=[],
+                outcomes=[],
+                events=[codec.encode(event) for event in events],
+            )
+        )
+    return found
+
+
+def fill(shards: Shards, owner: Owner, vectors: Vectors, chance: np.random.Generator) -> None:
+    """Fold a user's memories into their shard, past the log: only what a search reads is wanted."""
+    shard = shards.of(owner)
+    for decision in decisions(owner, vectors, chance):
+        position = Position(LEDGER.name, shard.partition, shard.offset(LEDGER.name))
+        shard.fold(
+            LEDGER.name,
+            [Record(position=position, recorded_at=START, key=owner.key, value=codec.encode(decision))],
+        )
+
+
+async def searching(queries: Queries, embedder: OneVector, owner: Owner, chance: np.random.Generator) -> float:
+    """Return the seconds of one search."""
+    embedder.vector, query = unit(chance, 1)[0], words(chance, 8)
+    began = time.perf_counter()
+    found = await queries.search(owner, query, FILTERS, now=NOW)
+    seconds = time.perf_counter() - began
+    assert len(found) == 5
+    return seconds
+
+
+def product(matrix: Vectors, chance: np.random.Generator) -> float:
+    """Return the seconds of one product."""
+    vector = unit(chance, 1)[0]
+    began = time.perf_counter()
+    _ = matrix @ vector
+    return time.perf_counter() - began
+
+
+async def measure(size: int, folder: Path) -> dict[str, object]:
+    """Measure with users of `size` memories, one first and then 50 more, in alternation with the product."""
+    chance, embedder = np.random.default_rng(size), OneVector()
+    log = SqliteLog.open(folder / "log")
+    shards = Shards(folder / "shards", log, 1, EmbeddedIndex)
+    queries = Queries(shards, embedder)
+    users = [Owner("default", f"u{number}") for number in range(OTHERS + 1)]
+    matrix = unit(chance, size)
+    fill(shards, users[0], matrix, chance)
+    first = await searching(queries, embedder, users[0], chance)
+    times: dict[str, list[float]] = {"alone": [], "beside_others": [], "others": [], "product": []}
+    for _ in range(SEARCHES):
+        times["alone"].append(await searching(queries, embedder, users[0], chance))
+        times["product"].append(product(matrix, chance))
+    for owner in users[1:]:
+        fill(shards, owner, unit(chance, size), chance)
+        await searching(queries, embedder, owner, chance)
+    for number in range(SEARCHES):
+        times["others"].append(await searching(queries, embedder, users[1 + number % OTHERS], chance))
+        times["beside_others"].append(await searching(queries, embedder, users[0], chance))
+        times["product"].append(product(matrix, chance))
+    shards.close()
+    log.close()
+    return report(size, first, times)
+
+
+def report(size: int, first: float, times: dict[str, list[float]]) -> dict[str, object]:
+    """Print medians, 95th percentiles and ratios, and return them."""
+    found: dict[str, object] = {"target_p95_ms": TARGETS_MS[size], "first_search_ms": round(1000 * first, 1)}
+    base = float(np.median(times["product"]))
+    print(f"{size} memories; the first search, which loads the table: {1000 * first:.0f} ms")
+    for name, seconds in times.items():
+        p50, p95 = (float(np.quantile(seconds, q)) for q in (0.5, 0.95))
+        print(f"  {name:14} p50 {1000 * p50:6.2f} ms, p95 {1000 * p95:6.2f} ms, {p50 / base:5.1f} products", flush=True)
+        found[name] = {"p50_ms": round(1000 * p50, 3), "p95_ms": round(1000 * p95, 3), "products": round(p50 / base, 1)}
+    return found
+
+
+async def main() -> dict[str, object]:
+    """Measure each size."""
+    found: dict[str, object] = {}
+    for size in SIZES:
+        with tempfile.TemporaryDirectory() as folder:
+            found[str(size)] = await measure(size, Path(folder))
+    return found
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
