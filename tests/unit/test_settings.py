@@ -1,0 +1,88 @@
+"""Settings: built once, frozen, and clear about what is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import ValidationError
+
+from mnemolog.settings import NOT_YET, SettingsError, from_environment, read_env_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_without_an_environment_the_defaults_are_those_of_the_contract():
+    settings = from_environment({})
+    assert (settings.broker, settings.index, settings.partitions) == ("sqlite://", "embedded", 8)
+    assert (settings.save_every_turns, settings.idle_seconds) == (5, 30.0)
+    assert (settings.decay_policy, settings.decay_hours) == ("ladder", 24.0)
+    assert (settings.host, settings.port) == ("127.0.0.1", 8420)
+    assert settings.extracts_with == "rules"
+
+
+def test_they_are_frozen():
+    with pytest.raises(ValidationError):
+        from_environment({}).port = 1
+
+
+@pytest.mark.parametrize("name", ["MNEMOLOG_PROT", "MNEMOLOG_port2"])
+def test_an_unknown_setting_is_an_error_that_names_it(name: str):
+    with pytest.raises(SettingsError, match=name.removeprefix("MNEMOLOG_").upper()):
+        from_environment({name: "1"})
+
+
+@pytest.mark.parametrize("name", sorted(NOT_YET))
+def test_what_a_later_version_will_have_is_refused_with_not_yet(name: str):
+    with pytest.raises(SettingsError, match="not yet"):
+        from_environment({f"MNEMOLOG_{name}": "1"})
+
+
+@pytest.mark.parametrize(("name", "value"), [("ENCRYPTION", "on"), ("INDEX", "weaviate://localhost:8080")])
+def test_a_value_that_a_later_version_will_have_is_refused_with_not_yet(name: str, value: str):
+    with pytest.raises(SettingsError, match="not yet"):
+        from_environment({f"MNEMOLOG_{name}": value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("PORT", "no"), ("PARTITIONS", "0"), ("DECAY_POLICY", "daily"), ("BROKER", "localhost"), ("HOST", "192.0.2.1")],
+)
+def test_a_value_that_cannot_be_used_is_an_error_that_names_the_setting(name: str, value: str):
+    with pytest.raises(SettingsError, match=f"MNEMOLOG_{name}"):
+        from_environment({f"MNEMOLOG_{name}": value})
+
+
+def test_a_key_or_a_base_url_means_a_model_and_the_shared_names_are_honoured():
+    assert from_environment({"OPENAI_API_KEY": "k"}).extracts_with == "model"
+    both = from_environment({"OPENAI_API_KEY": "theirs", "MNEMOLOG_LLM_API_KEY": "ours"})
+    assert both.llm_api_key == "ours"
+    assert from_environment({"OPENAI_API_KEY": "k", "MNEMOLOG_EXTRACTOR": "rules"}).extracts_with == "rules"
+
+
+def test_a_forced_model_needs_somebody_to_ask():
+    with pytest.raises(SettingsError, match="LLM_API_KEY"):
+        from_environment({"MNEMOLOG_EXTRACTOR": "model"})
+
+
+def test_ebbinghaus_comes_weekly_unless_said_otherwise():
+    assert from_environment({"MNEMOLOG_DECAY_POLICY": "ebbinghaus"}).decay_hours == 168.0
+    often = {"MNEMOLOG_DECAY_POLICY": "ebbinghaus", "MNEMOLOG_DECAY_EVERY_HOURS": "0.5"}
+    assert from_environment(often).decay_hours == 0.5
+
+
+def test_the_command_line_wins_over_the_environment():
+    assert from_environment({"MNEMOLOG_PORT": "1"}, port=2, data_dir=None).port == 2
+
+
+def test_an_env_file_is_read_line_by_line(tmp_path: Path):
+    file = tmp_path / "env"
+    file.write_text("# ours\n\nexport MNEMOLOG_PORT='9000'\nMNEMOLOG_LOG_LEVEL=debug\n", "utf-8")
+    settings = from_environment(read_env_file(file))
+    assert (settings.port, settings.log_level) == (9000, "debug")
+    file.write_text("MNEMOLOG_PORT\n", "utf-8")
+    with pytest.raises(SettingsError, match="line 1"):
+        read_env_file(file)
+    with pytest.raises(SettingsError, match="No such file"):
+        read_env_file(tmp_path / "none")
