@@ -30,8 +30,7 @@ def avro_type(hint: Any, named: set[str]) -> Any:  # noqa: ANN401 - a type hint 
         return ["null", *(avro_type(a, named) for a in typing.get_args(hint) if a is not types.NoneType)]
     if typing.get_origin(hint) is list:
         return {"type": "array", "items": avro_type(typing.get_args(hint)[0], named)}
-    if is_dataclass(hint):
-        assert isinstance(hint, type)
+    if isinstance(hint, type) and is_dataclass(hint):
         return f"mnemolog.{hint.__name__}" if hint.__name__ in named else avro_record(hint, named)
     return PRIMITIVES[hint]
 
