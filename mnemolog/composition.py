@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import contextlib
 import logging
 from datetime import timedelta
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from streams.transports.kafka_log import KafkaLog
 
 log = logging.getLogger("mnemolog")
+COLLECT_AFTER = (50_000, 20, 100)
+"""Allocations before Python looks for cycles: a worker keeps many small values for long, and makes few cycles."""
 WORKED_AT_ONCE = 128
 """Users worked for at the same time where no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
@@ -81,6 +84,7 @@ class Worker:
     async def start(self) -> None:
         """Open the log, make the topics, fold what is new, and start the agents."""
         settings = self.settings
+        gc.set_threshold(*COLLECT_AFTER)
         self.failure = asyncio.get_running_loop().create_future()
         if not self.settings.is_embedded:  # the embedded log locks the directory by itself
             folder = self.settings.data_dir.resolve() / "log"

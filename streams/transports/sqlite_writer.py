@@ -22,7 +22,7 @@ Answer = TypeVar("Answer")
 
 GROUP = 256  # calls in one transaction; more would make the first ones wait for the last
 LINGER_SECONDS = 0.004  # a group waits for more calls, if the one before it had several, until so long none came
-LONGEST_LINGER_SECONDS = 0.1
+LONGEST_LINGER_SECONDS = 0.04
 
 
 @dataclass(slots=True)
