@@ -12,6 +12,7 @@ from projections.memory import ACTIVE, FORGOTTEN
 from schemas.attributes import same_value
 from schemas.text import digest
 from streams.duplicates import keywords, near_duplicate, overlap
+from streams.second_check import skeleton
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
 
     from projections.memory import Memory, UserState
 
-cached_keywords = lru_cache(maxsize=1 << 15)(keywords)
+cached_keywords = lru_cache(maxsize=1 << 16)(keywords)
+
+
+@lru_cache(maxsize=1 << 16)
+def _content_words(text: str) -> tuple[str, ...]:
+    """Return what two statements must share, word for word and in order, to be near duplicates."""
+    return skeleton(text).words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +72,11 @@ def in_order(found: Iterable[Memory]) -> list[Memory]:
 
 
 def _near(state: UserState, said: Statement, vectors: Mapping[str, bytes], threshold: float) -> Iterator[Memory]:
+    statement = _content_words(said.content)
     words = cached_keywords(said.content)
     for memory in state.memories.values():
+        if _content_words(memory.content) != statement:
+            continue  # the second check would refuse it: asked first, because it is one comparison for each memory
         if memory.status not in (ACTIVE, FORGOTTEN) or memory.kind != said.kind or not _comparable(memory, said):
             continue
         if memory.attribute and said.attribute and memory.attribute != said.attribute:
