@@ -19,7 +19,7 @@ from mnemolog.client_carrying import (
     request_of,
     unreachable,
 )
-from mnemolog.client_errors import Unavailable
+from mnemolog.client_errors import Refused, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -84,6 +84,8 @@ class AsyncClient:
 
     async def carry(self, call: Call[T]) -> T:
         """Send a call and return its answer. Raises MnemologError."""
+        if self._http.is_closed:
+            raise Refused("this client is closed: make another one")
         if not call.method:
             return call.read({})
         for attempt in range(self._retries + 1):
@@ -161,6 +163,8 @@ class Client:
 
     def carry(self, call: Call[T]) -> T:
         """Send a call and return its answer. Raises MnemologError."""
+        if self._http.is_closed:
+            raise Refused("this client is closed: make another one")
         if not call.method:
             return call.read({})
         for attempt in range(self._retries + 1):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from mnemolog.client_call import Call, Instant, Json, command, get, given, path_of, query_of, whole
+from mnemolog.client_errors import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 SPEAKERS: Final = ("user", "assistant")
 MESSAGE_FIELDS: Final = ("role", "content", "event_id", "occurred_at")
@@ -28,11 +30,12 @@ def add(
     """Publish a conversation `[{role, content}]`; sending a whole context again adds only what is new.
 
     Messages of other roles than user and assistant, and those whose content is not text, are left out. With none left
-    nothing is sent. Returns `{accepted, session_id}`; `wait_seconds` (at most 60) waits for the final states.
+    nothing is sent. Returns `{accepted, session_id}`; `wait_seconds` (at most 60) waits for the final states. Raises
+    Refused for what is no list of messages.
     """
     messages = [
         given(**{name: message.get(name) for name in MESSAGE_FIELDS})
-        for message in conversation
+        for message in _messages(conversation)
         if message.get("role") in SPEAKERS and isinstance(message.get("content"), str)
     ]
     if not messages:
@@ -47,6 +50,14 @@ def add(
         is_repeatable=True,  # the ids of the turns are derived from what was said
         read=whole,
     )
+
+
+def _messages(conversation: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    # Text and a lone message can be iterated over as well, into what nobody meant.
+    messages = [] if isinstance(conversation, str | bytes | Mapping) else list(conversation)
+    if isinstance(conversation, str | bytes | Mapping) or not all(isinstance(m, Mapping) for m in messages):
+        raise Refused('a conversation is a list of messages: [{"role": "user", "content": "..."}]')
+    return messages
 
 
 def search(

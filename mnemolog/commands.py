@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,13 +15,12 @@ from schemas import codec
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import GLOBAL_USER, Owner, partition_owner
 from schemas.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
-from schemas.log import NewRecord
+from schemas.log import NewRecord, Position
 from schemas.topics import INBOX
 from streams.ticking import decay_due, tick_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from projections.embedder import Embedder
     from projections.shards import Shards
@@ -75,6 +75,10 @@ class Answer:
         return self.outcomes[0] if self.outcomes else None
 
 
+class AnotherCommand(Exception):
+    """The command's id (its Idempotency-Key) was used for another command: use a new one. Nothing was changed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickAnswer:
     """What a tick changed over all partitions; `applied` is False when not all were done in time."""
@@ -100,7 +104,7 @@ class Commands:
     async def remember(self, owner: Owner, fact: Fact, command_id: str) -> Answer:
         """Remember a fact as is; global ones belong to the tenant's reserved user."""
         whose = Owner(owner.tenant, GLOBAL_USER) if fact.scope == "global" else owner
-        envelope = self._envelope(whose, command_id, agent_id=None if fact.scope == "global" else fact.agent_id)
+        envelope = await self._envelope(whose, command_id, agent_id=None if fact.scope == "global" else fact.agent_id)
         item = RememberFact(
             envelope=envelope,
             content=Sealed.clear(fact.content),
@@ -124,7 +128,7 @@ class Commands:
         """Change a memory."""
         new = changes.content
         item = ReviseMemory(
-            envelope=self._envelope(owner, command_id),
+            envelope=await self._envelope(owner, command_id),
             memory_id=memory_id,
             expected_version=expected_version,
             content=None if new is None else Sealed.clear(new),
@@ -139,11 +143,11 @@ class Commands:
 
     async def forget(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
         """Forget a memory."""
-        return await self.submit(ForgetMemory(envelope=self._envelope(owner, command_id), memory_id=memory_id))
+        return await self.submit(ForgetMemory(envelope=await self._envelope(owner, command_id), memory_id=memory_id))
 
     async def restore(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
         """Bring a memory back."""
-        return await self.submit(RestoreMemory(envelope=self._envelope(owner, command_id), memory_id=memory_id))
+        return await self.submit(RestoreMemory(envelope=await self._envelope(owner, command_id), memory_id=memory_id))
 
     async def recall(self, owner: Owner, memory_ids: Sequence[str], at: datetime, command_id: str) -> None:
         """Report that an agent was shown memories; return when the log has it."""
@@ -151,13 +155,15 @@ class Commands:
         await self._append(RecordRecall(envelope=envelope, memory_ids=list(memory_ids)))
 
     async def submit(self, item: UserItem) -> Answer:
-        """Append an item and wait up to 5 s for its decision."""
+        """Append an item and wait up to 5 s for its decision. Raises AnotherCommand."""
         owner, command_id = item.envelope.owner, item.envelope.event_id
+        await self._refuse_another(item)
         await self._append(item)
         try:
             await asyncio.wait_for(self._remember.decided(owner, command_id), DECISION_SECONDS)
         except TimeoutError:
             return Answer(command_id, None)
+        await self._refuse_another(item)  # one sent at the same time may have come first
         decisions: list[Decision] = self._shards.of(owner).ledger.decided(owner, command_id)
         return Answer(command_id, tuple(o for d in decisions for o in d.outcomes))
 
@@ -190,6 +196,14 @@ class Commands:
         memory = self._shards.state(owner).memories.get(memory_id)
         return memory is not None and memory.status_at(self._clock.now()) == ACTIVE
 
+    async def _refuse_another(self, item: UserItem) -> None:
+        owner, command_id = item.envelope.owner, item.envelope.event_id
+        for decision in self._shards.of(owner).ledger.decided(owner, command_id):
+            position = Position(INBOX.name, decision.item_partition, decision.item_offset)
+            record = await self._shards.record(position)
+            if record is not None and _asks(codec.decode(record.value)) != _asks(item):
+                raise AnotherCommand(f"the key of command {command_id} was used for another command: use a new one")
+
     async def _append(self, item: UserItem) -> None:
         owner = item.envelope.owner
         partition = self._shards.partition(owner)
@@ -201,11 +215,26 @@ class Commands:
         vectors = await self._embedder.embed([text])
         return Sealed.clear(np.asarray(vectors[0], "<f4").tobytes())
 
-    def _envelope(self, owner: Owner, command_id: str, agent_id: str | None = None) -> Envelope:
+    async def _envelope(self, owner: Owner, command_id: str, agent_id: str | None = None) -> Envelope:
         return Envelope(
             event_id=command_id,
             tenant=owner.tenant,
             user_id=owner.user_id,
             agent_id=agent_id,
-            occurred_at=self._clock.now(),
+            occurred_at=await self._now(owner),
         )
+
+    async def _now(self, owner: Owner) -> datetime:
+        """Return when a command is true: now, but not before what was asked earlier, should the clock be set back."""
+        partition = self._shards.partition(owner)
+        end = await self._log.end(INBOX.name, partition)
+        last = await self._log.read(INBOX.name, partition, end - 1, 1) if end else []
+        return max([self._clock.now(), *(record.recorded_at for record in last)])
+
+
+def _asks(item: UserItem) -> object:
+    """Return what a command asks for, whenever it was sent and whatever its text was embedded with."""
+    envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None)
+    if isinstance(item, (RememberFact, ReviseMemory)):
+        return replace(item, envelope=envelope, vector=Sealed.clear(b""), embedding_model="")
+    return replace(item, envelope=envelope)

@@ -133,6 +133,8 @@ class Worker:
         self.queries = Queries(self.shards, self.embedder)
         self.recalls = Recalls(self.commands)
         self.rebuilding = Rebuilding(settings.data_dir, self.log, self.shards)
+        for shard in await self.shards.check():
+            log.warning("shard %s is no fold of this log, and is folded anew", shard.path.name)
         for shard in self.shards.all():
             await shard.catch_up()
         self._app = make_app(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import time
 from contextlib import AsyncExitStack
@@ -49,9 +50,12 @@ def active_folder(data_dir: Path) -> Path:
     shards = data_dir / "shards"
     shards.mkdir(parents=True, exist_ok=True)
     pointer = shards / ACTIVE_FILE
-    if not pointer.exists():
-        _point(pointer, 1)
-    generation = int(pointer.read_text("ascii"))
+    named = pointer.read_text("ascii", "replace") if pointer.exists() else ""
+    if not named.isdecimal():  # lost or cut off: any generation will do, because each is a fold of the log
+        folders = [int(f.name) for f in shards.iterdir() if f.is_dir() and f.name.isdecimal()]
+        named = str(max(folders, default=1))
+        _point(pointer, int(named))
+    generation = int(named)
     for folder in shards.iterdir():
         if folder.is_dir() and folder.name.isdigit() and int(folder.name) < generation:
             shutil.rmtree(folder)
@@ -61,8 +65,16 @@ def active_folder(data_dir: Path) -> Path:
 def _point(pointer: Path, generation: int) -> None:
     """Name the active generation, whole or not at all."""
     beside = pointer.with_suffix(".new")
-    beside.write_text(str(generation), "ascii")
+    with beside.open("w", encoding="ascii") as file:
+        file.write(str(generation))
+        file.flush()
+        os.fsync(file.fileno())
     beside.replace(pointer)
+    folder = os.open(pointer.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 class Rebuilding:

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from mnemolog.faults import plain
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREFIX: Final = "MNEMOLOG_"
+URL_VARIABLE: Final = "MNEMOLOG_URL"
+"""Not a setting of the worker: whom commands talk to."""
+SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_URL"}
+"""Settings that are taken from these too, under the names that other programs know."""
 HOURS: Final = {"ladder": 24.0, "ebbinghaus": 168.0, "off": 24.0}
 NOT_YET: Final = frozenset(
     {
@@ -94,7 +100,7 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
     found: dict[str, object] = {
         name.removeprefix(PREFIX).lower(): text
         for name, text in given.items()
-        if name.startswith(PREFIX) and name != "MNEMOLOG_URL" and text != ""
+        if name.startswith(PREFIX) and name != URL_VARIABLE and text != ""
     }
     for name in sorted(found):
         if name.upper() in NOT_YET:
@@ -103,7 +109,7 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
             raise SettingsError(f"{PREFIX}ENCRYPTION={found[name]} is not yet supported by this version: use off")
         if name not in Settings.model_fields:
             raise SettingsError(f"{PREFIX}{name.upper()} is no setting of mnemolog: remove it or correct its name")
-    for own, shared in (("llm_api_key", "OPENAI_API_KEY"), ("llm_base_url", "OPENAI_BASE_URL")):
+    for own, shared in SHARED.items():
         if given.get(shared):
             found.setdefault(own, given[shared])
     found.update({name: value for name, value in overrides.items() if value is not None})
@@ -112,12 +118,15 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
     except ValidationError as error:
         first = error.errors()[0]
         name = "_".join(str(p) for p in first["loc"]).upper()
-        raise SettingsError(f"{PREFIX}{name}: {first['msg']} (given: {first['input']!r})") from None
+        raise SettingsError(f"{PREFIX}{name} {plain(first)} (given: {first['input']!r})") from None
     return _checked(settings)
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """Return the NAME=value lines of a file; blank lines and those beginning with # do not count."""
+    """Return the NAME=value lines of a file; blank lines and those beginning with # do not count.
+
+    Raises SettingsError, also for a name that is none of ours: it would change nothing.
+    """
     found: dict[str, str] = {}
     try:
         lines = path.read_text("utf-8").splitlines()
@@ -130,7 +139,13 @@ def read_env_file(path: Path) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals:
             raise SettingsError(f"--env-file {path}, line {number}: expected NAME=value")
-        found[name.strip().removeprefix("export ")] = value.strip().strip("'\"")
+        name = name.strip().removeprefix("export ").strip()
+        if not name.startswith(PREFIX) and name not in SHARED.values():
+            meant = f"{PREFIX}{name.upper()}"
+            known = meant == URL_VARIABLE or name.lower() in Settings.model_fields
+            advice = f"did you mean {meant}?" if known else f"those of mnemolog begin with {PREFIX}"
+            raise SettingsError(f"--env-file {path}, line {number}: {name} is no setting: {advice}")
+        found[name] = value.strip().strip("'\"")
     return found
 
 

@@ -92,6 +92,10 @@ class LedgerFold:
         self._states: OrderedDict[Owner, UserState] = OrderedDict()
         self.void_decisions = 0
 
+    def forget(self) -> None:
+        """Keep no state in memory: the file was emptied."""
+        self._states.clear()
+
     def state(self, owner: Owner) -> UserState:
         """Return a user's state; an unknown user has an empty one."""
         known = self._states.get(owner)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from projections.ledger_fold import LedgerFold
@@ -56,7 +57,7 @@ class Shard:
         self._changed = changed
         self._connection = connect(path)
         try:
-            self._offsets: dict[str, int] = dict(self._connection.execute("select topic, next from offsets"))
+            self._offsets: dict[str, int] = dict(self._connection.execute("select topic, next from offsets").fetchall())
         except sqlite3.DatabaseError as error:
             raise damage(path, error) from error
         self.folding = asyncio.Lock()
@@ -73,6 +74,28 @@ class Shard:
     def tell(self, changed: Callable[[Owner, Sequence[str]], None]) -> None:
         """Call this from now on with the memories that decisions touch."""
         self._changed = changed
+
+    async def follows_log(self) -> bool:
+        """Tell whether the records folded are those of the log: not of another one, or of one that was set back."""
+        for topic, mark in self._connection.execute("select topic, mark from offsets").fetchall():
+            following = self.offset(topic)
+            if following > await self._log.end(topic, self.partition):
+                return False
+            for record in await self._log.read(topic, self.partition, following - 1, 1):
+                if record.position.offset == following - 1 and _mark(record) != mark:
+                    return False
+        return True
+
+    def start_over(self) -> None:
+        """Forget everything folded: the next fold begins at offset 0."""
+        run = self._connection.execute
+        tables = [name for (name,) in run("select name from sqlite_master where type='table'").fetchall()]
+        run("begin immediate")
+        for table in tables:
+            run(f"delete from {table}")  # noqa: S608 - our own tables
+        run("commit")
+        self._offsets.clear()
+        self.ledger.forget()
 
     def offset(self, topic: str) -> int:
         """Return the offset of the next record of the topic that will be folded."""
@@ -141,7 +164,7 @@ class Shard:
                 else:
                     self.turns.fold_inputs(records)
                 following = records[-1].position.offset + 1
-                run("insert or replace into offsets values(?,?)", (topic, following))
+                run("insert or replace into offsets values(?,?,?)", (topic, following, _mark(records[-1])))
                 run("commit")
             except BaseException:
                 if self._connection.in_transaction:
@@ -156,3 +179,8 @@ class Shard:
             self.ledger.keep(batch)
             for owner, ids in batch.memories.items():
                 self._changed(owner, list(ids))
+
+
+def _mark(record: Record) -> bytes:
+    """Return what tells a record from another one at its offset."""
+    return blake2b(record.value, digest_size=16).digest()

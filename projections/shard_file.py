@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 TABLES: Final = """
-create table if not exists offsets(topic text primary key, next integer not null) without rowid;
+create table if not exists offsets(
+    topic text primary key, next integer not null, mark blob not null) without rowid;
 create table if not exists users(
     owner text primary key, version integer not null, last_item text not null, last_offset integer not null,
     last_part integer not null, last_part_closed integer not null) without rowid;

@@ -108,6 +108,13 @@ class Shards:
         """Return every shard held, that of global memories last."""
         return [*self._held.values(), self.globals]
 
+    async def check(self) -> list[Shard]:
+        """Make those shards start over that are not folds of this log; return them."""
+        strangers = [shard for shard in self.all() if not await shard.follows_log()]
+        for shard in strangers:
+            shard.start_over()
+        return strangers
+
     def at(self, partition: int) -> Shard:
         """Return a partition's shard. Raises NotHeld."""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 MAX_PIECE_CHARACTERS: Final = 6_000
 """Evatar's limit on what is given to a model at once; what is longer goes on in the next piece."""
+_SENTENCE_END: Final = re.compile(r"[。！？!?\n]|[.;；](?=\s)")
+_SPACE: Final = re.compile(r"\s|[，、,]")
 EXTRACTED_ROLES: Final = ("user", "assistant")
 
 
@@ -47,10 +50,27 @@ def is_extractable(message: Observation) -> bool:
 
 def piece_count(message: Observation) -> int:
     """Return how many pieces an observation has."""
-    return max(1, -(-len(text_of(message)) // MAX_PIECE_CHARACTERS))
+    return len(piece_texts(message))
 
 
 def piece_texts(message: Observation) -> list[str]:
-    """Return the texts of an observation's pieces."""
-    text = text_of(message)
-    return [text[i : i + MAX_PIECE_CHARACTERS] for i in range(0, max(1, len(text)), MAX_PIECE_CHARACTERS)]
+    """Return the texts of an observation's pieces; together they are its text.
+
+    A piece ends behind the last sentence or line that ends in its last quarter, else behind the last white space
+    there, else where it is full: a name cut in two would be remembered as another name.
+    """
+    text, texts = text_of(message), []
+    while len(text) > MAX_PIECE_CHARACTERS:
+        end = _end_of_piece(text)
+        texts.append(text[:end])
+        text = text[end:]
+    return [*texts, text]
+
+
+def _end_of_piece(text: str) -> int:
+    begin = MAX_PIECE_CHARACTERS * 3 // 4
+    for boundary in (_SENTENCE_END, _SPACE):
+        ends = [match.end() for match in boundary.finditer(text, begin, MAX_PIECE_CHARACTERS)]
+        if ends:
+            return ends[-1]
+    return MAX_PIECE_CHARACTERS

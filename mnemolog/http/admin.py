@@ -38,7 +38,7 @@ async def drained(worker: Held, asked: Drain | None = None) -> Response:
 async def tick(asked: TickDue, worker: Held) -> Response:
     """Emit a decay tick at exactly `as_of` and wait until it is applied; 202 when that takes longer."""
     if asked.as_of > worker.clock.now() + MAX_AHEAD and not asked.force:
-        detail = f"$.as_of {instant(asked.as_of)} is refused far in the future without force: check it, or force it"
+        detail = f"$.as_of {instant(asked.as_of)} is more than 5 minutes ahead of the clock: correct it, or use --force"
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
     policy = asked.policy or worker.settings.decay_policy
     done = await worker.commands.tick(policy, asked.as_of, asked.timeout)
@@ -71,4 +71,8 @@ async def listed(worker: Held) -> Response:
 async def retried(worker: Held, asked: Retry | None = None) -> Response:
     """Send dead letters back where they came from."""
     ids = (asked or Retry()).ids
+    known = {letter.envelope.event_id for letter in await dead_letters.letters(worker.log)} if ids else set[str]()
+    if unknown := [i for i in ids or () if i not in known]:
+        detail = f"there is no dead letter {unknown[0]!r}: it never was, or it was sent back; nothing was sent"
+        raise Problem(HTTPStatus.NOT_FOUND, detail)
     return answer({"retried": await dead_letters.retry(worker.log, ids)})

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from mnemolog.http import admin, agents, conversations, health, memories, problems, publishing, search
+from mnemolog.http.asked_for import known_query
 from mnemolog.http.edge import Edge
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ def make_http(worker: Worker) -> FastAPI:
     app = FastAPI(title="mnemolog", version="1", description=DESCRIPTION, redirect_slashes=False, redoc_url=None)
     app.state.worker = worker
     problems.install(app)
-    for part in (publishing, conversations, memories, search, agents, admin, health):
-        app.include_router(part.router)
+    for part in (publishing, conversations, memories, search, agents, admin):
+        app.include_router(part.router, dependencies=[Depends(known_query)])
+    app.include_router(health.router)
     app.add_middleware(Edge, metrics=worker.metrics)
     return app

@@ -63,12 +63,12 @@ def _turns(asked: Conversation, session_id: str) -> list[dict[str, Any]]:
 
 
 def _ids(asked: Conversation, session_id: str) -> list[str]:
-    """Return an id for each message: from session, role, content and which occurrence of it this is."""
+    """Return an id for each message: from agent, session, role, content and which occurrence of it this is."""
     met: Counter[tuple[str, str]] = Counter()
     ids = []
     for message in asked.messages:
         said = (message.role, message.content)
-        ids.append(derived_id("turn", session_id, *said, met[said]))
+        ids.append(derived_id("turn", asked.agent_id or "", session_id, *said, met[said]))
         met[said] += 1
     return ids
 

@@ -167,6 +167,7 @@ def _decided(worker: Worker, owner: Owner, decided: Answer, statuses: dict[str, 
         return answer({"command_id": decided.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
     if outcome.action == "refused" or outcome.memory_id is None:
         known = not outcome.reason.startswith("unknown")
-        raise Problem(HTTPStatus.CONFLICT if known else HTTPStatus.NOT_FOUND, outcome.reason)
+        detail = outcome.reason.partition(": ")[2] or outcome.reason  # the word before is for those who read the log
+        raise Problem(HTTPStatus.CONFLICT if known else HTTPStatus.NOT_FOUND, detail)
     memory = worker.shards.state(owner).memories[outcome.memory_id]
     return answer(memory_view(owner, memory, worker.clock.now()), (statuses or {}).get(outcome.action, HTTPStatus.OK))

@@ -10,7 +10,9 @@ from fastapi import Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from mnemolog.commands import AnotherCommand
 from mnemolog.draining import DrainTimeout
+from mnemolog.faults import plain
 from mnemolog.rebuilding import RebuildDiffers, RebuildRunning
 from projections.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index import IndexUnavailable
@@ -42,10 +44,12 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     RebuildRunning: HTTPStatus.CONFLICT,
     RebuildDiffers: HTTPStatus.INTERNAL_SERVER_ERROR,
     UnknownMemory: HTTPStatus.NOT_FOUND,
+    AnotherCommand: HTTPStatus.CONFLICT,
     EmbedderRefused: HTTPStatus.UNPROCESSABLE_ENTITY,
     InvalidOwner: HTTPStatus.UNPROCESSABLE_ENTITY,
 }
 """What our own errors mean to a caller; subclasses mean the same."""
+UNKNOWN_HERE: Final = "is not known here: remove it or correct its name"
 _BODY_HINT: Final = "the body must be a JSON object, sent with Content-Type: application/json"
 
 
@@ -127,5 +131,5 @@ def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
         return Fault("$", _BODY_HINT)
     path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in places)
     if error["type"] == "extra_forbidden":
-        return Fault(path, "is not known here: remove it or correct its name")
-    return Fault(path, str(error["msg"]).removeprefix("Value error, "))
+        return Fault(path, UNKNOWN_HERE)
+    return Fault(path, plain(error))

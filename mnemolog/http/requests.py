@@ -61,6 +61,12 @@ def _says_something(text: str) -> str:
     return text
 
 
+def _asks_something(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is blank: say what to look for")
+    return text
+
+
 def _json(value: dict[str, Any]) -> dict[str, Any]:
     try:
         size = len(orjson.dumps(value))
@@ -84,6 +90,7 @@ KnownAt = Annotated[
 UserId = Annotated[str, AfterValidator(check_user_id)]
 Id = Annotated[str, Field(min_length=1, max_length=256)]
 Content = Annotated[str, AfterValidator(_says_something), AfterValidator(_fits)]
+Question = Annotated[str, AfterValidator(_asks_something), AfterValidator(_fits)]
 Value = Annotated[str, AfterValidator(_fits)]
 Metadata = Annotated[dict[str, Any], AfterValidator(_json)]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -106,9 +113,9 @@ class Body(BaseModel):
 
 
 class Asked(BaseModel):
-    """The query string of a list: a misspelt filter is refused, so that it does not silently filter nothing."""
+    """The query string of a list."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
 
 
 class NewMemory(Body):
@@ -186,7 +193,7 @@ class Search(Body):
     """A question to the memories of a user."""
 
     user_id: UserId
-    query: Content
+    query: Question
     agent_id: Id | None = None
     session_id: Annotated[Id, Field(description="who asks; memories of all sessions are searched")] | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5

@@ -74,9 +74,12 @@ def append_rows(
 ) -> tuple[list[Appended], dict[tuple[str, int], Tail]]:
     """Insert the contents, each at its place (topic, partition), inside the caller's transaction.
 
-    Offsets and times are read and moved on in the same transaction; a partition's time never goes back, even if the
-    clock does. Returns the positions in the given order, and where the partitions end once it is committed.
+    Offsets and times are read and moved on in the same transaction. The log's time never goes back, even if the clock
+    does, and is one for all partitions: what was said in one is compared with what was forgotten in another. Returns
+    the positions in the given order, and where the partitions end once it is committed.
     """
+    (latest,) = connection.execute("select coalesce(max(last_ms), 0) from partitions").fetchone()
+    now_ms = max(now_ms, latest)
     tails: dict[tuple[str, int], Tail] = {}
     rows: list[object] = []
     appended: list[Appended] = []
@@ -99,10 +102,8 @@ def append_rows(
 
 
 def _tail(connection: sqlite3.Connection, partition_id: int, now_ms: int) -> Tail:
-    next_offset, last_ms = connection.execute(
-        "select next_offset, last_ms from partitions where id = ?", (partition_id,)
-    ).fetchone()
-    return Tail(partition_id, next_offset, max(last_ms, now_ms))
+    (next_offset,) = connection.execute("select next_offset from partitions where id = ?", (partition_id,)).fetchone()
+    return Tail(partition_id, next_offset, now_ms)
 
 
 def _insert(connection: sqlite3.Connection, values: list[object]) -> None:

@@ -16,8 +16,8 @@ import pytest
 from contract.embedder_suite import EmbedderSuite
 
 from projections.builtin_embedder import BuiltinEmbedder
-from projections.embedder import EmbedderUnavailable
-from projections.openai_embedder import EmbedderRefused, OpenAIEmbedder
+from projections.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.openai_embedder import OpenAIEmbedder
 from projections.unit_vectors import unit_vectors
 
 
@@ -39,6 +39,8 @@ class FakeEndpoint(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
+    server: FakeEndpoint
+
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((self.path, self.headers["Authorization"], asked))

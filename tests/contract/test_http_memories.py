@@ -51,6 +51,25 @@ async def test_an_idempotency_key_makes_a_command_happen_once(door: FrontDoor):
     assert first.json() == second.json()
 
 
+async def test_an_idempotency_key_that_was_used_for_another_body_is_refused(door: FrontDoor):
+    """As for events: the second body must not be dropped behind the first one's answer."""
+    car, boat = ({"user_id": "keys", "content": f"owns a {thing}"} for thing in ("car", "boat"))
+    assert (await door.post("/v1/memories", car, **{"Idempotency-Key": "k2"})).status_code == 201
+    refused = await door.post("/v1/memories", boat, **{"Idempotency-Key": "k2"})
+    assert refused.status_code == 409
+    assert "another command" in refused.json()["detail"]
+    assert [m["content"] for m in (await door.get("/v1/memories", user_id="keys")).json()["items"]] == ["owns a car"]
+
+
+async def test_the_same_text_with_another_value_is_another_fact(door: FrontDoor):
+    paris, london = (
+        {"user_id": "moved", "content": "I moved", "attribute": "city", "value": city} for city in ("Paris", "London")
+    )
+    assert (await door.post("/v1/memories", paris)).status_code == 201
+    assert (await door.post("/v1/memories", london)).status_code == 201
+    assert (await door.get("/v1/users/moved/profile")).json()["city"] == "London"
+
+
 async def test_what_was_remembered_is_found_at_once(door: FrontDoor):
     memory = await door.remember("plays the cello", "at-once")
     assert (await door.get("/v1/memories", user_id="at-once")).json()["items"] == [memory]

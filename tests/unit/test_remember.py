@@ -270,7 +270,11 @@ async def test_a_tick_whose_partition_is_taken_away_while_it_waits_is_left_to_th
     owner, release = partition_owner(0), asyncio.Event()
     due = tick(later(days=30))
     record = await bench.publish(INBOX.name, codec.encode(due), owner.key)
-    await bench.deciding_pool.submit(0, "a user whose item is in work", release.wait)
+
+    async def waits() -> None:
+        await release.wait()
+
+    await bench.deciding_pool.submit(0, "a user whose item is in work", waits)
     handling = asyncio.create_task(bench.remembers(record))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
