@@ -32,6 +32,8 @@ BACKLOG: Final = 2048
 EXPECTED: Final = (LogError, ShardDamaged, ShardFull, UnknownSchema, SettingsError, OSError)
 """What an operator can mend: said as a sentence, without a traceback."""
 
+ANSWERS: Final = "mnemolog answers at %s (docs at /docs)"
+
 log = logging.getLogger("mnemolog")
 
 
@@ -96,7 +98,7 @@ async def _run(
             return
         start.result()
         worker.write_note({"pid": os.getpid(), "url": url})
-        log.info("mnemolog answers at %s", url)
+        log.info(ANSWERS, url)
         if ready is not None:
             ready.set_result(url)
         failure = worker.failure
@@ -158,5 +160,6 @@ def run(settings: Settings, told: TextIO | None = None) -> int:
 
 
 def _announce(done: asyncio.Future[str], told: TextIO) -> None:
-    if not done.cancelled():
-        print(f"mnemolog answers at {done.result()} (docs at /docs)", file=told, flush=True)
+    """Say where it answers, unless the log says it."""
+    if not done.cancelled() and not log.isEnabledFor(logging.INFO):
+        print(ANSWERS % done.result(), file=told, flush=True)

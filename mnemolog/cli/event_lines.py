@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
 """A line beyond this cannot be an event: its text alone may have 64 KiB."""
 _BOM: Final = b"\xef\xbb\xbf"
+_OPENINGS: Final = (b"{", b"[")
+"""How a file of JSON over several lines begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ def event_lines(name: str, stream: BinaryIO, now: datetime) -> Iterator[EventLin
         try:
             event = _checked(text, now, met)
         except orjson.JSONDecodeError as error:
-            yield BadLine(name, number, f"is not JSON: {error}")
+            hint = "; put one event on each line" if text in _OPENINGS else ""
+            yield BadLine(name, number, f"is not JSON: {error}{hint}")
         except InvalidEvent as error:
             yield BadLine(name, number, str(error))
         else:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec,
 
 import typer
 
+from mnemolog.cli.data_directory import check_folder
 from mnemolog.cli.output import Output
 from mnemolog.cli.reaching import NotReached, reached
 from mnemolog.client_errors import MnemologError
-from mnemolog.settings import Settings, SettingsError, from_environment, read_env_file
+from mnemolog.settings import URL_VARIABLE, Settings, SettingsError, from_environment, read_env_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -56,20 +57,37 @@ class Surroundings:
         environment = dict(os.environ)
         if (file := given.pop("env_file", None)) is not None:
             environment |= read_env_file(file)
-        data, url = given.pop("data", None), given.pop("url", None) or environment.get("MNEMOLOG_URL") or None
+        data, option = given.pop("data", None), given.pop("url", None)
+        url = option or environment.get(URL_VARIABLE) or None
+        if url is not None:
+            _check_url("--url" if option else URL_VARIABLE, url)
         return cls(environment, data, url, Output(as_json=given.pop("json", False)))
 
     def settings(self, **overrides: object) -> Settings:
         """Build the settings. Raises SettingsError."""
-        return from_environment(self.environment, data_dir=self.data, **overrides)
+        settings = from_environment(self.environment, data_dir=self.data, **overrides)
+        check_folder(settings.data_dir)
+        return settings
 
 
-def command(app: typer.Typer, name: str, run: Callable[Concatenate[AsyncClient, Output, P], Run]) -> None:
-    """Add a command that talks to a worker: it is given a client and the output, and the arguments after them."""
+def _check_url(source: str, url: str) -> None:
+    if not url.startswith(("http://", "https://")):
+        raise SettingsError(f"{source} {url}: must begin with http:// or https://")
+    if url.partition("://")[2].rstrip("/").partition("/")[1] or "?" in url or "#" in url:
+        raise SettingsError(f"{source} {url}: give the URL without a path")
+
+
+def command(
+    app: typer.Typer, name: str, run: Callable[Concatenate[AsyncClient, Output, P], Run], *, only_reads: bool = False
+) -> None:
+    """Add a command that talks to a worker: it is given a client and the output, and the arguments after them.
+
+    One that `only_reads` does not begin a data directory.
+    """
 
     async def reach(around: Surroundings, *args: P.args, **kwargs: P.kwargs) -> None:
         settings = None if around.url else around.settings()
-        async with reached(around.url, settings, around.output) as client:
+        async with reached(around.url, settings, around.output, only_reads=only_reads) as client:
             await run(client, around.output, *args, **kwargs)
 
     _add(app, name, run, reach, {"json": JSON, "env_file": ENV_FILE, "data": DATA, "url": URL}, skipped=2)

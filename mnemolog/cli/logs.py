@@ -38,5 +38,6 @@ def start_logging(level: str, form: str) -> None:
     text = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
     handler.setFormatter(JsonLines() if form == "json" else text)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.getLogger("mode.timers").setLevel(logging.ERROR)  # it warns of every timer that a busy machine delays
     for name in QUIET:
         logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))

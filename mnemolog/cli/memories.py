@@ -5,27 +5,27 @@ from typing import Annotated
 import typer
 
 from mnemolog.cli.invoking import command
-from mnemolog.cli.options import AGENT, AS_OF, SOME_USER, USER
+from mnemolog.cli.options import AGENT, AS_OF, SOME_USER, USER, Category, Kind, MemoryType, Scope, Status
 from mnemolog.cli.output import Output
 from mnemolog.client import AsyncClient
 
 CONTENT = Annotated[str, typer.Argument(help="What to remember, as it is.")]
 MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
-STATUS = Annotated[str, typer.Option("--status", help="active, expired, forgotten or superseded.")]
-KIND = Annotated[str | None, typer.Option("--kind", help="semantic or episodic.")]
-CATEGORY = Annotated[str | None, typer.Option("--category")]
-TYPE = Annotated[str, typer.Option("--type", help="long_term or short_term.")]
+STATUS = Annotated[Status, typer.Option("--status")]
+KIND = Annotated[Kind | None, typer.Option("--kind")]
+CATEGORY = Annotated[Category | None, typer.Option("--category")]
+TYPE = Annotated[MemoryType, typer.Option("--type")]
 IMPORTANCE = Annotated[float, typer.Option("--importance", min=0.0, max=1.0)]
 ATTRIBUTE = Annotated[str | None, typer.Option("--attribute", help="What slot of the profile it fills.")]
 VALUE = Annotated[str | None, typer.Option("--value", help="The value of the attribute.")]
-SCOPE = Annotated[str, typer.Option("--scope", help="personal, or global for everyone.")]
+SCOPE = Annotated[Scope, typer.Option("--scope", help="global is for everyone.")]
 PAGE = Annotated[int, typer.Option("--page", min=1)]
 PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
 
 
 def install(app: typer.Typer) -> None:
     """Add the commands."""
-    command(app, "memories", memories)
+    command(app, "memories", memories, only_reads=True)
     command(app, "remember", remember)
     command(app, "forget", forget)
     command(app, "restore", restore)
@@ -77,7 +77,7 @@ async def remember(
     *,
     user: USER = "owner",
     agent: AGENT = None,
-    category: Annotated[str, typer.Option("--category")] = "fact",
+    category: Annotated[Category, typer.Option("--category")] = "fact",
     memory_type: TYPE = "long_term",
     importance: IMPORTANCE = 0.5,
     attribute: ATTRIBUTE = None,

@@ -1,9 +1,16 @@
 """Options that several commands share."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 import typer
+
+Category: TypeAlias = Literal["people", "finance", "schedule", "project", "preference", "interest", "habit", "fact"]
+Kind: TypeAlias = Literal["semantic", "episodic"]
+MemoryType: TypeAlias = Literal["long_term", "short_term"]
+Policy: TypeAlias = Literal["ladder", "ebbinghaus", "off"]
+Scope: TypeAlias = Literal["personal", "global"]
+Status: TypeAlias = Literal["active", "expired", "forgotten", "superseded"]
 
 USER = Annotated[str, typer.Option("--user", "-u", help="Whose memory it is.")]
 SOME_USER = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory it is, if not anybody's.")]

@@ -1,5 +1,8 @@
 """The program: every command under its name."""
 
+from importlib.metadata import version
+from typing import Annotated
+
 import typer
 
 from mnemolog.cli import (
@@ -36,6 +39,22 @@ for noun, explanation in (
     group = typer.Typer(help=explanation, no_args_is_help=True, rich_markup_mode=None)
     noun.install(group)
     program.add_typer(group, name=noun.__name__.rpartition(".")[2].replace("_", "-"))
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - how typer calls it
+    if wanted:
+        typer.echo(f"mnemolog {version('mnemolog')}")
+        raise typer.Exit
+
+
+@program.callback()
+def _program(
+    *,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Memory for AI agents, kept as a log."""
 
 
 def main() -> None:

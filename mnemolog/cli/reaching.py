@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
+from mnemolog.cli.data_directory import is_empty_world
 from mnemolog.client import AsyncClient
 from schemas.log import LogError, LogLocked
 from streams.transports.directory_lock import read_note
@@ -31,8 +32,13 @@ class NotReached(Exception):
 
 
 @asynccontextmanager
-async def reached(url: str | None, settings: Settings | None, output: Output) -> AsyncIterator[AsyncClient]:
-    """Give a client of the right worker. Without a URL there must be settings. Raises NotReached."""
+async def reached(
+    url: str | None, settings: Settings | None, output: Output, *, only_reads: bool = False
+) -> AsyncIterator[AsyncClient]:
+    """Give a client of the right worker. Without a URL there must be settings. Raises NotReached.
+
+    What `only_reads` creates no data: an empty world would answer it, and hide that it looked in the wrong place.
+    """
     if url is not None:
         async with AsyncClient(url) as client:
             yield client
@@ -44,6 +50,11 @@ async def reached(url: str | None, settings: Settings | None, output: Output) ->
             async with AsyncClient(running) as client:
                 yield client
             return
+        folder = settings.data_dir.resolve()
+        if only_reads and is_empty_world(settings):
+            raise NotReached(
+                f"there is no data at {folder} and no worker: start `mnemolog up`, or name another with --data or --url"
+            )
         from mnemolog.cli.engine import EngineStopped, started  # noqa: PLC0415 - takes seconds; only this branch needs it
 
         try:
@@ -54,6 +65,8 @@ async def reached(url: str | None, settings: Settings | None, output: Output) ->
             raise NotReached(str(error)) from error
         except (LogError, EngineStopped, OSError) as error:
             raise NotReached(f"the engine cannot start: {error}") from error
+        if not only_reads:
+            output.say(f"no worker serves {folder}: this command runs its engine")
         try:
             async with engine as client:
                 yield client

@@ -16,7 +16,7 @@ RECALL = Annotated[bool, typer.Option("--recall", help="Count what is found as r
 
 def install(app: typer.Typer) -> None:
     """Add the command."""
-    command(app, "search", search)
+    command(app, "search", search, only_reads=True)
 
 
 async def search(
@@ -38,5 +38,5 @@ async def search(
     output.table(
         ("score", "memory", "category", "importance", "id"),
         [(m["score"], m["memory"], m["category"], m["importance"], m["memory_id"]) for m in found["results"]],
-        f"{user} has no such memory",
+        f"nothing found for user {user} (--user)",
     )

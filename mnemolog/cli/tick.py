@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from mnemolog.cli.invoking import command
-from mnemolog.cli.options import read_instant
+from mnemolog.cli.options import Policy, read_instant
 from mnemolog.cli.output import Output
 from mnemolog.client import AsyncClient
 
 AS_OF = Annotated[datetime, typer.Option("--as-of", parser=read_instant, metavar="TIME", help="The time that it is.")]
-POLICY = Annotated[str | None, typer.Option("--policy", help="ladder, ebbinghaus or off. [default: DECAY_POLICY]")]
+POLICY = Annotated[Policy | None, typer.Option("--policy", help="[default: DECAY_POLICY]")]
 FORCE = Annotated[bool, typer.Option("--force", help="The time may lie in the future.")]
 TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.1, max=3600.0, help="Seconds to wait.")]
 

@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invoking import ENV_FILE, FAILED, Surroundings, exit_code
+from mnemolog.cli.data_directory import check_not_served
+from mnemolog.cli.invoking import ENV_FILE, FAILED, CommandFailed, Surroundings, exit_code
 from mnemolog.cli.logs import start_logging
+from schemas.log import LogLocked
 
 
 def install(app: typer.Typer) -> None:
@@ -26,7 +28,12 @@ def up(
 
     async def checked() -> None:
         around = Surroundings.given({"data": data, "env_file": env_file})
-        codes.append(around.settings(host=host, port=port))
+        settings = around.settings(host=host, port=port)
+        try:
+            check_not_served(settings)
+        except LogLocked as error:
+            raise CommandFailed(str(error)) from None
+        codes.append(settings)
 
     if code := exit_code(checked):
         raise typer.Exit(code)

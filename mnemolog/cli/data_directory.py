@@ -1,0 +1,47 @@
+"""The data directory that a command was given: whether it can be one, what is in it, and who serves it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from mnemolog.settings import SettingsError
+from schemas.log import LogLocked
+from streams.transports.directory_lock import LOCK_FILE, DirectoryLock, read_note
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mnemolog.settings import Settings
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse what is a file, and what cannot be created; creates nothing. Raises SettingsError."""
+    folder = folder.resolve()
+    try:
+        there = next(place for place in (folder, *folder.parents) if place.exists())
+    except OSError as error:
+        raise SettingsError(f"the data directory {folder} cannot be reached: {error.strerror}") from error
+    if not there.is_dir():
+        raise SettingsError(f"the data directory {folder}: {there} is a file, not a folder; name another with --data")
+    if there != folder and not os.access(there, os.W_OK | os.X_OK):
+        raise SettingsError(
+            f"the data directory {folder} cannot be created: {there} is not writable; name another with --data"
+        )
+
+
+def is_empty_world(settings: Settings) -> bool:
+    """Tell whether nothing was ever published here. A log in Kafka lies elsewhere, so one never knows."""
+    return settings.is_embedded and not (settings.data_dir / "log" / LOCK_FILE).exists()
+
+
+def check_not_served(settings: Settings) -> None:
+    """Refuse a directory that a worker serves already; creates nothing. Raises LogLocked."""
+    folder = settings.data_dir.resolve()
+    note = read_note(folder / "log")
+    if note is None or "url" not in note:
+        return
+    try:
+        DirectoryLock.take(folder / "log").release()  # a note may outlive its process, the lock never does
+    except LogLocked:
+        raise LogLocked(f"a worker (process {note['pid']}) already serves {folder} at {note['url']}") from None
