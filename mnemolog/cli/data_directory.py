@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from mnemolog.settings import SettingsError
 from schemas.log import LogLocked
-from streams.transports.directory_lock import LOCK_FILE, DirectoryLock, read_note
+from streams.transports.directory_lock import DirectoryLock, read_note
+from streams.transports.sqlite_file import LOG_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,7 @@ def check_folder(folder: Path) -> None:
 
 def is_empty_world(settings: Settings) -> bool:
     """Tell whether nothing was ever published here. A log in Kafka lies elsewhere, so one never knows."""
-    return settings.is_embedded and not (settings.data_dir / "log" / LOCK_FILE).exists()
+    return settings.is_embedded and not (settings.data_dir / "log" / LOG_FILE).exists()
 
 
 def check_not_served(settings: Settings) -> None:

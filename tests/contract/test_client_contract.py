@@ -111,6 +111,22 @@ async def test_failures_are_raised_by_what_the_caller_can_do(memory: AsyncClient
     assert issubclass(Unavailable, MnemologError)
 
 
+@pytest.mark.parametrize("conversation", ["I love tea.", CONVERSATION[1], ["I love tea."]])
+def test_what_is_no_list_of_messages_is_refused(conversation: Any) -> None:
+    with Client("http://127.0.0.1:9") as memory, pytest.raises(Refused, match="a list of messages"):
+        memory.add(conversation, user_id="u1")
+
+
+async def test_a_closed_client_says_so() -> None:
+    memory, awaited = Client("http://127.0.0.1:9"), AsyncClient("http://127.0.0.1:9")
+    memory.close()
+    await awaited.close()
+    with pytest.raises(Refused, match="this client is closed"):
+        memory.digest()
+    with pytest.raises(Refused, match="this client is closed"):
+        await awaited.digest()
+
+
 def scripted(*answers: int | type[Exception]) -> tuple[Callable[[httpx.Request], httpx.Response], list[httpx.Request]]:
     """Return a server that answers with these statuses, or breaks the connection, and the requests that it got."""
     left, seen = list(answers), list[httpx.Request]()

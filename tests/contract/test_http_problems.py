@@ -72,6 +72,31 @@ async def test_every_fault_has_its_path(door: FrontDoor):
     assert [e["path"] for e in response.json()["errors"]] == ["$.query", "$.limit", "$.filters.kind"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/conversations?wat=5"),
+        ("GET", "/v1/events/x?wat=5&user_id=st"),
+        ("GET", "/v1/users/u/profile?agent_id=luna&wat=5"),
+        ("GET", "/v1/users/u/episodes?wat=5"),
+        ("GET", "/v1/memories?user_id=u&wat=5"),
+        ("GET", "/v1/memories/m/importance?from=2026-01-05T08:00:00Z&wat=5"),
+        ("POST", "/v1/search?wat=5"),
+        ("GET", "/v1/admin/digest?wat=5"),
+    ],
+)
+async def test_a_query_parameter_that_is_not_known_is_refused_on_every_route(door: FrontDoor, method: str, path: str):
+    response = await door.http.request(method, path, json={} if method == "POST" else None)
+    assert check(response, 422) == "$.wat: is not known here: remove it or correct its name"
+    assert [e["path"] for e in response.json()["errors"]] == ["$.wat"]
+
+
+async def test_what_is_missing_or_blank_is_said_in_our_words(door: FrontDoor):
+    assert check(await door.post("/v1/search", {"user_id": "u"}), 422) == "$.query: is missing"
+    blank = await door.post("/v1/search", {"user_id": "u", "query": " "})
+    assert check(blank, 422) == "$.query: is blank: say what to look for"
+
+
 async def test_a_body_that_is_too_large_is_refused_by_what_it_announces(door: FrontDoor):
     response = await door.http.post("/v1/events", content=b"", headers={"content-length": str(MAX_BODY_BYTES + 1)})
     assert "8388608" in check(response, 413)

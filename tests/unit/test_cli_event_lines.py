@@ -67,3 +67,9 @@ def test_the_same_file_has_the_same_ids_and_a_line_said_twice_has_two() -> None:
 def test_an_id_does_not_depend_on_how_the_line_is_spelt() -> None:
     spelt = b'{"content":"I love tea.", "role":"user","session_id":"s1","user_id":"u1","type":"TurnRecorded"}'
     assert ids(spelt) == ids(line())
+
+
+def test_json_over_several_lines_is_told_how_to_stand() -> None:
+    first = next(event_lines("f", BytesIO(b'{\n  "type": "SessionEnded"\n}'), datetime(2026, 1, 5, tzinfo=UTC)))
+    assert isinstance(first, BadLine)
+    assert first.error.endswith("put one event on each line")

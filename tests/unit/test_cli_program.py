@@ -5,10 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from importlib.metadata import version
+from typing import TYPE_CHECKING, get_args
 
 import orjson
 import pytest
+
+from mnemolog.cli import options
+from mnemolog.cli.data_directory import check_not_served
+from mnemolog.http import requests
+from mnemolog.settings import Settings
+from streams.transports.directory_lock import DirectoryLock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,3 +121,75 @@ def test_importing_the_package_loads_the_client_and_no_engine() -> None:
     )
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, check=True)  # noqa: S603 - our own text
     assert done.stdout == b"[]\n"
+
+
+@pytest.mark.parametrize("command", ["search tea", "memories", "history m-1", "profile", "digest", "dead-letters list"])
+def test_what_only_reads_creates_no_data_and_says_where_it_looked(tmp_path: Path, command: str) -> None:
+    done = mnemolog(*command.split(), "--data", str(tmp_path / "none"))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert f"there is no data at {tmp_path / 'none'} and no worker: start `mnemolog up`".encode() in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_writes_says_whose_engine_it_runs_and_others_read_it_then(tmp_path: Path) -> None:
+    where = ("--data", str(tmp_path / "new"))
+    written = mnemolog("remember", "likes tea", *where, MNEMOLOG_PARTITIONS="1")
+    assert (written.returncode, b"likes tea" in written.stdout) == (0, True)
+    assert f"no worker serves {tmp_path / 'new'}: this command runs its engine".encode() in written.stderr
+    read = mnemolog("search", "tea", *where, "--user", "somebody", MNEMOLOG_PARTITIONS="1")
+    assert (read.returncode, read.stdout, read.stderr) == (0, b"", b"nothing found for user somebody (--user)\n")
+
+
+@pytest.mark.parametrize(
+    ("url", "advice"),
+    [("127.0.0.1:8420", b"must begin with http://"), (f"{NOBODY}/v1", b"give the URL without a path")],
+)
+def test_a_url_that_cannot_be_one_is_wrong_usage(url: str, advice: bytes) -> None:
+    for done in (mnemolog("digest", "--url", url), mnemolog("digest", MNEMOLOG_URL=url)):
+        assert done.returncode == 2
+        assert advice in done.stderr
+
+
+def test_a_data_directory_that_is_a_file_or_lies_in_one_is_wrong_usage(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    for command, folder in (("drain", file), ("up", file / "var"), ("topics create", file)):
+        done = mnemolog(*command.split(), "--data", str(folder))
+        assert done.returncode == 2
+        assert f"{file} is a file, not a folder".encode() in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "memories --category pets",
+        "memories --status gone",
+        "remember x --scope all",
+        "tick decay --as-of 2026-01-05 --policy odd",
+    ],
+)
+def test_a_word_that_is_not_of_the_list_is_wrong_usage(arguments: str) -> None:
+    done = mnemolog(*arguments.split(), "--url", NOBODY)
+    assert done.returncode == 2
+    assert b"is not one of" in done.stderr
+
+
+def test_the_words_of_the_options_are_those_of_the_requests() -> None:
+    for name in ("Category", "Kind", "MemoryType", "Policy", "Scope", "Status"):
+        assert set(get_args(getattr(options, name))) == set(get_args(getattr(requests, name))), name
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert mnemolog("--version").stdout.decode() == f"mnemolog {version('mnemolog')}\n"
+
+
+def test_a_second_worker_of_a_folder_is_told_where_the_first_answers(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    lock = DirectoryLock.take(tmp_path / "log")
+    lock.write_note({"pid": os.getpid(), "url": NOBODY})
+    done = mnemolog("up", "--data", str(tmp_path), "--port", "0")
+    assert done.returncode == 1
+    assert f"a worker (process {os.getpid()}) already serves {tmp_path} at {NOBODY}".encode() in done.stderr
+    lock.release()
+    (tmp_path / "log" / "log.lock").write_text(f'{{"pid": {os.getpid()}, "url": "{NOBODY}"}}')
+    check_not_served(Settings(data_dir=tmp_path))  # what a killed worker left does not count

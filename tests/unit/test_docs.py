@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.main import get_command
 
-from mnemolog import gauging, metrics
+import mnemolog
+from mnemolog import AsyncClient, Client, gauging, metrics
 from mnemolog.cli.program import program
 from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
@@ -89,6 +90,13 @@ def test_every_route_is_on_the_page_of_http_and_no_other_is(tmp_path: Path):
     there = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     documented = [name for name in first_cells((REFERENCE / "http.md").read_text("utf-8")) if "/" in name]
     assert sorted(documented) == sorted(there)
+
+
+def test_every_method_and_every_error_of_the_client_is_on_the_page_of_python_and_no_other_is():
+    documented = first_cells((REFERENCE / "python.md").read_text("utf-8"))
+    methods = {name for client in (Client, AsyncClient) for name in vars(client) if not name.startswith("_")}
+    errors = set(mnemolog.__all__) - {"Client", "AsyncClient", "MnemologError"}
+    assert sorted(name.partition("(")[0] for name in documented) == sorted(methods | errors)
 
 
 def test_every_metric_is_on_the_page_of_metrics_and_no_other_is():

@@ -81,8 +81,30 @@ def test_an_env_file_is_read_line_by_line(tmp_path: Path):
     file.write_text("# ours\n\nexport MNEMOLOG_PORT='9000'\nMNEMOLOG_LOG_LEVEL=debug\n", "utf-8")
     settings = from_environment(read_env_file(file))
     assert (settings.port, settings.log_level) == (9000, "debug")
+    file.write_text("MNEMOLOG_URL=http://127.0.0.1:9\nOPENAI_API_KEY=k\nOPENAI_BASE_URL=u\n", "utf-8")
+    assert set(read_env_file(file)) == {"MNEMOLOG_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"}
     file.write_text("MNEMOLOG_PORT\n", "utf-8")
     with pytest.raises(SettingsError, match="line 1"):
         read_env_file(file)
     with pytest.raises(SettingsError, match="No such file"):
         read_env_file(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("PORT", "PORT is no setting: did you mean MNEMOLOG_PORT"),
+        ("url", "url is no setting: did you mean MNEMOLOG_URL"),
+        ("COLOUR", "COLOUR is no setting: those of mnemolog begin with MNEMOLOG_"),
+    ],
+)
+def test_a_name_of_an_env_file_that_would_change_nothing_is_refused(tmp_path: Path, name: str, advice: str):
+    file = tmp_path / "env"
+    file.write_text(f"{name}=1\n", "utf-8")
+    with pytest.raises(SettingsError, match=advice):
+        read_env_file(file)
+
+
+def test_what_is_wrong_with_a_value_is_said_in_our_words():
+    with pytest.raises(SettingsError, match=r"MNEMOLOG_PORT must be a whole number \(given: 'no'\)"):
+        from_environment({"MNEMOLOG_PORT": "no"})
