@@ -244,7 +244,7 @@ def make_embedder(settings: Settings) -> Embedder:
         return BuiltinEmbedder()
     return OpenAIEmbedder(
         base_url=settings.embedding_base_url or OPENAI_URL,
-        api_key=settings.embedding_api_key or settings.llm_api_key or "none",
+        api_key=settings.embedding_api_key or "none",
         model=settings.embedding_model,
     )
 

@@ -34,7 +34,7 @@ async def letters(log: Log) -> list[DeadLetter]:
         start = await log.earliest(topic, partition)
         while records := await log.read(topic, partition, start):
             for record in records:
-                letter = _letter(record)
+                letter = letter_of(record)
                 if letter.reason == RETRIED:
                     found.pop(letter.envelope.event_id, None)
                 else:
@@ -43,7 +43,8 @@ async def letters(log: Log) -> list[DeadLetter]:
     return list(found.values())
 
 
-def _letter(record: Record) -> DeadLetter:
+def letter_of(record: Record) -> DeadLetter:
+    """Return a dead letter; a record that is none is one itself."""
     try:
         return codec.decode_as(record.value, DeadLetter)
     except codec.Undecodable as error:

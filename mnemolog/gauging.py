@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from mnemolog.dead_letters import RETRIED
+from mnemolog.dead_letters import RETRIED, letter_of
 from projections.memory import STATUSES
-from schemas import codec
-from schemas.dead_letters import DeadLetter
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
@@ -53,7 +51,7 @@ class Gauging(Collector):
         for partition in range(await worker.log.partitions(topic)):
             while records := await worker.log.read(topic, partition, self._read.get(partition, 0)):
                 for record in records:
-                    letter = codec.decode_as(record.value, DeadLetter)
+                    letter = letter_of(record)
                     if letter.reason != RETRIED:
                         self._letters[letter.topic, letter.reason] += 1
                 self._read[partition] = records[-1].position.offset + 1

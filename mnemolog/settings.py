@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from mnemolog.faults import plain
+from schemas.faults import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,9 +109,7 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
             raise SettingsError(f"{PREFIX}ENCRYPTION={found[name]} is not yet supported by this version: use off")
         if name not in Settings.model_fields:
             raise SettingsError(f"{PREFIX}{name.upper()} is no setting of mnemolog: remove it or correct its name")
-    for own, shared in SHARED.items():
-        if given.get(shared):
-            found.setdefault(own, given[shared])
+    _honour_shared_names(found, given)
     found.update({name: value for name, value in overrides.items() if value is not None})
     try:
         settings = Settings.model_validate(found)
@@ -120,6 +118,16 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
         name = "_".join(str(p) for p in first["loc"]).upper()
         raise SettingsError(f"{PREFIX}{name} {plain(first)} (given: {first['input']!r})") from None
     return _checked(settings)
+
+
+def _honour_shared_names(found: dict[str, object], given: Mapping[str, str]) -> None:
+    """Take OPENAI_API_KEY and OPENAI_BASE_URL where the own names are unset."""
+    shared = dict(SHARED)
+    if found.get("embedding_model", "builtin") != "builtin":
+        shared |= {"embedding_api_key": "OPENAI_API_KEY", "embedding_base_url": "OPENAI_BASE_URL"}
+    for own, name in shared.items():
+        if given.get(name):
+            found.setdefault(own, given[name])
 
 
 def read_env_file(path: Path) -> dict[str, str]:
@@ -150,7 +158,7 @@ def read_env_file(path: Path) -> dict[str, str]:
 
 
 def _checked(settings: Settings) -> Settings:
-    if not settings.broker.startswith(("sqlite://", "kafka://")):
+    if settings.broker != "sqlite://" and not settings.broker.startswith("kafka://"):
         raise SettingsError(f"{PREFIX}BROKER={settings.broker!r} must be sqlite:// or kafka://host:9092")
     if settings.index != "embedded":
         raise SettingsError(f"{PREFIX}INDEX={settings.index!r} is not yet supported by this version: use embedded")

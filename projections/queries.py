@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from projections.analyser import terms
@@ -12,7 +12,7 @@ from projections.index import IndexQuery, Legs
 from projections.memory import ACTIVE
 from projections.profile import profile
 from projections.ranking import POOL, rank
-from projections.time_travel import state_at
+from projections.time_travel import life_of, memory_at, state_at
 from projections.user_search import search_state
 from projections.views import instant, memory_view
 from schemas import codec
@@ -168,18 +168,18 @@ class Queries:
                 since=filters.since,
                 until=filters.until,
             )
-            legs = await self._legs(one, state, asked, at if as_of is not None and as_of < now else None)
+            past = at if as_of is not None and as_of < now else None
+            while True:
+                legs = await self._legs(one, state, asked, past)
+                hits = {hit.memory_id: hit for hit in (*legs.keyword, *legs.semantic)}
+                mine = {i: m for i, hit in hits.items() if (m := _shown(state, hit, filters, at)) is not None}
+                if len(mine) >= min(limit, len(hits)) or asked.limit >= len(state.memories):
+                    break
+                # the index does not know what fades: what it found may be hidden, and what is shown lie deeper
+                asked = replace(asked, limit=4 * asked.limit)
             keyword.extend(legs.keyword)
             semantic.extend(legs.semantic)
-            for hit in (*legs.keyword, *legs.semantic):
-                memory = state.memories.get(hit.memory_id)
-                if (
-                    memory is not None
-                    and memory.text_version == hit.version
-                    and memory.status_at(at) == ACTIVE
-                    and filters.accept(memory)
-                ):
-                    shown[hit.memory_id] = (one, memory)
+            shown.update({i: (one, memory) for i, memory in mine.items()})
         facts = {i: (m.importance, m.occurred_at) for i, (_, m) in shown.items()}
         both = Legs(keyword=tuple(keyword), semantic=tuple(semantic))
         return [Found(*shown[r.memory_id], r) for r in rank(both, facts, at, limit, min_score)]
@@ -259,11 +259,11 @@ class Queries:
     def curve(self, tenant: str, memory_id: str, since: datetime, until: datetime, points: int) -> list[dict[str, Any]]:
         """Return importance and strength at evenly spaced instants, read from the log."""
         owner = self.owner_of(tenant, memory_id)
-        decisions = [d for _, d in self._shards.of(owner).ledger.decisions(owner)]
+        lived = life_of(memory_id, (d for _, d in self._shards.of(owner).ledger.decisions(owner)))
         found = []
         for number in range(points):
             at = since + (until - since) * (number / max(1, points - 1))
-            memory = state_at(owner, decisions, at).memories.get(memory_id)
+            memory = memory_at(owner, lived, at)
             if memory is not None:
                 view = memory_view(owner, memory, at)
                 found.append({"at": instant(at), **{k: view[k] for k in ("importance", "strength", "status")}})
@@ -272,3 +272,11 @@ class Queries:
     def digest(self) -> dict[str, str]:
         """Return the digests over all users that this worker holds."""
         return digests(self._shards.state(owner) for owner in self._shards.owners())
+
+
+def _shown(state: UserState, hit: Hit, filters: Filters, at: datetime) -> Memory | None:
+    """Return the memory of a hit if it is shown at the instant, passes, and is what the index has of it."""
+    memory = state.memories.get(hit.memory_id)
+    if memory is None or memory.text_version != hit.version or memory.status_at(at) != ACTIVE:
+        return None
+    return memory if filters.accept(memory) else None

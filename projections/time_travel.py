@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from projections.memory import Memory
     from schemas.decision import Decision
+    from schemas.events import MemoryEvent
     from schemas.identity import Owner
 
 
@@ -49,3 +50,23 @@ def _newest_in_slots(state: UserState) -> UserState:
                 past = replace(memory, status=SUPERSEDED, superseded_by=newest.memory_id)
                 memories = memories.set(memory.memory_id, past)
     return replace(state, memories=memories)
+
+
+def life_of(memory_id: str, decisions: Iterable[Decision]) -> list[tuple[datetime | None, MemoryEvent]]:
+    """Return the events about one memory, each with its log time, in the order of the ledger."""
+    return [
+        (decision.envelope.recorded_at, event)
+        for decision in decisions
+        for event in events_of(decision)
+        if not isinstance(event, TickApplied) and event.memory_id == memory_id
+    ]
+
+
+def memory_at(owner: Owner, life: Iterable[tuple[datetime | None, MemoryEvent]], as_of: datetime) -> Memory | None:
+    """Return what one memory was at an instant, or None before it was formed."""
+    state, found = UserState(owner=owner), None
+    for recorded_at, event in life:
+        if event.envelope.occurred_at <= as_of and (found is not None or isinstance(event, MemoryFormed)):
+            state = apply_all(state, (event,), recorded_at)
+            found = state.memories[event.memory_id]
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import types
 import typing
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from importlib import resources
@@ -172,8 +172,3 @@ def decode_as(data: bytes, *expected: type[Message]) -> Message:
         names = ", ".join(e.__name__ for e in expected)
         raise Undecodable(f"{type(message).__name__} does not belong here: expected one of {names}")
     return message
-
-
-def has_default(record: type, name: str) -> bool:
-    """Tell whether a record's field may be left out."""
-    return next(f for f in fields(record) if f.name == name).default is not MISSING

@@ -11,6 +11,7 @@ import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from schemas.envelope import Envelope
+from schemas.faults import plain
 from schemas.identity import InvalidOwner, check_user_id
 from schemas.observations import (
     ArticleInferred,
@@ -150,7 +151,7 @@ def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: st
     try:
         event = _ADAPTER.validate_python(raw)
     except ValidationError as error:
-        raise InvalidEvent([_fault(e) for e in error.errors(include_url=False, include_context=False)]) from None
+        raise InvalidEvent([_fault(e) for e in error.errors(include_url=False)]) from None
     occurred_at = (event.occurred_at or accepted_at).astimezone(UTC)
     given = dict(raw)
     given.pop("event_id", None)
@@ -227,4 +228,4 @@ def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
         return Fault("$.type", f"is not known: one of {', '.join(sorted(_TYPES))}")
     if error["type"] == "extra_forbidden":
         return Fault(path, "is not a field of this event: remove it, or put it into metadata")
-    return Fault(path, str(error["msg"]).removeprefix("Value error, "))
+    return Fault(path, plain(error))

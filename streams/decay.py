@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from streams.parameters import Parameters
 
 Policy: TypeAlias = Literal["ladder", "ebbinghaus", "off"]
-POLICIES: Final = ("ladder", "ebbinghaus", "off")
 LADDER_REST: Final = timedelta(days=7)
 """Evatar: long_term memories not accessed for so long fade by a step."""
 LADDER_FACTOR: Final = 0.9

@@ -123,9 +123,8 @@ class Observe:
         partition = record.position.partition
         wanted = self._shards.partition(owner)
         if wanted != partition:
-            again = NewRecord(
-                topic=record.position.topic, partition=wanted, key=owner.key, value=record.value, headers=record.headers
-            )
+            value, where = codec.encode(message), record.position.topic  # with the id and time of this first position
+            again = NewRecord(topic=where, partition=wanted, key=owner.key, value=value, headers=record.headers)
             await append_patiently(self._log, [again])
             self._counted("observe", "moved")
             delivery.ack()
@@ -161,6 +160,7 @@ class Observe:
         held = self._holdings.get((partition, owner, event_id))
         if held is not None:
             held.acks.append(delivery.ack)  # delivered again while in work
+            self._counted("observe", "repeated")
             return
         pieces = pieces_of(message, record.recorded_at)
         known = self._shards.at(partition).turns.extracted(owner, [p.piece_id for p in pieces])

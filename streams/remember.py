@@ -122,6 +122,8 @@ class Remember:
     async def _remember(self, delivery: Delivery, owner: Owner, item: UserItem) -> None:
         """Decide until the fold agrees: another worker's decision may have come first."""
         place = _place(delivery.record)
+        if is_decided(self._shards.state(owner), item.envelope.event_id):
+            self._counted("remember", "repeated")
         while not is_decided(state := self._shards.state(owner), item.envelope.event_id):
             if is_passed(state, item.envelope.event_id, place.offset):
                 detail = f"the inbox item at {place.offset} came after {state.last_offset} was decided"

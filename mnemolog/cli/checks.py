@@ -120,7 +120,7 @@ async def _model(settings: Settings) -> Check:
 async def _embedder(settings: Settings) -> Check:
     if settings.embedding_model == "builtin":
         return Check("embedder", ok=True, detail="builtin, in process")
-    url, key = settings.embedding_base_url or OPENAI_URL, settings.embedding_api_key or settings.llm_api_key
+    url, key = settings.embedding_base_url or OPENAI_URL, settings.embedding_api_key
     return await _endpoint("embedder", url, key, settings.embedding_model, "EMBEDDING")
 
 

@@ -12,7 +12,6 @@ from starlette.exceptions import HTTPException
 
 from mnemolog.commands import AnotherCommand
 from mnemolog.draining import DrainTimeout
-from mnemolog.faults import plain
 from mnemolog.rebuilding import RebuildDiffers, RebuildRunning
 from projections.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index import IndexUnavailable
@@ -20,6 +19,7 @@ from projections.queries import UnknownMemory
 from projections.shard import ShardFull
 from projections.shard_file import ShardDamaged
 from projections.shards import NotHeld
+from schemas.faults import plain
 from schemas.identity import InvalidOwner
 from schemas.input_events import Fault
 from schemas.log import LogUnavailable

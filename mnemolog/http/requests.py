@@ -2,11 +2,11 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import orjson
 from fastapi import Path
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 from starlette.convertors import Convertor, register_url_convertor
 
 from schemas.identity import check_user_id
@@ -103,7 +103,6 @@ Scope = Literal["personal", "global"]
 Policy = Literal["ladder", "ebbinghaus", "off"]
 
 MemoryId = Annotated[str, Path(min_length=1, max_length=256)]
-UserInPath = Annotated[str, Path(description="percent-encoded")]
 
 
 class Body(BaseModel):
@@ -133,6 +132,12 @@ class NewMemory(Body):
     attribute: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     value: Value | None = None
     metadata: Metadata | None = None
+
+    @model_validator(mode="after")
+    def _attribute_with_value(self) -> Self:
+        if self.attribute is not None and self.value is None:
+            raise ValueError("has an attribute without its value: give both, or neither")
+        return self
 
 
 class Revision(Body):

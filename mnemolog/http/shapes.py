@@ -112,7 +112,7 @@ class EventState(Shape):
     reason: str | None
     memory_ids: list[str]
     decisions: list[str]
-    position: str
+    position: str | None
 
 
 class EventStates(Shape):

@@ -11,7 +11,7 @@ from memory_log import MemoryLog
 from workbench import Workbench
 
 from schemas import codec
-from schemas.identity import Owner
+from schemas.identity import Owner, derived_id
 from schemas.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import ARTICLES, CONVERSATIONS, SCREENSHOTS, partition_of
 from streams.extractor import Rejected
@@ -178,11 +178,13 @@ async def test_a_record_on_the_wrong_partition_is_appended_again_to_the_right_on
     bench = Workbench(tmp_path, partitions=8)
     right = partition_of(XIAOMING.key, 8)
     wrong = (right + 1) % 8
-    body = {"type": "TurnRecorded", "event_id": "t-1", "user_id": "xiaoming", "session_id": "s1", "role": "user"}
+    body = {"type": "TurnRecorded", "user_id": "xiaoming", "session_id": "s1", "role": "user"}
     record = await bench.publish(CONVERSATIONS.name, body | {"content": "我喜欢喝咖啡"}, XIAOMING.key, wrong)
-    await bench.observes(record)
-    [moved] = await bench.log.read(CONVERSATIONS.name, right, 0)
-    assert (moved.key, moved.value, len(bench.acked)) == (record.key, record.value, 1)
+    await bench.observes(record, record)
+    moved, again = await bench.log.read(CONVERSATIONS.name, right, 0)
+    assert (moved.key, again.value, len(bench.acked)) == (record.key, moved.value, 2)
+    message = codec.decode(moved.value)
+    assert (message.content, message.envelope.event_id) == ("我喜欢喝咖啡", derived_id("record", record.position))
     bench.close()
 
 
