@@ -147,7 +147,7 @@ def test_a_second_worker_on_the_same_directory_says_who_holds_it(tmp_path: Path,
     workers[-1].wait_until_ready()
     second = mnemolog(tmp_path, "up", "--port", "0")
     assert second.returncode == 1
-    assert f"process {workers[-1].process.pid} holds the log" in second.stderr
+    assert f"a worker (process {workers[-1].process.pid}) already serves {tmp_path}" in second.stderr
     assert "Traceback" not in second.stderr
 
 
