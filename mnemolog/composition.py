@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import logging
 from datetime import timedelta
@@ -22,6 +21,7 @@ from projections.openai_embedder import OpenAIEmbedder
 from projections.queries import Queries
 from projections.shards import Shards
 from schemas.clock import SystemClock
+from schemas.log import LogError
 from streams.agents import handled, make_app
 from streams.extraction import Asking
 from streams.model_extractor import ModelExtractor
@@ -174,8 +174,10 @@ class Worker:
         """Flush what was recalled, stop the agents, and close everything; safe to call at any point of starting."""
         self.started = False
         if hasattr(self, "recalls"):
-            with contextlib.suppress(Exception):
+            try:
                 await self.recalls.flush()
+            except LogError as error:
+                log.warning("recalls of the last seconds are lost: %s", error)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -104,7 +104,8 @@ def decide_revise(draft: Draft, item: ReviseMemory) -> None:
         reason = f"version_moved: the memory has version {memory.version}, expected was {item.expected_version}"
         draft.say(memory.memory_id, "refused", reason, memory.memory_id)
         return
-    if item.content is not None and _taken(draft, memory, item) is not None:
+    new = None if item.content is None else _as_said(memory, item.content.text, draft)
+    if new is not None and _other_with(draft, memory, new) is not None:
         draft.say(memory.memory_id, "refused", "duplicate: another memory has this very text", memory.memory_id)
         return
     memory_type = item.memory_type
@@ -156,8 +157,8 @@ def decide_restore(draft: Draft, item: RestoreMemory) -> None:
     if status == SUPERSEDED:
         draft.say(memory.memory_id, "refused", "superseded: a newer value holds its place", memory.memory_id)
         return
-    said = _as_said(memory, draft)
-    same = known.first_active((m for m in known.exact(draft.state, said) if m != memory), effective)
+    said = _as_said(memory, memory.content, draft)
+    same = _other_with(draft, memory, said)
     if same is not None:
         _reinforce(draft, same, "restored", "the same text is active")
         return
@@ -215,27 +216,10 @@ def _shown(draft: Draft, memory_id: str) -> Memory | None:
     return memory
 
 
-def _taken(draft: Draft, memory: Memory, item: ReviseMemory) -> Memory | None:
-    if item.content is None:
-        return None
-    said = known.Statement(
-        content=item.content.text,
-        agent_id=memory.agent_id,
-        scope=memory.scope,
-        kind=memory.kind,
-        attribute=memory.attribute,
-        value=memory.value,
-        embedding_model="",
-        vector=b"",
-        effective=item.envelope.occurred_at,
-    )
-    others = (m for m in known.exact(draft.state, said) if m.memory_id != memory.memory_id)
-    return known.first_active(others, said.effective)
-
-
-def _as_said(memory: Memory, draft: Draft) -> known.Statement:
+def _as_said(memory: Memory, content: str, draft: Draft) -> known.Statement:
+    """Return a text as if it were said in the memory's place."""
     return known.Statement(
-        content=memory.content,
+        content=content,
         agent_id=memory.agent_id,
         scope=memory.scope,
         kind=memory.kind,
@@ -245,6 +229,12 @@ def _as_said(memory: Memory, draft: Draft) -> known.Statement:
         vector=b"",
         effective=draft.item.envelope.occurred_at,
     )
+
+
+def _other_with(draft: Draft, memory: Memory, said: known.Statement) -> Memory | None:
+    """Return another active memory of the very text."""
+    others = (m for m in known.exact(draft.state, said) if m.memory_id != memory.memory_id)
+    return known.first_active(others, said.effective)
 
 
 def _reinforce(draft: Draft, memory: Memory, reason: str, why: str) -> None:

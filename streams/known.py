@@ -11,7 +11,7 @@ import numpy as np
 from projections.memory import ACTIVE, FORGOTTEN
 from schemas.attributes import same_value
 from schemas.text import digest
-from streams.duplicates import keywords, near_duplicate, overlap
+from streams.duplicates import keywords, near_duplicate
 from streams.second_check import skeleton
 
 if TYPE_CHECKING:
@@ -73,15 +73,12 @@ def in_order(found: Iterable[Memory]) -> list[Memory]:
 
 def _near(state: UserState, said: Statement, vectors: Mapping[str, bytes], threshold: float) -> Iterator[Memory]:
     statement = _content_words(said.content)
-    words = cached_keywords(said.content)
     for memory in state.memories.values():
         if _content_words(memory.content) != statement:
             continue  # the second check would refuse it: asked first, because it is one comparison for each memory
         if memory.status not in (ACTIVE, FORGOTTEN) or memory.kind != said.kind or not _comparable(memory, said):
             continue
         if memory.attribute and said.attribute and memory.attribute != said.attribute:
-            continue
-        if overlap(words, cached_keywords(memory.content)) < threshold:
             continue
         if near_duplicate(memory.content, said.content, _cosine(memory, said, vectors), threshold):
             yield memory
