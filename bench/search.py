@@ -28,7 +28,7 @@ from schemas.envelope import Envelope, Sealed
 from schemas.events import MemoryFormed
 from schemas.identity import Owner
 from schemas.log import Position, Record
-from schemas.topics import LEDGER
+from schemas.topics import LEDGER, TOPICS
 from streams.transports.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
@@ -146,6 +146,9 @@ async def measure(size: int, folder: Path) -> dict[str, object]:
     chance, embedder = np.random.default_rng(size), OneVector()
     log = SqliteLog.open(folder / "log")
     shards = Shards(folder / "shards", log, 1, EmbeddedIndex)
+    for topic in TOPICS:
+        await log.create_topic(topic.name, 1)
+    await shards.hold(0)
     queries = Queries(shards, embedder)
     users = [Owner("default", f"u{number}") for number in range(OTHERS + 1)]
     matrix = unit(chance, size)

@@ -11,6 +11,7 @@ import numpy as np
 import orjson
 
 from projections.memory import ACTIVE
+from projections.shards import NotHeld
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import GLOBAL_USER, Owner, partition_owner
@@ -155,30 +156,31 @@ class Commands:
         await self._append(RecordRecall(envelope=envelope, memory_ids=list(memory_ids)))
 
     async def submit(self, item: UserItem) -> Answer:
-        """Append an item and wait up to 5 s for its decision. Raises AnotherCommand."""
+        """Append an item and wait up to 5 s for its decision. Raises AnotherCommand, and NotHeld before appending."""
         owner, command_id = item.envelope.owner, item.envelope.event_id
+        self._shards.require(owner)
         await self._refuse_another(item)
         await self._append(item)
         try:
             await asyncio.wait_for(self._remember.decided(owner, command_id), DECISION_SECONDS)
-        except TimeoutError:
+        except (TimeoutError, NotHeld):  # it is in the log: whoever has the partition now decides it
             return Answer(command_id, None)
         await self._refuse_another(item)  # one sent at the same time may have come first
         decisions: list[Decision] = self._shards.of(owner).ledger.decided(owner, command_id)
         return Answer(command_id, tuple(o for d in decisions for o in d.outcomes))
 
     async def tick(self, policy: str, as_of: datetime, seconds: float) -> TickAnswer:
-        """Emit a decay tick in every partition and wait, at most so long, until all are applied."""
-        ticks = [decay_due(p, policy, as_of) for p in range(self._shards.partitions)]
-        await self._log.append([tick_record(p, tick) for p, tick in enumerate(ticks)])
-        waits = [self._remember.decided(partition_owner(p), tick.envelope.event_id) for p, tick in enumerate(ticks)]
+        """Emit a decay tick in every partition held and wait, at most so long, until all are applied."""
+        ticks = {p: decay_due(p, policy, as_of) for p in self._shards.held()}
+        await self._log.append([tick_record(p, tick) for p, tick in ticks.items()])
+        waits = [self._remember.decided(partition_owner(p), tick.envelope.event_id) for p, tick in ticks.items()]
         try:
             await asyncio.wait_for(asyncio.gather(*waits), seconds)
             applied = True
         except TimeoutError:
             applied = False
         decayed = expired = 0
-        for partition, tick in enumerate(ticks):
+        for partition, tick in ticks.items():
             closed = self._shards.at(partition).ledger.tick_applied(partition, tick.envelope.event_id)
             if closed is not None:
                 decayed, expired = decayed + closed.decayed, expired + closed.expired
@@ -216,6 +218,7 @@ class Commands:
         return Sealed.clear(np.asarray(vectors[0], "<f4").tobytes())
 
     async def _envelope(self, owner: Owner, command_id: str, agent_id: str | None = None) -> Envelope:
+        self._shards.require(owner)
         return Envelope(
             event_id=command_id,
             tenant=owner.tenant,

@@ -5,33 +5,34 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from mnemolog.commands import Commands
 from mnemolog.log_opening import close_log, create_topics, open_log
 from mnemolog.metrics import Metrics
+from mnemolog.parts import make_embedder, make_extractor, make_parameters
+from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding, active_folder
 from mnemolog.recalls import Recalls
-from projections.builtin_embedder import BuiltinEmbedder
 from projections.embedded_index import EmbeddedIndex
-from projections.openai_embedder import OpenAIEmbedder
+from projections.index import IndexUnavailable
 from projections.queries import Queries
 from projections.shards import Shards
 from schemas.clock import SystemClock
 from schemas.log import LogError
-from streams.agents import handled, make_app
+from streams.agents import handled, make_app, owners, urls
 from streams.extraction import Asking
 from streams.model_extractor import ModelExtractor
 from streams.observe import Observe
-from streams.parameters import Parameters
 from streams.patience import PatientReads
 from streams.pool import KeyedPool
 from streams.project import Project
 from streams.remember import Remember
-from streams.rule_extractor import RuleExtractor
 from streams.ticking import Ticking
 from streams.transports.directory_lock import DirectoryLock
 from streams.transports.sqlite_log import SqliteLog
@@ -39,7 +40,7 @@ from streams.verbatim_extractor import VerbatimExtractor
 from streams.window import WindowLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Collection, Coroutine
     from typing import Any
 
     from mnemolog.settings import Settings
@@ -55,8 +56,10 @@ WORKED_AT_ONCE = 128
 """Users worked for at the same time where no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
 """Windows in work: being asked about, waiting for their next attempt, or being appended."""
+GLOBALS_SECONDS = 0.5
+"""How long a query waits for global memories that another worker has decided a moment ago."""
+FOLLOW_EVERY_SECONDS = 1.0
 LOOK_FOR_OLD_SECONDS = 3600.0
-OPENAI_URL = "https://api.openai.com/v1"
 
 
 class Worker:
@@ -69,9 +72,15 @@ class Worker:
         clock: Clock | None = None,
         extractor: Extractor | None = None,
         embedder: Embedder | None = None,
+        url: str | None = None,
     ) -> None:
-        """Take settings; a clock, an extractor or an embedder given here takes the place of the configured one."""
+        """Take settings, and the URL where it listens, if it does.
+
+        A clock, an extractor or an embedder given here takes the place of the configured one.
+        """
         self.settings = settings
+        # A worker that nobody reaches has a name of its own even so: Faust knows workers by their URLs.
+        self.url = settings.advertised_url or url or f"http://{uuid4()}.invalid"
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
         self.failure: asyncio.Future[None] | None = None
@@ -79,7 +88,8 @@ class Worker:
         self._extractor = extractor
         self._embedder = embedder
         self._lock: DirectoryLock | None = None
-        self._tasks: list[asyncio.Task[None]] = []
+        self._exits = AsyncExitStack()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Open the log, make the topics, fold what is new, and start the agents."""
@@ -90,12 +100,17 @@ class Worker:
             folder = self.settings.data_dir.resolve() / "log"
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = DirectoryLock.take(folder)
+            self._exits.callback(self._lock.release)
         self.log = await self._open_log()
+        self._exits.push_async_callback(close_log, self.log)
         await create_topics(self.log, self.settings)
         self.embedder = self._embedder or make_embedder(settings)
         self.extractor = self._extractor or make_extractor(settings, self.metrics)
+        if isinstance(self.extractor, ModelExtractor):
+            self._exits.push_async_callback(self.extractor.aclose)
         patient = PatientReads(self.log)
         self.shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, EmbeddedIndex)
+        self._exits.callback(self.shards.close)
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
         self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self._fail, partial(self.metrics.took, "extract"))
         self.remember_pool = KeyedPool(WORKED_AT_ONCE, self._fail, partial(self.metrics.took, "remember"))
@@ -133,10 +148,6 @@ class Worker:
         self.queries = Queries(self.shards, self.embedder)
         self.recalls = Recalls(self.commands)
         self.rebuilding = Rebuilding(settings.data_dir, self.log, self.shards)
-        for shard in await self.shards.check():
-            log.warning("shard %s is no fold of this log, and is folded anew", shard.path.name)
-        for shard in self.shards.all():
-            await shard.catch_up()
         self._app = make_app(
             name="mnemolog",
             broker=self._broker(),
@@ -145,16 +156,53 @@ class Worker:
             observe=self.observe,
             remember=self.remember,
             project=self.project,
+            moved=self,
+            url=self.url,
+            session_seconds=settings.session_seconds,
             failed=self._fail,
             took=self._took,
         )
+        self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url)
+        self._exits.push_async_callback(self.peers.aclose)
+        self._exits.push_async_callback(self._stop_agents)
         await self._app.start()
+        await self._unless_failed(self.shards.settled())
         self._background(self.observe.close_idle)
         self._background(self.ticking.run)
         self._background(self.recalls.run)
         if isinstance(self.log, SqliteLog):
             self._background(self._drop_expired)
+        else:
+            self._background(self._follow)
         self.started = True
+
+    # -- what the group says
+
+    def assigned(self, partitions: Collection[int]) -> None:
+        """Hold these partitions as soon as their shards are folded, and no others."""
+        self.shards.assign(partitions)
+        for partition in partitions:
+            self._background(partial(self.shards.hold, partition))
+
+    def revoked(self, partition: int) -> None:
+        """Answer no more about the users of a partition, until it is assigned again."""
+        self.shards.release(partition)
+
+    async def follow_globals(self) -> None:
+        """Fold what another worker may have decided for everyone; go on with what is folded when the log is away."""
+        if not self.settings.is_embedded:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.shards.follow_globals(), GLOBALS_SECONDS)
+
+    async def _unless_failed(self, awaited: Coroutine[Any, Any, None]) -> None:
+        """Wait for something while the agents run. Raises what ended the worker meanwhile."""
+        assert self.failure is not None  # noqa: S101 - set when it starts
+        waiting = asyncio.ensure_future(awaited)
+        await asyncio.wait({waiting, self.failure}, return_when=asyncio.FIRST_COMPLETED)
+        if self.failure.done():
+            waiting.cancel()
+            self.failure.result()
+        waiting.result()
 
     async def _open_log(self) -> SqliteLog | KafkaLog:
         """Open the log; a test may put something between it and the worker."""
@@ -171,29 +219,23 @@ class Worker:
         return handled(self._app, topic, partition)
 
     async def stop(self) -> None:
-        """Flush what was recalled, stop the agents, and close everything; safe to call at any point of starting."""
+        """Stop the agents and close everything, the newest first; safe to call at any point of starting."""
         self.started = False
-        if hasattr(self, "recalls"):
-            try:
-                await self.recalls.flush()
-            except LogError as error:
-                log.warning("recalls of the last seconds are lost: %s", error)
+        await self._exits.aclose()
+
+    async def _stop_agents(self) -> None:
+        """Flush what was recalled, then read and decide no more."""
+        try:
+            await self.recalls.flush()
+        except LogError as error:
+            log.warning("recalls of the last seconds are lost: %s", error)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if hasattr(self, "_app"):
-            await self._app.stop()
-            for partition in range(self.settings.partitions):
-                self.observe.revoke(partition)
-                self.remember.revoke(partition)
-        if hasattr(self, "shards"):
-            self.shards.close()
-        if isinstance(getattr(self, "extractor", None), ModelExtractor):
-            await self.extractor.aclose()  # type: ignore[attr-defined]
-        if hasattr(self, "log"):
-            await close_log(self.log)
-        if self._lock is not None:
-            self._lock.release()
+        await self._app.stop()
+        for partition in self.shards.held():
+            self.observe.revoke(partition)
+            self.remember.revoke(partition)
 
     def _took(self, step: str, seconds: float) -> None:
         """Keep how long a record took; remember only queues it, and its pool knows how long deciding takes."""
@@ -204,6 +246,14 @@ class Worker:
         if self.settings.is_embedded:
             return f"sqlite://{self.settings.data_dir.resolve() / 'log'}"
         return self.settings.broker.replace(",", ";kafka://")
+
+    async def _follow(self) -> None:
+        """Fold global memories that others decide, and bring the index after what it could not take before."""
+        while True:
+            await asyncio.sleep(FOLLOW_EVERY_SECONDS)
+            await self.shards.follow_globals()
+            with suppress(IndexUnavailable):
+                await self.shards.indexing.follow()
 
     async def _drop_expired(self) -> None:
         assert isinstance(self.log, SqliteLog)  # noqa: S101 - started for the embedded log only
@@ -218,51 +268,12 @@ class Worker:
             except Exception as error:  # noqa: BLE001 - the boundary of a background step
                 self._fail(error)
 
-        self._tasks.append(asyncio.get_running_loop().create_task(run()))
+        task = asyncio.get_running_loop().create_task(run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _fail(self, error: BaseException) -> None:
         """End the worker with the first error that no step could handle: the log has everything for the next start."""
         log.error("the worker stops: %s: %s", type(error).__name__, error, exc_info=error)
         if self.failure is not None and not self.failure.done():
             self.failure.set_exception(error)
-
-
-def make_parameters(settings: Settings) -> Parameters:
-    """Return what remember decides by."""
-    return Parameters(
-        keyword_overlap=settings.keyword_overlap,
-        episode_merge_hours=settings.episode_merge_hours,
-        profile_keeps=settings.profile_conflict == "keep",
-        min_episode_grade=settings.min_episode_grade,
-        max_episodes=settings.max_episodes,
-        episode_min_strength=settings.episode_min_strength,
-        keep_important=settings.keep_important,
-    )
-
-
-def make_embedder(settings: Settings) -> Embedder:
-    """Return the configured embedder."""
-    if settings.embedding_model == "builtin":
-        return BuiltinEmbedder()
-    return OpenAIEmbedder(
-        base_url=settings.embedding_base_url or OPENAI_URL,
-        api_key=settings.embedding_api_key or "none",
-        model=settings.embedding_model,
-    )
-
-
-def make_extractor(settings: Settings, metrics: Metrics) -> Extractor:
-    """Return the configured extractor."""
-    if settings.extracts_with == "rules":
-        return RuleExtractor()
-    if settings.extracts_with == "verbatim":
-        return VerbatimExtractor()
-    return ModelExtractor(
-        settings.llm_base_url,
-        settings.llm_api_key or "none",
-        settings.llm_model,
-        temperature=settings.llm_temperature,
-        max_tokens=settings.llm_max_tokens,
-        timeout_seconds=settings.llm_timeout_seconds,
-        observe=metrics.asked,
-    )

@@ -36,7 +36,7 @@ async def drain(worker: Worker, timeout_seconds: float) -> dict[str, Any]:
             items = await _ends(worker, (INBOX,))
             while not _is_handled(worker, items):  # noqa: ASYNC110 - the transport has no event for it
                 await asyncio.sleep(POLL_SECONDS)
-            await worker.shards.index_changes()
+            await worker.shards.indexing.follow()
     except TimeoutError:
         raise DrainTimeout(f"not everything was remembered within {timeout_seconds:g} s: drain again") from None
     return await counts(worker)
@@ -45,7 +45,7 @@ async def drain(worker: Worker, timeout_seconds: float) -> dict[str, Any]:
 async def counts(worker: Worker) -> dict[str, Any]:
     """Return how many observations ended how, and how many memories are active."""
     found = {"observations": 0, "remembered": 0, "nothing": 0, "rejected": 0, "dead": 0, "memories": 0}
-    for partition in range(worker.shards.partitions):
+    for partition in worker.shards.held():
         for name, number in worker.shards.at(partition).turns.counts().items():
             found[name] += number
         letters = await worker.log.partitions(DEAD_LETTERS.name)
@@ -60,7 +60,7 @@ async def counts(worker: Worker) -> dict[str, Any]:
 
 
 async def _ends(worker: Worker, topics: Sequence[Topic]) -> dict[tuple[str, int], int]:
-    partitions = range(worker.shards.partitions)
+    partitions = worker.shards.held()
     return {(t.name, p): await worker.log.end(t.name, p) for t in topics for p in partitions}
 
 

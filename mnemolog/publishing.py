@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from schemas import codec
 from schemas.log import NewRecord
@@ -15,13 +15,15 @@ from schemas.reading import digest_of
 from schemas.topics import ARTICLES, CONVERSATIONS, INPUTS, SCREENSHOTS, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
     from projections.shards import Shards
     from schemas.identity import Owner
     from schemas.log import Log, Position
     from schemas.observations import Observation
     from streams.observe import Observe
+
+    Known: TypeAlias = dict[tuple[Owner, str], tuple[bytes, Position]]
 
 FINAL: Final = ("remembered", "nothing", "rejected", "dead")
 POLL_SECONDS: Final = 0.02
@@ -38,9 +40,12 @@ class Accepted:
 
 
 class Conflict(Exception):
-    """Events of the request have ids that were accepted with another body; `places` are theirs in the request."""
+    """Events of the request have ids that were accepted with another body.
 
-    def __init__(self, places: dict[int, Position | None]) -> None:
+    `places` are theirs in the request, with where the log has the other one: None says that it stands in the request.
+    """
+
+    def __init__(self, places: Mapping[int, Position | str | None]) -> None:
         super().__init__(f"{len(places)} event ids were accepted before with another body")
         self.places = places
 
@@ -82,14 +87,34 @@ class Publishing:
         Raises Conflict, and then nothing was appended; LogUnavailable.
         """
         partitions = [self._shards.partition(m.envelope.owner) for m in messages]
+        async with self._alone(partitions):
+            return await self._append(messages, partitions)
+
+    async def check(self, messages: Sequence[Observation]) -> None:
+        """Raise Conflict if these events would be refused now."""
+        async with self._alone([self._shards.partition(m.envelope.owner) for m in messages]):
+            self._compare(messages, self._known(messages))
+
+    @asynccontextmanager
+    async def _alone(self, partitions: Iterable[int]) -> AsyncIterator[None]:
+        """Let nobody else publish to these partitions here, with everything folded that was."""
         async with AsyncExitStack() as stack:
             for partition in sorted(set(partitions)):
                 await stack.enter_async_context(self._locks[partition])
                 await self._fold_inputs(partition)
-            return await self._append(messages, partitions)
+            yield
 
     async def _append(self, messages: Sequence[Observation], partitions: Sequence[int]) -> list[Accepted]:
         known = self._known(messages)
+        new = self._compare(messages, known)
+        records = [self._record(messages[n], partitions[n]) for n in new.values()]
+        appended = await self._log.append(records) if records else []
+        positions = {name: a.position for name, a in zip(new, appended, strict=True)}
+        positions.update({name: position for name, (_, position) in known.items()})
+        return [Accepted(m.envelope.event_id, positions[m.envelope.owner, m.envelope.event_id]) for m in messages]
+
+    def _compare(self, messages: Sequence[Observation], known: Known) -> dict[tuple[Owner, str], int]:
+        """Return the place of each event that is new. Raises Conflict."""
         conflicts: dict[int, Position | None] = {}
         new: dict[tuple[Owner, str], int] = {}
         for number, message in enumerate(messages):
@@ -105,13 +130,9 @@ class Publishing:
                 new[name] = number
         if conflicts:
             raise Conflict(conflicts)
-        records = [self._record(messages[n], partitions[n]) for n in new.values()]
-        appended = await self._log.append(records) if records else []
-        positions = {name: a.position for name, a in zip(new, appended, strict=True)}
-        positions.update({name: position for name, (_, position) in known.items()})
-        return [Accepted(m.envelope.event_id, positions[m.envelope.owner, m.envelope.event_id]) for m in messages]
+        return new
 
-    def _known(self, messages: Sequence[Observation]) -> dict[tuple[Owner, str], tuple[bytes, Position]]:
+    def _known(self, messages: Sequence[Observation]) -> Known:
         """Return digest and position of the events that were accepted before."""
         by_owner: defaultdict[Owner, list[str]] = defaultdict(list)
         for message in messages:

@@ -88,7 +88,7 @@ class Rebuilding:
         self.progress = Progress()
 
     async def rebuild(self, what: What = "all") -> dict[str, Any]:
-        """Rebuild shards, the index, or both; return generation, decisions, seconds, both digests, and `equal`.
+        """Rebuild shards, the index, or both; return generation, decisions, seconds, and both digests.
 
         Raises RebuildRunning, RebuildDiffers. The worker serves all the while.
         """
@@ -105,12 +105,12 @@ class Rebuilding:
     async def _rebuild(self, what: What) -> dict[str, Any]:
         generation = int((self._folder / ACTIVE_FILE).read_text("ascii"))
         if what == "index":
-            before = _digest(self._shards.all())
-            await self._shards.rebuild_index()
-            return _report(generation, self._decisions(), before, _digest(self._shards.all()))
+            before = _digests(self._shards.all())
+            await self._shards.indexing.rebuild()
+            return _report(generation, self._decisions(), before, _digests(self._shards.all()))
         generation += 1
         building = self._folder / str(generation)  # complete when the pointer names it; until then a rebuild goes on
-        held, shared = self._shards.open_generation(building, lambda _owner, _ids: None)
+        held, shared = self._shards.open_generation(building)
         fresh = [*held.values(), shared]
         switched = False
         try:
@@ -130,18 +130,20 @@ class Rebuilding:
                         both = max(old.offset(topic), new.offset(topic))
                         await old.level(topic, both)
                         await new.level(topic, both)
-                before, after = _digest(live), _digest(fresh)
+                before, after = _digests(live), _digests(fresh)
                 if before != after:
                     shutil.rmtree(building)
-                    raise RebuildDiffers(f"the live digest is {before}, the rebuilt one {after}: nothing was switched")
+                    raise RebuildDiffers(
+                        f"the live digest is {before['total']}, the rebuilt one {after['total']}: nothing was switched"
+                    )
                 _point(self._folder / ACTIVE_FILE, generation)
-                retired = self._shards.switch(held, shared)
+                retired = self._shards.switch(building, held, shared)
                 switched = True
         finally:
             if not switched:
                 for shard in fresh:
                     shard.close()
-        await self._shards.rebuild_index()
+        await self._shards.indexing.rebuild()
         for shard in retired:
             shard.close()
         shutil.rmtree(self._folder / str(generation - 1), ignore_errors=True)
@@ -154,15 +156,9 @@ class Rebuilding:
         return sum(shard.ledger.count() for shard in self._shards.all())
 
 
-def _digest(shards: Iterable[Shard]) -> str:
-    return digests(s.ledger.state(o) for s in shards for o in s.ledger.owners())["total"]
+def _digests(shards: Iterable[Shard]) -> dict[str, str]:
+    return digests(s.ledger.state(o) for s in shards for o in s.ledger.owners())
 
 
-def _report(generation: int, decisions: int, before: str, after: str) -> dict[str, Any]:
-    return {
-        "generation": generation,
-        "decisions": decisions,
-        "digest_before": before,
-        "digest_after": after,
-        "equal": before == after,
-    }
+def _report(generation: int, decisions: int, before: dict[str, str], after: dict[str, str]) -> dict[str, Any]:
+    return {"generation": generation, "decisions": decisions, "digests_before": before, "digests_after": after}

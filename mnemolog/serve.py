@@ -56,7 +56,7 @@ async def serve(settings: Settings, ready: asyncio.Future[str] | None = None) ->
     EXPECTED lists, when the worker cannot start or go on.
     """
     listening = _listen(settings.host, settings.port)
-    worker = Worker(settings)
+    worker = Worker(settings, url=_url(listening))
     config = uvicorn.Config(
         make_http(worker),
         lifespan="off",

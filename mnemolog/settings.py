@@ -21,7 +21,7 @@ SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_U
 HOURS: Final = {"ladder": 24.0, "ebbinghaus": 168.0, "off": 24.0}
 NOT_YET: Final = frozenset(
     {
-        "SCHEMA_REGISTRY_URL", "WEAVIATE_API_KEY", "MASTER_KEY", "MASTER_KEY_FILE", "ADVERTISED_URL", "API_KEYS_FILE",
+        "SCHEMA_REGISTRY_URL", "WEAVIATE_API_KEY", "MASTER_KEY", "MASTER_KEY_FILE", "API_KEYS_FILE",
         "SIMILARITY_THRESHOLD", "INTIMACY_LEVELS", "WAKE_TEXT", "WAKE_EVERY_SECONDS", "WAKE_MEMORY_LIMIT",
         "WAKE_QUERY", "REMINDER_TEMPLATE", "GREETING_TIMEOUT_SECONDS",
     }
@@ -68,6 +68,8 @@ class Settings(BaseModel):
     keep_important: bool = True
     retention_days: Annotated[float, Field(ge=0)] = 30.0
     encryption: Literal["off"] = "off"
+    advertised_url: Annotated[str, Field(pattern=r"^https?://[^/]+/?$")] | None = None
+    session_seconds: Annotated[float, Field(ge=1, le=1800)] = 45.0
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8420
     log_level: Literal["debug", "info", "warning", "error"] = "info"

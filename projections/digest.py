@@ -11,7 +11,7 @@ from projections.analyser import tokens
 from projections.memory import ACTIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from projections.memory import Memory, UserState
     from schemas.identity import Owner
@@ -20,17 +20,31 @@ PROJECTIONS: Final = ("memories", "importance", "profiles", "episodes", "index")
 
 
 def digests(states: Iterable[UserState]) -> dict[str, str]:
-    """Return one SHA-256, hexadecimal, for each projection, and `total` over all of them.
+    """Return one hash of 256 bits, hexadecimal, for each projection, and `total` over all of them.
 
-    The rows hold nothing local: no positions, log times, vector bytes, or values computed at query time. Users
-    without memories do not count.
+    That of a projection is the sum, modulo 2^256, of the SHA-256 of each of its rows: so that those of several workers
+    add up (`combined`). The rows hold nothing local: no positions, log times, vector bytes, or values computed at
+    query time. Users without memories do not count.
     """
-    sums = {name: sha256() for name in PROJECTIONS}
-    for state in sorted(states, key=lambda s: s.owner.key):
-        for memory in sorted(state.memories.values(), key=lambda m: m.memory_id):
+    sums = dict.fromkeys(PROJECTIONS, 0)
+    for state in states:
+        for memory in state.memories.values():
             for name, row in _rows(state.owner, memory).items():
-                sums[name].update(orjson.dumps(row) + b"\n")
-    found = {name: total.hexdigest() for name, total in sums.items()}
+                sums[name] += int.from_bytes(sha256(orjson.dumps(row)).digest())
+    return _spelt(sums)
+
+
+def combined(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return the digests over the users of all parts, each user being in one of them."""
+    sums = dict.fromkeys(PROJECTIONS, 0)
+    for part in parts:
+        for name in PROJECTIONS:
+            sums[name] += int(part[name], 16)
+    return _spelt(sums)
+
+
+def _spelt(sums: Mapping[str, int]) -> dict[str, str]:
+    found = {name: f"{total % (1 << 256):064x}" for name, total in sums.items()}
     return {**found, "total": sha256("".join(found[n] for n in PROJECTIONS).encode()).hexdigest()}
 
 

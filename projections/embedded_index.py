@@ -89,8 +89,13 @@ class EmbeddedIndex:
         self._evict()
         return legs
 
-    def forget_user(self, tenant: str, user_id: str) -> None:
-        """Drop the user's table, for example because the user was erased."""
+    @property
+    def is_shared(self) -> bool:
+        """Every worker has its own tables."""
+        return False
+
+    def let_go(self, tenant: str, user_id: str) -> None:
+        """Drop the user's table."""
         self._drop((tenant, user_id))
 
     async def reset(self) -> None:

@@ -86,6 +86,15 @@ class Index(Protocol):
         """Tell whether the user's changes must be put and removed; False: they are taken from the shard when asked."""
         ...
 
+    @property
+    def is_shared(self) -> bool:
+        """Tell whether other workers search what is put here, and find it when this one has ended."""
+        ...
+
+    def let_go(self, tenant: str, user_id: str) -> None:
+        """Another worker has the user now: drop what is kept in this process only."""
+        ...
+
     async def put(self, entries: Sequence[IndexEntry]) -> None:
         """Store each entry unless the index holds the same memory at the same or a later version."""
         ...

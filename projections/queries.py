@@ -173,6 +173,8 @@ class Queries:
                 legs = await self._legs(one, state, asked, past)
                 hits = {hit.memory_id: hit for hit in (*legs.keyword, *legs.semantic)}
                 mine = {i: m for i, hit in hits.items() if (m := _shown(state, hit, filters, at)) is not None}
+                if past is None and (wrong := [i for i, hit in hits.items() if not _is_right(state, hit)]):
+                    self._shards.indexing.changed(one, wrong)
                 if len(mine) >= min(limit, len(hits)) or asked.limit >= len(state.memories):
                     break
                 # the index does not know what fades: what it found may be hidden, and what is shown lie deeper
@@ -187,7 +189,7 @@ class Queries:
     async def _legs(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""
         if past is None:
-            return await self._shards.index.search(asked)
+            return await self._shards.indexing.search(owner, asked)
         return await search_state(owner, state, self._shards.of(owner).ledger.vectors(owner).all(), asked)
 
     def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
@@ -274,9 +276,15 @@ class Queries:
         return digests(self._shards.state(owner) for owner in self._shards.owners())
 
 
+def _is_right(state: UserState, hit: Hit) -> bool:
+    """Tell whether what the index has of a memory is what the shard has."""
+    memory = state.memories.get(hit.memory_id)
+    return memory is not None and memory.text_version == hit.version and memory.status == ACTIVE
+
+
 def _shown(state: UserState, hit: Hit, filters: Filters, at: datetime) -> Memory | None:
     """Return the memory of a hit if it is shown at the instant, passes, and is what the index has of it."""
-    memory = state.memories.get(hit.memory_id)
-    if memory is None or memory.text_version != hit.version or memory.status_at(at) != ACTIVE:
+    if not _is_right(state, hit):
         return None
-    return memory if filters.accept(memory) else None
+    memory = state.memories[hit.memory_id]
+    return memory if memory.status_at(at) == ACTIVE and filters.accept(memory) else None

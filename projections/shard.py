@@ -77,8 +77,7 @@ class Shard:
 
     async def follows_log(self) -> bool:
         """Tell whether the records folded are those of the log: not of another one, or of one that was set back."""
-        for topic, mark in self._connection.execute("select topic, mark from offsets").fetchall():
-            following = self.offset(topic)
+        for topic, following, mark in self._connection.execute("select topic, next, mark from offsets").fetchall():
             if following > await self._log.end(topic, self.partition):
                 return False
             for record in await self._log.read(topic, self.partition, following - 1, 1):
@@ -146,7 +145,7 @@ class Shard:
 
     async def _fold_some(self, topic: str) -> int:
         records = await self._log.read(topic, self.partition, self.offset(topic), BATCH_RECORDS)
-        if records:
+        if records and not self.retired:
             self.fold(topic, records)
         return len(records)
 

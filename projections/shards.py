@@ -3,51 +3,47 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import logging
+from collections import Counter, defaultdict
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
-from projections.analyser import tokens
-from projections.index import IndexEntry
+from projections.index import IndexUnavailable
+from projections.indexing import Indexing, index_entry
 from projections.memory import ACTIVE
 from projections.shard import Shard
 from schemas.identity import Owner, partition_owner
 from schemas.topics import GLOBALS, LEDGER, partition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
-    from projections.index import Index
-    from projections.memory import Memory, UserState
+    from projections.index import Index, IndexEntry
+    from projections.memory import UserState
     from schemas.log import Log, Position, Record
+
+    Changed: TypeAlias = Callable[[Owner, Sequence[str]], None]
+
+
+log = logging.getLogger("mnemolog.shards")
 
 
 class NotHeld(Exception):
-    """Another worker holds the user's partition now: ask again in a moment."""
+    """Another worker holds the user's partition now, or nobody while it moves: ask again in a moment."""
 
-
-def index_entry(owner: Owner, memory: Memory, vector: bytes) -> IndexEntry:
-    """Return what the index holds of a memory."""
-    return IndexEntry(
-        tenant=owner.tenant,
-        user_id=owner.user_id,
-        memory_id=memory.memory_id,
-        version=memory.text_version,
-        agent_id=memory.agent_id,
-        tokens=tuple(tokens(memory.content)),
-        vector=np.frombuffer(vector, "<f4"),
-        embedding_model=memory.embedding_model,
-        kind=memory.kind,
-        category=memory.category,
-        memory_type=memory.memory_type,
-        source_type=memory.source_type,
-        occurred_at=memory.occurred_at,
-    )
+    def __init__(self, partition: int) -> None:
+        super().__init__(f"partition {partition} is held by another worker, or is moving: ask again in a moment")
+        self.partition = partition
 
 
 class Shards:
-    """One shard for each partition, and one for the global memories of all tenants."""
+    """The shards of the partitions that this worker holds, and one for the global memories of all tenants.
+
+    A partition that the worker is given is held when its shard has come to the log's end, and until it is taken away.
+    In between nobody is answered about its users, and nothing is decided.
+    """
 
     def __init__(
         self,
@@ -56,71 +52,166 @@ class Shards:
         partitions: int,
         make_index: Callable[[Callable[[str, str], Sequence[IndexEntry]]], Index],
     ) -> None:
-        """Open the shards of a generation's folder, made if there is none. Raises ShardDamaged."""
+        """Hold no partition yet; the generation's folder is made if there is none. Raises ShardDamaged."""
         self.partitions = partitions
+        self._folder = folder
         self._log = log
-        self._behind: dict[Owner, dict[str, None]] = {}
-        self._indexing = asyncio.Lock()
-        self._held, self.globals = self.open_generation(folder, self._note)
-        self.index = make_index(self._entries)
+        self._held: dict[int, Shard] = {}
+        self._resting: dict[int, Shard] = {}
+        """Taken away, and open: after most rebalances the same worker gets them again."""
+        self._assigned: frozenset[int] | None = None
+        """None while partitions move."""
+        self._terms: Counter[int] = Counter()
+        self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._changed = asyncio.Event()
+        self.indexing = Indexing(make_index(self._entries), self._split, self._is_held)
+        self.globals = self._open_globals(folder)
+        self._globals_opened = False
+        self._globals_opening = asyncio.Lock()
 
-    def open_generation(
-        self, folder: Path, changed: Callable[[Owner, Sequence[str]], None]
-    ) -> tuple[dict[int, Shard], Shard]:
-        """Open one complete set of shards: those of the partitions, and that of global memories."""
+    # -- which partitions
+
+    async def hold(self, partition: int) -> None:
+        """Fold a partition that was given to this worker to the log's end, and hold it.
+
+        Returns without holding it when it is taken away meanwhile. Raises ShardDamaged, ShardFull.
+        """
+        term = self._terms[partition]
+        async with self._opening[partition]:  # one of an earlier term may still be folding
+            if partition in self._held or self._terms[partition] != term:
+                return
+            shard = self._resting.pop(partition, None) or self._open(self._folder, partition)
+            try:
+                await self._come_up(shard)
+                await self.follow_globals()
+            except BaseException:
+                shard.close()
+                raise
+            if self._terms[partition] != term:
+                self._resting[partition] = shard
+                return
+            self._held[partition] = shard
+            self._tell()
+
+    async def follow_globals(self) -> None:
+        """Fold what anybody was told to remember for everyone: another worker may have decided it."""
+        async with self._globals_opening:
+            if not self._globals_opened:
+                await self._come_up(self.globals)
+                self._globals_opened = True
+        await self.globals.catch_up()
+
+    async def _come_up(self, shard: Shard) -> None:
+        if not await shard.follows_log():
+            log.warning("shard %s is no fold of this log, and is folded anew", shard.path.name)
+            shard.start_over()
+        await shard.catch_up()
+
+    def release(self, partition: int) -> None:
+        """Let go of a partition that was taken away: from now on its users may belong to another worker."""
+        self._terms[partition] += 1
+        self._assigned = None
+        shard = self._held.pop(partition, None)
+        if shard is not None:
+            self._resting[partition] = shard
+        self._tell()
+
+    def assign(self, partitions: Collection[int]) -> None:
+        """Hear which partitions this worker has until they are released; the shards of others are closed."""
+        self._assigned = frozenset(partitions)
+        for partition in self._resting.keys() - self._assigned:
+            shard = self._resting.pop(partition)
+            self.indexing.let_go(shard.ledger.owners())
+            shard.retired = True
+            shard.close()
+        self._tell()
+
+    async def ready(self, partition: int) -> None:
+        """Wait until a partition is held. Raises NotHeld when it is taken away, or is another worker's."""
+        term = self._terms[partition]
+        while partition not in self._held:
+            elsewhere = self._assigned is not None and partition not in self._assigned
+            if elsewhere or self._terms[partition] != term:
+                raise NotHeld(partition)
+            await self._changed.wait()
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether every partition that this worker is assigned is held."""
+        return self._assigned is not None and self._assigned <= self._held.keys()
+
+    async def settled(self) -> None:
+        """Wait until every partition that this worker is assigned is held."""
+        while not self.is_settled:
+            await self._changed.wait()
+
+    def term(self, partition: int) -> int:
+        """Return how often the partition was taken away: work of an earlier term must not go on."""
+        return self._terms[partition]
+
+    def held(self) -> list[int]:
+        """Return the partitions held."""
+        return sorted(self._held)
+
+    def _tell(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    # -- files
+
+    def _open(self, folder: Path, partition: int, changed: Changed | None = None) -> Shard:
+        path = folder / f"{partition}.sqlite"
+        belongs = partial(self._belongs, partition)
+        return Shard(path, self._log, partition, changed or self.indexing.changed, belongs=belongs)
+
+    def _open_globals(self, folder: Path, changed: Changed | None = None) -> Shard:
         folder.mkdir(parents=True, exist_ok=True)
-        held = {
-            p: Shard(
-                folder / f"{p}.sqlite",
-                self._log,
-                p,
-                changed,
-                belongs=lambda owner, p=p: self._belongs(owner, p),  # type: ignore[misc]
-            )
-            for p in range(self.partitions)
-        }
-        shared = folder / "globals.sqlite"
-        return held, Shard(shared, self._log, 0, changed, belongs=lambda o: o.is_global, holds_globals=True)
+        path, changed = folder / "globals.sqlite", changed or self.indexing.changed
+        return Shard(path, self._log, 0, changed, belongs=lambda o: o.is_global, holds_globals=True)
 
-    def _belongs(self, owner: Owner, partition: int) -> bool:
+    def open_generation(self, folder: Path) -> tuple[dict[int, Shard], Shard]:
+        """Open another generation of the shards held, which tells nobody what it folds."""
+
+        def nobody(_owner: Owner, _ids: Sequence[str]) -> None: ...
+
+        shared = self._open_globals(folder, nobody)
+        return {p: self._open(folder, p, nobody) for p in self.held()}, shared
+
+    def _is_held(self, owner: Owner) -> bool:
+        return owner.is_global or self.partition(owner) in self._held
+
+    def _belongs(self, partition: int, owner: Owner) -> bool:
         """Tell whether decisions of an owner stand in the ledger of a partition."""
         if owner.is_partition:
             return owner == partition_owner(partition)
         return not owner.is_global and partition_of(owner.key, self.partitions) == partition
 
-    def switch(self, held: dict[int, Shard], shared: Shard) -> list[Shard]:
+    def switch(self, folder: Path, held: dict[int, Shard], shared: Shard) -> list[Shard]:
         """Put another generation in the place of this one, and return the old one, retired."""
-        old = self.all()
-        self._held, self.globals = held, shared
-        for shard in held.values():
-            shard.tell(self._note)
-        shared.tell(self._note)
+        old = [*self.all(), *self._resting.values()]
+        self._folder, self._held, self.globals = folder, held, shared
+        self._resting.clear()
+        for shard in self.all():
+            shard.tell(self.indexing.changed)
         for shard in old:
             shard.retired = True
         return old
 
     def close(self) -> None:
         """Close all files."""
-        for shard in self.all():
+        for shard in (*self.all(), *self._resting.values()):
             shard.close()
 
     def all(self) -> list[Shard]:
         """Return every shard held, that of global memories last."""
         return [*self._held.values(), self.globals]
 
-    async def check(self) -> list[Shard]:
-        """Make those shards start over that are not folds of this log; return them."""
-        strangers = [shard for shard in self.all() if not await shard.follows_log()]
-        for shard in strangers:
-            shard.start_over()
-        return strangers
-
     def at(self, partition: int) -> Shard:
         """Return a partition's shard. Raises NotHeld."""
         try:
             return self._held[partition]
         except KeyError:
-            raise NotHeld(f"partition {partition} is held by another worker") from None
+            raise NotHeld(partition) from None
 
     def of(self, owner: Owner) -> Shard:
         """Return the shard that holds an owner's memories. Raises NotHeld."""
@@ -134,13 +225,20 @@ class Shards:
         """Return the topic and partition that hold an owner's decisions."""
         return (GLOBALS.name, 0) if owner.is_global else (LEDGER.name, self.partition(owner))
 
+    def require(self, owner: Owner) -> None:
+        """Raise NotHeld unless this worker decides about an owner."""
+        self.at(self.partition(owner))
+
     def state(self, owner: Owner) -> UserState:
         """Return what is known of a user. Raises NotHeld."""
         return self.of(owner).ledger.state(owner)
 
     def owners(self) -> list[Owner]:
-        """Return every user that has decisions in the shards held."""
-        return [owner for shard in self.all() for owner in shard.ledger.owners()]
+        """Return every user that has decisions in the shards held.
+
+        Every worker holds the memories of everybody; they count where the items that formed them are decided.
+        """
+        return [owner for shard in self.all() for owner in shard.ledger.owners() if self.partition(owner) in self._held]
 
     async def record(self, position: Position) -> Record | None:
         """Return a record of the log, or None when the log does not hold it any more."""
@@ -148,10 +246,11 @@ class Shards:
         return found[0] if found and found[0].position == position else None
 
     async def folded(self, owner: Owner, offset: int) -> None:
-        """Fold the owner's ledger up to `offset`, and bring the index after it."""
+        """Fold the owner's ledger up to `offset`, and bring the index after it, or later if it is away."""
         topic, partition = self.ledger_of(owner)
         await self.up_to(topic, partition, offset)
-        await self.index_changes()
+        with suppress(IndexUnavailable):
+            await self.indexing.follow()
 
     async def up_to(self, topic: str, partition: int, offset: int) -> None:
         """Fold a topic's partition up to `offset`, in whichever generation is the active one by then."""
@@ -160,30 +259,6 @@ class Shards:
             await shard.up_to(topic, offset)
             if not shard.retired:
                 return
-
-    async def index_changes(self) -> None:
-        """Bring the index to where the shards are. Raises IndexUnavailable; then nothing is forgotten."""
-        async with self._indexing:  # a put must not overtake a later removal
-            while self._behind:
-                owner, ids = next(iter(self._behind.items()))
-                if not self.index.follows(owner.tenant, owner.user_id):
-                    del self._behind[owner]
-                    continue
-                listed = list(ids)
-                entries, gone = self._split(owner, listed)
-                await self.index.put(entries)
-                await self.index.remove(owner.tenant, owner.user_id, gone)
-                left = self._behind[owner]
-                for memory_id in listed:
-                    left.pop(memory_id, None)
-                if not left:
-                    del self._behind[owner]
-
-    async def rebuild_index(self) -> None:
-        """Fill the index anew from the shards."""
-        async with self._indexing:
-            self._behind.clear()
-            await self.index.reset()
 
     def entries(self, owner: Owner, ids: Iterable[str] | None = None) -> list[IndexEntry]:
         """Return index entries of a user's active memories, all or those named."""
@@ -197,15 +272,9 @@ class Shards:
     def _split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], list[str]]:
         shard = self.of(owner)
         state, vectors = shard.ledger.state(owner), shard.ledger.vectors(owner)
-        memories = [m for i in ids if (m := state.memories.get(i)) is not None]
-        active = [m for m in memories if m.status == ACTIVE]
-        return (
-            [index_entry(owner, m, vectors[m.memory_id]) for m in active],
-            [m.memory_id for m in memories if m.status != ACTIVE],
-        )
+        active = [m for i in ids if (m := state.memories.get(i)) is not None and m.status == ACTIVE]
+        shown = {m.memory_id for m in active}
+        return [index_entry(owner, m, vectors[m.memory_id]) for m in active], [i for i in ids if i not in shown]
 
     def _entries(self, tenant: str, user_id: str) -> list[IndexEntry]:
         return self.entries(Owner(tenant, user_id))
-
-    def _note(self, owner: Owner, ids: Sequence[str]) -> None:
-        self._behind.setdefault(owner, {}).update(dict.fromkeys(ids))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from projections.embedded_index import EmbeddedIndex
+from projections.indexing import index_entry
 from projections.memory import ACTIVE
-from projections.shards import index_entry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

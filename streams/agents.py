@@ -4,25 +4,44 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import faust
 from faust.types import TP
 
-from schemas.log import Position, Record
+from projections.shards import NotHeld
+from schemas.log import LogError, Position, Record
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
 from streams.delivery import Delivery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
     from streams.observe import Observe
     from streams.project import Project
     from streams.remember import Remember
 
+OF_USERS = (*INPUTS, INBOX, LEDGER)
+"""Topics whose equal partitions go to the same worker."""
 COMMIT_EVERY_SECONDS = 0.5
+SESSION_SECONDS = 45.0
+"""A worker that is not heard of for so long loses its partitions; Kafka's own default."""
+HEARTBEATS = 6
+"""In a session."""
 ONE_DAY_SECONDS = 86_400.0
+
+
+class Moved(Protocol):
+    """Hears of partitions that come and go."""
+
+    def assigned(self, partitions: Collection[int]) -> None:
+        """Take these partitions, and no others."""
+        ...
+
+    def revoked(self, partition: int) -> None:
+        """Let go of a partition."""
+        ...
 
 
 def make_app(
@@ -34,6 +53,9 @@ def make_app(
     observe: Observe,
     remember: Remember,
     project: Project,
+    moved: Moved,
+    url: str | None = None,
+    session_seconds: float = SESSION_SECONDS,
     failed: Callable[[BaseException], None],
     took: Callable[[str, float], None] = lambda _step, _seconds: None,
 ) -> faust.App:
@@ -55,6 +77,9 @@ def make_app(
         broker_max_poll_interval=ONE_DAY_SECONDS,
         consumer_auto_offset_reset="earliest",
         producer_acks=-1,
+        broker_session_timeout=session_seconds,
+        broker_heartbeat_interval=session_seconds / HEARTBEATS,
+        canonical_url=url,
     )
 
     def consume(topics: tuple[str, ...], handler: Observe | Remember | Project, label: str) -> None:
@@ -66,6 +91,8 @@ def make_app(
                     began = time.perf_counter()
                     await handler.handle(_delivery(event))
                     took(label, time.perf_counter() - began)
+                except NotHeld:
+                    continue  # it was taken away: whoever has it now gets the record again
                 except Exception as error:  # noqa: BLE001 - the boundary of a step: the record stays open
                     failed(error)
                     return
@@ -77,12 +104,39 @@ def make_app(
     consume((LEDGER.name, GLOBALS.name), project, "project")
 
     async def revoked(*arguments: Any, **_: Any) -> None:  # noqa: ANN401 - the app, and the partitions
-        for partition in sorted({tp.partition for tp in arguments[-1]}):
+        for partition in {tp.partition for tp in arguments[-1] if tp.topic == LEDGER.name}:
             observe.revoke(partition)
             remember.revoke(partition)
+            moved.revoked(partition)
+
+    async def assigned(*arguments: Any, **_: Any) -> None:  # noqa: ANN401 - the app, and the partitions
+        try:
+            moved.assigned(_assigned(arguments[-1]))
+        except Exception as error:  # noqa: BLE001 - the boundary of a step
+            failed(error)
 
     app.on_partitions_revoked.connect(revoked)
+    app.on_partitions_assigned.connect(assigned)
     return app
+
+
+def _assigned(places: set[TP]) -> list[int]:
+    """Return the partitions among these places; each comes with all topics of users. Raises LogError."""
+    by_topic = {topic.name: {tp.partition for tp in places if tp.topic == topic.name} for topic in OF_USERS}
+    if len(set(map(frozenset, by_topic.values()))) > 1:
+        raise LogError(f"topics of users are not assigned together ({by_topic}): give them equal partition counts")
+    return sorted(by_topic[LEDGER.name])
+
+
+def owners(app: faust.App) -> dict[int, str]:
+    """Return the URL of the worker that has each partition, as far as this worker was told."""
+    told = app.router.external_topics_metadata()
+    return {int(p): str(url) for url, topics in told.items() for p in topics.get(LEDGER.name, ())}
+
+
+def urls(app: faust.App) -> list[str]:
+    """Return the URLs of all workers, those without a partition too."""
+    return sorted(str(url) for url in app.router.external_topics_metadata())
 
 
 def handled(app: faust.App, topic: str, partition: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -96,15 +95,12 @@ class Observe:
         self._sessions: dict[_Place, _Session] = {}
         self._holdings: dict[tuple[int, Owner, str], _Holding] = {}
         self._delivered: dict[tuple[str, int], int] = {}
-        self._ready: dict[int, asyncio.Lock] = {}
-        self._caught_up: set[int] = set()
-        self._revoked: Counter[int] = Counter()
 
     async def handle(self, delivery: Delivery) -> None:
         """Take one record in; return when the next may come."""
         record = delivery.record
         position = record.position
-        assignment = self._revoked[position.partition]
+        term = self._shards.term(position.partition)
         try:
             message = observation_of_record(record)
         except ForeignKey as error:
@@ -113,7 +109,7 @@ class Observe:
             await self._put_aside(delivery, "decode", str(error))
         else:
             await self._observe(delivery, message)
-        if self._revoked[position.partition] != assignment:
+        if self._shards.term(position.partition) != term:
             return
         place = (position.topic, position.partition)
         self._delivered[place] = max(self._delivered.get(place, 0), position.offset + 1)
@@ -129,10 +125,10 @@ class Observe:
             self._counted("observe", "moved")
             delivery.ack()
             return
-        assignment = self._revoked[partition]
-        await self._be_ready(partition)
+        term = self._shards.term(partition)
+        await self._shards.ready(partition)
         await self._shards.up_to(record.position.topic, partition, record.position.offset + 1)
-        if self._revoked[partition] != assignment:
+        if self._shards.term(partition) != term:
             return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here
         first = self._shards.at(partition).turns.seen(owner, [message.envelope.event_id]).get(message.envelope.event_id)
         if first is not None and first.position != record.position:
@@ -230,17 +226,6 @@ class Observe:
         self._sessions = {k: v for k, v in self._sessions.items() if k.partition != partition}
         self._holdings = {k: v for k, v in self._holdings.items() if k[0] != partition}
         self._delivered = {k: v for k, v in self._delivered.items() if k[1] != partition}
-        self._caught_up.discard(partition)
-        self._revoked[partition] += 1
-
-    async def _be_ready(self, partition: int) -> None:
-        """Fold ledger and inbox to their ends once, before the first extraction of an assignment."""
-        if partition in self._caught_up:
-            return
-        async with self._ready.setdefault(partition, asyncio.Lock()):
-            if partition not in self._caught_up:
-                await self._shards.at(partition).catch_up()
-                self._caught_up.add(partition)
 
     async def _close(self, place: _Place) -> None:
         session = self._sessions.pop(place, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from projections.index import IndexUnavailable
+from schemas.topics import LEDGER
 from streams.patience import patiently
 
 if TYPE_CHECKING:
@@ -22,9 +23,12 @@ class Project:
         self._counted = counted
 
     async def handle(self, delivery: Delivery) -> None:
-        """Fold up to one record of the ledger."""
+        """Fold up to one record of the ledger. Raises NotHeld when its partition is taken away meanwhile."""
         position = delivery.record.position
+        if position.topic == LEDGER.name:
+            await self._shards.ready(position.partition)
         await self._shards.up_to(position.topic, position.partition, position.offset + 1)
-        await patiently(self._shards.index_changes, IndexUnavailable, lambda _: self._counted("project", "waiting"))
+        self._shards.indexing.decided(delivery.record)
+        await patiently(self._shards.indexing.follow, IndexUnavailable, lambda _: self._counted("project", "waiting"))
         self._counted("project", "folded")
         delivery.ack()

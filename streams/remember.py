@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,9 +51,6 @@ class Remember:
         self._parameters = parameters
         self._counted = counted
         self._ticked = ticked
-        self._ready: dict[int, asyncio.Lock] = {}
-        self._caught_up: set[int] = set()
-        self._revoked: Counter[int] = Counter()
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
 
     async def handle(self, delivery: Delivery) -> None:
@@ -79,11 +75,11 @@ class Remember:
             self._counted("remember", "moved")
             delivery.ack()
             return
-        assignment = self._revoked[partition]
-        await self._be_ready(partition)
+        term = self._shards.term(partition)
+        await self._shards.ready(partition)
         if isinstance(item, DecayDue):
             await self._pool.settle(partition)
-        if self._revoked[partition] != assignment:
+        if self._shards.term(partition) != term:
             return  # taken away meanwhile: the items before it were dropped, and it must not be decided before them
         if isinstance(item, DecayDue):
             await self._pool.submit(partition, owner, lambda: self._apply_tick(delivery, item))
@@ -103,8 +99,6 @@ class Remember:
     def revoke(self, partition: int) -> None:
         """Drop what belongs to a partition that was taken away."""
         self._pool.drop(partition)
-        self._caught_up.discard(partition)
-        self._revoked[partition] += 1
 
     async def decided(self, owner: Owner, item_id: str) -> None:
         """Wait until the item is decided and folded here."""
@@ -189,17 +183,6 @@ class Remember:
         record = NewRecord(topic=topic, partition=partition, key=owner.key, value=codec.encode(decision))
         [appended] = await append_patiently(self._log, [record])
         await self._shards.folded(owner, appended.position.offset + 1)
-
-    async def _be_ready(self, partition: int) -> None:
-        """Fold everything to its end once, before the first decision of an assignment."""
-        if partition in self._caught_up:
-            return
-        async with self._ready.setdefault(partition, asyncio.Lock()):
-            if partition not in self._caught_up:
-                await self._shards.at(partition).catch_up()
-                await self._shards.globals.catch_up()
-                await self._shards.index_changes()
-                self._caught_up.add(partition)
 
     async def _give_up(self, record: Record, detail: str) -> None:
         await put_aside(self._log, record, "failed", detail)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from projections.evolve import is_decided
+from projections.shards import NotHeld
 from schemas import codec
 from schemas.envelope import Envelope
 from schemas.identity import derived_id, partition_owner
@@ -81,11 +82,11 @@ class Ticking:
         """Look again and again, for ever."""
         while True:
             await asyncio.sleep(min(LOOK_EVERY_SECONDS, self._every.total_seconds() / 4))
-            for partition in range(self._shards.partitions):
+            for partition in self._shards.held():
                 try:
                     await self.look(partition)
-                except LogUnavailable:
-                    continue  # looked at again in a moment
+                except (LogUnavailable, NotHeld):
+                    continue  # looked at again in a moment, by whoever has it then
 
     async def look(self, partition: int) -> list[datetime]:
         """Append the partition's oldest due slot, if what was observed before it is remembered; return what was."""

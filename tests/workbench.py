@@ -74,13 +74,20 @@ class EchoExtractor:
         return [[p.piece_id for p in w.pieces] for w in self.windows]
 
 
+def hold_all(shards: Shards) -> Shards:
+    """Let shards hold every partition as it stands in its file: the test says what is folded, and when."""
+    shards._held = {partition: shards._open(shards._folder, partition) for partition in range(shards.partitions)}
+    return shards
+
+
 class Workbench:
     """What one worker does, a delivery at a time. Another one over the same log is the worker after it."""
 
     def __init__(self, folder: Path, log: MemoryLog | None = None, *, partitions: int = 1, **observing: Any) -> None:
         """Open shards in the folder; `observing` goes to Observe."""
         self.log = log or MemoryLog(partitions)
-        self.shards = Shards(folder, self.log, partitions, EmbeddedIndex)
+        self.shards = hold_all(Shards(folder, self.log, partitions, EmbeddedIndex))
+        self._has_begun = False
         self.extractor = EchoExtractor()
         self.failures: list[BaseException] = []
         self.counts: list[tuple[str, str]] = []
@@ -109,6 +116,15 @@ class Workbench:
         """Close the shards."""
         self.shards.close()
 
+    def revoke(self) -> None:
+        """Take the partitions away, and give them back at once."""
+        for partition in self.shards.held():
+            self.observe.revoke(partition)
+            self.remember.revoke(partition)
+            self.shards.release(partition)
+        hold_all(self.shards)
+        self._has_begun = False
+
     async def publish(
         self, topic: str, value: bytes | dict[str, Any], key: bytes | None = XIAOMING.key, partition: int = 0
     ) -> Record:
@@ -120,16 +136,25 @@ class Workbench:
 
     async def observes(self, *records: Record) -> None:
         """Deliver records to observe, and let what they start come to its end."""
+        await self._begin()
         for record in records:
             await self.observe.handle(self._delivery(record))
         await self.asking_pool.settle()
 
     async def remembers(self, *records: Record) -> None:
         """Deliver records to remember, and let what they start come to its end."""
+        await self._begin()
         for record in records:
             await self.remember.handle(self._delivery(record))
         await self.deciding_pool.settle()
         assert self.failures == []
+
+    async def _begin(self) -> None:
+        """Fold everything before the first delivery after the partitions were given, as production does."""
+        if not self._has_begun:
+            for shard in self.shards.all():
+                await shard.catch_up()
+            self._has_begun = True
 
     async def decides(self, item: Any) -> Record:
         """Append an item to the inbox of its owner's partition, and remember it."""

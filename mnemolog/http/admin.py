@@ -5,8 +5,7 @@ from http import HTTPStatus
 
 from fastapi import Response
 
-from mnemolog import dead_letters
-from mnemolog.draining import drain
+from mnemolog import dead_letters, together
 from mnemolog.http import shapes
 from mnemolog.http.problems import Problem
 from mnemolog.http.requests import Drain, KnownAt, Rebuild, Retry, TickDue
@@ -25,13 +24,13 @@ router = routes("admin", "/v1/admin")
 @router.get("/digest", response_model=shapes.Digest)
 async def digest(worker: Held, known_at: KnownAt = None) -> Response:  # noqa: ARG001 - refused when given
     """Return one SHA-256 for each projection, and one over all."""
-    return answer(worker.queries.digest())
+    return answer(await together.digest(worker))
 
 
 @router.post("/drain", response_model=shapes.Drained)
 async def drained(worker: Held, asked: Drain | None = None) -> Response:
     """End open sessions and answer when everything published so far can be found; 503 when the time is over."""
-    return answer(await drain(worker, (asked or Drain()).timeout))
+    return answer(await together.drain(worker, (asked or Drain()).timeout))
 
 
 @router.post("/ticks", response_model=shapes.Tick)
@@ -41,22 +40,14 @@ async def tick(asked: TickDue, worker: Held) -> Response:
         detail = f"$.as_of {instant(asked.as_of)} is more than 5 minutes ahead of the clock: correct it, or use --force"
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
     policy = asked.policy or worker.settings.decay_policy
-    done = await worker.commands.tick(policy, asked.as_of, asked.timeout)
-    body = {
-        "tick_id": done.tick_id,
-        "policy": done.policy,
-        "as_of": instant(done.as_of),
-        "changed": done.decayed + done.expired,
-        "decayed": done.decayed,
-        "expired": done.expired,
-    }
-    return answer(body, HTTPStatus.OK if done.applied else HTTPStatus.ACCEPTED)
+    done = await together.tick(worker, policy, asked.as_of, asked.timeout)
+    return answer(done, HTTPStatus.OK if done.pop("applied") else HTTPStatus.ACCEPTED)
 
 
 @router.post("/rebuild", response_model=shapes.Rebuilt)
 async def rebuild(worker: Held, asked: Rebuild | None = None) -> Response:
     """Fold the ledger from its beginning into a new generation, verify it, and switch; asks no model."""
-    return answer(await worker.rebuilding.rebuild((asked or Rebuild()).what))
+    return answer(await together.rebuild(worker, (asked or Rebuild()).what))
 
 
 @router.get("/dead-letters", response_model=shapes.DeadLetters)

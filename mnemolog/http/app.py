@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 from fastapi import Depends, FastAPI
 
-from mnemolog.http import admin, agents, conversations, health, memories, problems, publishing, search
+from mnemolog.http import (
+    admin,
+    agents,
+    conversations,
+    forwarding,
+    health,
+    internal,
+    memories,
+    problems,
+    publishing,
+    search,
+)
 from mnemolog.http.asked_for import known_query
 from mnemolog.http.edge import Edge
 
@@ -21,7 +32,8 @@ def make_http(worker: Worker) -> FastAPI:
     app = FastAPI(title="mnemolog", version="1", description=DESCRIPTION, redirect_slashes=False, redoc_url=None)
     app.state.worker = worker
     problems.install(app)
-    for part in (publishing, conversations, memories, search, agents, admin):
+    forwarding.install(app)
+    for part in (publishing, conversations, memories, search, agents, admin, internal):
         app.include_router(part.router, dependencies=[Depends(known_query)])
     app.include_router(health.router)
     app.add_middleware(Edge, metrics=worker.metrics)

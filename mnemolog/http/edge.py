@@ -8,6 +8,7 @@ import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from mnemolog.http.forwarding import BODY
 from mnemolog.http.problems import problem
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Edge:
                 await problem(HTTPStatus.FORBIDDEN, detail)(scope, receive, send)
                 return
             body = await _body(scope, receive)
+            scope[BODY] = body
             await self._app(scope, _again(body, receive), send)
         except _Gone:
             return

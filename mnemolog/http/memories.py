@@ -46,6 +46,8 @@ async def listed(asked: Annotated[MemoriesAsked, Query()], worker: Held, tenant:
     if asked.user_id is None and asked.scope != "global":
         fault = Fault("$.user_id", "is missing: say whose memories to list, or scope=global")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
+    if asked.scope == "global":
+        await worker.follow_globals()
     now = worker.clock.now()
     owner = Owner(tenant, GLOBAL_USER if asked.scope == "global" else asked.user_id or "")
     names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")

@@ -12,13 +12,12 @@ from starlette.exceptions import HTTPException
 
 from mnemolog.commands import AnotherCommand
 from mnemolog.draining import DrainTimeout
+from mnemolog.peers import PeerUnavailable
 from mnemolog.rebuilding import RebuildDiffers, RebuildRunning
 from projections.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index import IndexUnavailable
-from projections.queries import UnknownMemory
 from projections.shard import ShardFull
 from projections.shard_file import ShardDamaged
-from projections.shards import NotHeld
 from schemas.faults import plain
 from schemas.identity import InvalidOwner
 from schemas.input_events import Fault
@@ -39,11 +38,10 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     ShardDamaged: HTTPStatus.INTERNAL_SERVER_ERROR,
     IndexUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     EmbedderUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
-    NotHeld: HTTPStatus.SERVICE_UNAVAILABLE,
+    PeerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     DrainTimeout: HTTPStatus.SERVICE_UNAVAILABLE,
     RebuildRunning: HTTPStatus.CONFLICT,
     RebuildDiffers: HTTPStatus.INTERNAL_SERVER_ERROR,
-    UnknownMemory: HTTPStatus.NOT_FOUND,
     AnotherCommand: HTTPStatus.CONFLICT,
     EmbedderRefused: HTTPStatus.UNPROCESSABLE_ENTITY,
     InvalidOwner: HTTPStatus.UNPROCESSABLE_ENTITY,

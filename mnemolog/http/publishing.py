@@ -8,6 +8,7 @@ from uuid import uuid4
 import orjson
 from fastapi import Query, Request, Response
 
+from mnemolog import accepting
 from mnemolog.composition import Worker
 from mnemolog.http import shapes
 from mnemolog.http.problems import Problem, summary
@@ -84,25 +85,14 @@ async def accept(
 ) -> Response:
     """Publish checked events and answer when the log has them, or, if asked, when they are in a final state."""
     try:
-        accepted = await worker.publishing.publish(events)
+        items, final = await accepting.accept(worker, events, wait)
     except Conflict as conflict:
         faults = [
             Fault(f"{paths[n]}.event_id", _conflict(events[n].envelope.event_id, str(at) if at else None))
             for n, at in conflict.places.items()
         ]
         raise Problem(HTTPStatus.CONFLICT, summary(faults), faults) from None
-    items: list[dict[str, Any]] = [{"event_id": a.event_id, "position": str(a.position)} for a in accepted]
-    status = HTTPStatus.ACCEPTED
-    if wait:
-        names = [(e.envelope.owner, e.envelope.event_id) for e in events]
-        if await worker.publishing.wait(names, wait):
-            status = HTTPStatus.OK
-        states = {
-            owner: await worker.publishing.states(owner, [i for o, i in names if o == owner])
-            for owner in dict.fromkeys(o for o, _ in names)
-        }
-        items = [item | states[owner].get(i, {}) for item, (owner, i) in zip(items, names, strict=True)]
-    return answer({"accepted": items} | more, status)
+    return answer({"accepted": items} | more, HTTPStatus.OK if wait and final else HTTPStatus.ACCEPTED)
 
 
 def _conflict(event_id: str, position: str | None) -> str:

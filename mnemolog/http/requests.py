@@ -262,6 +262,14 @@ class Rebuild(Body):
     what: Literal["all", "shards", "index"] = "all"
 
 
+class ForwardedEvents(Body):
+    """Events of users of the worker that is asked, each in base64 as it will stand in the log."""
+
+    messages: Annotated[list[str], Field(max_length=MAX_EVENTS)]
+    wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 0.0
+    only_check: bool = False
+
+
 class Retry(Body):
     """Which dead letters to send back; without ids all."""
 

@@ -56,9 +56,10 @@ class _Route(APIRoute):
         return strict
 
 
-def routes(tag: str, prefix: str = "") -> APIRouter:
+def routes(tag: str, prefix: str = "", **more: Any) -> APIRouter:  # noqa: ANN401 - FastAPI's own settings
     """Return a router for one part of the front door."""
-    return APIRouter(prefix=prefix, tags=[tag], route_class=_Route, responses={"4XX": _PROBLEM, "5XX": _PROBLEM})
+    answers: dict[int | str, dict[str, Any]] = {"4XX": _PROBLEM, "5XX": _PROBLEM}
+    return APIRouter(prefix=prefix, tags=[tag], route_class=_Route, responses=answers, **more)
 
 
 def answer(body: Any, status: int = 200) -> Response:  # noqa: ANN401 - any JSON

@@ -21,6 +21,8 @@ async def search(asked: Search, worker: Held, tenant: Tenant) -> Response:
     now, owner = worker.clock.now(), Owner(tenant, asked.user_id)
     at = asked.as_of or now
     with worker.metrics.timed("query"):
+        if asked.scope == "global" or asked.include_global:
+            await worker.follow_globals()
         found = await worker.queries.search(
             owner,
             asked.query,

@@ -186,8 +186,8 @@ async def test_a_forgotten_user_is_loaded_anew():
     index = EmbeddedIndex(shard.load)
     await index.search(query("用户"))
     shard.memories.clear()
-    index.forget_user("default", "u1")
-    index.forget_user("default", "never seen")
+    index.let_go("default", "u1")
+    index.let_go("default", "never seen")
     assert await index.search(query("用户", FOOD)) == Legs((), ())
     assert index.nbytes == 0
 

@@ -159,7 +159,7 @@ async def settled(worker: Worker) -> None:
     await drain(worker, DRAIN_SECONDS)
     for shard in worker.shards.all():
         await shard.catch_up()
-    await worker.shards.index_changes()
+    await worker.shards.indexing.follow()
 
 
 async def rebuilt(worker: Worker) -> str:

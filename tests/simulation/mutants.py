@@ -30,10 +30,9 @@ class _AcknowledgesAtOnce(Observe):
         await super().handle(delivery)
 
 
-class _ObservesAfterRevocation(Observe):
-    def revoke(self, partition: int) -> None:
-        super().revoke(partition)
-        self._revoked[partition] -= 1
+class _ShardsThatForgetWhatWasTakenAway(Shards):
+    def term(self, partition: int) -> int:  # noqa: ARG002 - it forgets which
+        return 0
 
 
 class _AcknowledgesBeforeItAppends(Remember):
@@ -82,22 +81,22 @@ class _CountsEverything(LedgerFold):
 
 
 class _ShardsThatMoveTheirOffsetsFirst(Shards):
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        for shard in self.all():
-            shard.__class__ = _MovesItsOffsetFirst
+    def _open(self, *args: Any) -> Shard:
+        shard = super()._open(*args)
+        shard.__class__ = _MovesItsOffsetFirst
+        return shard
 
 
 class _ShardsThatCountVoidDecisions(Shards):
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        for shard in self.all():
-            shard.ledger.__class__ = _CountsEverything
+    def _open(self, *args: Any) -> Shard:
+        shard = super()._open(*args)
+        shard.ledger.__class__ = _CountsEverything
+        return shard
 
 
 MUTANTS: Final = {
     "observe acknowledges what it has not extracted": Parts(observe=_AcknowledgesAtOnce),
-    "observe goes on after its partition was taken away": Parts(observe=_ObservesAfterRevocation),
+    "work goes on after its partition was taken away": Parts(shards=_ShardsThatForgetWhatWasTakenAway),
     "remember acknowledges what it has not decided": Parts(remember=_AcknowledgesBeforeItAppends),
     "remember updates state before the acknowledgement": Parts(remember=_UpdatesStateBeforeTheAcknowledgement),
     "the transport commits past records in work": Parts(books=_CommitsPastGaps),

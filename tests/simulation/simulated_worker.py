@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -14,7 +15,7 @@ from simulation.simulated_group import AGENTS
 from simulation.virtual_loop import WORKER
 
 from projections.embedded_index import EmbeddedIndex
-from projections.shards import Shards
+from projections.shards import NotHeld, Shards
 from schemas.log import LogUnavailable
 from streams.delivery import Delivery
 from streams.extraction import Asking
@@ -137,8 +138,6 @@ class SimulatedWorker:
         self._start(partial(self._run, ticking))
 
     async def _run(self, ticking: Ticking) -> None:
-        for shard in self.shards.all():
-            await shard.catch_up()
         self._start(partial(self._consume, "observe", self.observe))
         self._start(partial(self._consume, "remember", self.remember))
         self._start(partial(self._consume, "project", self.project))
@@ -173,6 +172,7 @@ class SimulatedWorker:
         for place, offset in offsets.items():
             assert place[1] == partition
             self._books[place] = self._world.parts.books(generation, offset, offset)
+        self._start(partial(self.shards.hold, partition))
         self.look()
 
     def revoked(self, partition: int, released: asyncio.Future[None]) -> None:
@@ -181,6 +181,7 @@ class SimulatedWorker:
             del self._books[place]
         self.observe.revoke(partition)
         self.remember.revoke(partition)
+        self.shards.release(partition)
         if not released.done():
             released.set_result(None)
 
@@ -214,7 +215,8 @@ class SimulatedWorker:
                 await asyncio.sleep(chance.random() * 0.2)
                 if self._books.get(place) is not books:
                     continue
-            await handler.handle(delivery)
+            with suppress(NotHeld):  # taken away: whoever has it now gets the record again
+                await handler.handle(delivery)
 
     def _next(self, place: tuple[str, int]) -> Delivery:
         books, chance = self._books[place], self._world.chance

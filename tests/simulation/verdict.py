@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from immutables import Map
 from simulation.scripted_extractor import vector
+from workbench import hold_all
 
 from projections.digest import digests
 from projections.embedded_index import EmbeddedIndex
@@ -110,8 +111,8 @@ def check_windows(log: SimulatedLog) -> None:
 def check_folds(log: SimulatedLog, workers: dict[int, SimulatedWorker], folder: Path) -> list[UserState]:
     """Check that live fold = rebuilt fold = fold with repeated and void decisions; return the users' states."""
     partitions = max(workers) + 1
-    rebuilt = Shards(folder / "rebuilt", log, partitions, EmbeddedIndex)
-    doubled = Shards(folder / "doubled", log, partitions, EmbeddedIndex)
+    rebuilt = hold_all(Shards(folder / "rebuilt", log, partitions, EmbeddedIndex))
+    doubled = hold_all(Shards(folder / "doubled", log, partitions, EmbeddedIndex))
     chains = counted(log)
     try:
         for shard in rebuilt.all():
@@ -148,7 +149,7 @@ async def check_index(workers: dict[int, SimulatedWorker]) -> None:
                 embedding_model="hash",
                 limit=10_000,
             )
-            legs = await worker.shards.index.search(query)
+            legs = await worker.shards.indexing.search(owner, query)
             found = {hit.memory_id: hit.version for hit in legs.semantic}
             assert found == {m.memory_id: m.text_version for m in active}, f"{owner}: the index is not the shard"
 

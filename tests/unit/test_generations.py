@@ -32,11 +32,11 @@ async def test_a_shard_that_is_ahead_of_its_log_starts_over(tmp_path: Path):
     """Somebody restored an older copy of the log, or gave the shards another one."""
     bench = Workbench(tmp_path / "one")
     await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
-    assert await bench.shards.check() == []
+    assert await bench.shards.at(0).follows_log()
     bench.close()
     other = Workbench(tmp_path / "one", MemoryLog(1))
-    strangers = await other.shards.check()
-    assert [shard.path.name for shard in strangers] == ["0.sqlite"]
+    other.shards.release(0)
+    await other.shards.hold(0)
     assert other.shards.at(0).offset(LEDGER.name) == 0
     assert not other.state().memories
     await other.decides(remember("用户喜欢喝茶", "c-2"))
@@ -52,8 +52,9 @@ async def test_a_shard_of_a_log_that_has_grown_past_it_since_is_recognised_by_it
     for number in range(3):
         await longer.decides(remember(f"第{number}件事", f"d-{number}"))
     mixed = Workbench(tmp_path / "one", longer.log)
-    assert len(await mixed.shards.check()) == 1
-    await mixed.shards.at(0).catch_up()
+    assert not await mixed.shards.at(0).follows_log()
+    mixed.shards.release(0)
+    await mixed.shards.hold(0)
     assert mixed.state() == longer.state()
     mixed.close()
     longer.close()

@@ -63,7 +63,7 @@ async def test_the_next_worker_does_not_extract_again_what_is_in_the_inbox(bench
 async def test_the_next_worker_cuts_the_same_windows(bench: Workbench, tmp_path: Path):
     records = [await bench.says(f"t-{n}") for n in range(12)]
     await bench.observes(*records)
-    bench.observe.revoke(0)
+    bench.revoke()
     after = Workbench(tmp_path / "two", MemoryLog())
     await after.observes(*[await after.says(f"t-{n}") for n in range(12)])
     again = Workbench(tmp_path / "three", bench.log)
@@ -202,7 +202,7 @@ async def test_a_rejected_answer_is_in_the_inbox_with_its_raw_text_and_is_not_as
 async def test_a_revoked_partition_forgets_its_windows_and_asks_again_when_it_comes_back(bench: Workbench):
     record = await bench.says("t-1")
     await bench.observes(record)
-    bench.observe.revoke(0)
+    bench.revoke()
     await bench.observes(await bench.ends("e-1"))
     assert bench.extractor.asked == []
     await bench.observes(record, await bench.ends("e-2"))

@@ -279,7 +279,7 @@ async def test_a_tick_whose_partition_is_taken_away_while_it_waits_is_left_to_th
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert not handling.done()
-    bench.remember.revoke(0)
+    bench.revoke()
     await handling
     assert await bench.ledger() == []
     assert bench.acked == []

@@ -1,0 +1,77 @@
+"""Any worker answers: what this one cannot know is asked of the one that does, or of all, one hop and no further."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from fastapi import Response
+
+from mnemolog.http.problems import problem
+from mnemolog.peers import FORWARDED, PeerUnavailable
+from projections.queries import UnknownMemory
+from projections.shards import NotHeld
+
+if TYPE_CHECKING:
+    import httpx
+    from fastapi import FastAPI, Request
+
+    from mnemolog.peers import Peers
+
+BODY: Final = "mnemolog.body"
+"""Where the edge leaves the body in a request's scope."""
+_OF_THIS_HOP: Final = frozenset({"host", "content-length", "connection", "transfer-encoding", "origin"})
+_TOLD: Final = ("content-type", "retry-after", "allow")
+
+
+def install(app: FastAPI) -> None:
+    """Let the app send on what other workers know."""
+    app.add_exception_handler(NotHeld, _not_held)
+    app.add_exception_handler(UnknownMemory, _unknown)
+
+
+async def _not_held(request: Request, error: Exception) -> Response:
+    """Send a request about a user to the worker that has the user's partition."""
+    assert isinstance(error, NotHeld)  # noqa: S101 - registered for it
+    peers: Peers = request.app.state.worker.peers
+    try:
+        url = None if FORWARDED in request.headers else peers.owner(error.partition)
+        if url is None:
+            raise error
+        return _told(await _sent(peers, url, request))
+    except (NotHeld, PeerUnavailable) as refusal:
+        return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal))
+
+
+async def _unknown(request: Request, error: Exception) -> Response:
+    """Ask all workers about a memory that is named without its user."""
+    unknown = problem(HTTPStatus.NOT_FOUND, str(error))
+    peers: Peers = request.app.state.worker.peers
+    others = [] if FORWARDED in request.headers else peers.others()
+    answers = await asyncio.gather(*(_sent(peers, url, request) for url in others), return_exceptions=True)
+    refusals = []
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            if not isinstance(answer, PeerUnavailable):
+                raise answer
+            refusals.append(str(answer))
+        elif answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+            refusals.append(answer.json()["detail"])
+        elif answer.status_code != HTTPStatus.NOT_FOUND:
+            return _told(answer)
+    if not refusals and not request.app.state.worker.shards.is_settled:
+        refusals.append("partitions are moving between workers: ask again in a moment")
+    return problem(HTTPStatus.SERVICE_UNAVAILABLE, refusals[0]) if refusals else unknown
+
+
+async def _sent(peers: Peers, url: str, request: Request) -> httpx.Response:
+    headers = {name: value for name, value in request.headers.items() if name not in _OF_THIS_HOP}
+    query = request.scope["query_string"]
+    target = (request.scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
+    return await peers.send(url, request.method, target, body=request.scope[BODY], headers=headers)
+
+
+def _told(answer: httpx.Response) -> Response:
+    headers = {name: answer.headers[name] for name in _TOLD if name in answer.headers}
+    return Response(answer.content, answer.status_code, headers)

@@ -1,0 +1,69 @@
+"""What workers ask each other: their parts of what concerns all partitions, and to accept events of their users."""
+
+from base64 import b64decode
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Depends, Request, Response
+
+from mnemolog import together
+from mnemolog.accepting import accept_here
+from mnemolog.http.problems import Problem
+from mnemolog.http.requests import Drain, ForwardedEvents, Rebuild, TickDue
+from mnemolog.http.routes import answer, routes
+from mnemolog.http.tenants import Held
+from mnemolog.peers import FORWARDED, Part
+from mnemolog.publishing import Conflict
+from schemas import codec
+from schemas.observations import OBSERVATIONS
+
+
+async def _from_a_worker(request: Request) -> None:
+    """Refuse what no worker sent. Raises Problem."""
+    if FORWARDED not in request.headers:
+        raise Problem(HTTPStatus.NOT_FOUND, "this route is for other workers: /docs lists those for you")
+
+
+router = routes("internal", "/v1/internal", dependencies=[Depends(_from_a_worker)], include_in_schema=False)
+
+
+def _answered(part: Part) -> Response:
+    return answer({"partitions": sorted(part.partitions), "body": part.body})
+
+
+@router.post("/events")
+async def events(worker: Held, asked: ForwardedEvents) -> Response:
+    """Accept events of this worker's users, which another worker has checked as far as it could."""
+    messages = [codec.decode_as(b64decode(text), *OBSERVATIONS) for text in asked.messages]
+    conflicts: dict[str, str | None] = {}
+    items, final = list[dict[str, Any]](), False
+    try:
+        items, final = await accept_here(worker, messages, asked.wait, only_check=asked.only_check)
+    except Conflict as conflict:
+        conflicts = {str(place): str(at) if at else None for place, at in conflict.places.items()}
+    return answer({"items": items, "final": final, "conflicts": conflicts})
+
+
+@router.post("/digest")
+async def digest(worker: Held) -> Response:
+    """Return the digests of this worker's users."""
+    return _answered(await together.part(worker, together.digest_part(worker)))
+
+
+@router.post("/drain")
+async def drain(worker: Held, asked: Drain) -> Response:
+    """Drain this worker's partitions."""
+    return _answered(await together.part(worker, together.drain_part(worker, asked.timeout)))
+
+
+@router.post("/ticks")
+async def ticks(worker: Held, asked: TickDue) -> Response:
+    """Emit a tick in this worker's partitions."""
+    policy = asked.policy or worker.settings.decay_policy
+    return _answered(await together.part(worker, together.tick_part(worker, policy, asked.as_of, asked.timeout)))
+
+
+@router.post("/rebuild")
+async def rebuild(worker: Held, asked: Rebuild) -> Response:
+    """Rebuild this worker's partitions."""
+    return _answered(await together.part(worker, together.rebuild_part(worker, asked.what)))

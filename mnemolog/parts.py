@@ -1,0 +1,61 @@
+"""The parts of a worker that the settings choose: what extracts, what embeds, and what remember decides by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from projections.builtin_embedder import BuiltinEmbedder
+from projections.openai_embedder import OpenAIEmbedder
+from streams.model_extractor import ModelExtractor
+from streams.parameters import Parameters
+from streams.rule_extractor import RuleExtractor
+from streams.verbatim_extractor import VerbatimExtractor
+
+if TYPE_CHECKING:
+    from mnemolog.metrics import Metrics
+    from mnemolog.settings import Settings
+    from projections.embedder import Embedder
+    from streams.extractor import Extractor
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+def make_parameters(settings: Settings) -> Parameters:
+    """Return what remember decides by."""
+    return Parameters(
+        keyword_overlap=settings.keyword_overlap,
+        episode_merge_hours=settings.episode_merge_hours,
+        profile_keeps=settings.profile_conflict == "keep",
+        min_episode_grade=settings.min_episode_grade,
+        max_episodes=settings.max_episodes,
+        episode_min_strength=settings.episode_min_strength,
+        keep_important=settings.keep_important,
+    )
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    """Return the configured embedder."""
+    if settings.embedding_model == "builtin":
+        return BuiltinEmbedder()
+    return OpenAIEmbedder(
+        base_url=settings.embedding_base_url or OPENAI_URL,
+        api_key=settings.embedding_api_key or "none",
+        model=settings.embedding_model,
+    )
+
+
+def make_extractor(settings: Settings, metrics: Metrics) -> Extractor:
+    """Return the configured extractor."""
+    if settings.extracts_with == "rules":
+        return RuleExtractor()
+    if settings.extracts_with == "verbatim":
+        return VerbatimExtractor()
+    return ModelExtractor(
+        settings.llm_base_url,
+        settings.llm_api_key or "none",
+        settings.llm_model,
+        temperature=settings.llm_temperature,
+        max_tokens=settings.llm_max_tokens,
+        timeout_seconds=settings.llm_timeout_seconds,
+        observe=metrics.asked,
+    )

@@ -1,0 +1,116 @@
+"""Peers: the other workers, who of them has which partition, and how a request reaches them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx
+import orjson
+
+from projections.shards import NotHeld
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from projections.shards import Shards
+
+FORWARDED: Final = "mnemolog-forwarded-by"
+"""The header of a request that another worker sends on: it goes no further."""
+CONNECT_SECONDS: Final = 2.0
+ANSWER_SECONDS: Final = 90.0
+"""How long a worker may take to answer what was forwarded; waits of callers are at most 60."""
+
+
+class PeerUnavailable(Exception):
+    """Another worker does not answer, or partitions are moving: ask again in a moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one worker answered for the partitions that it holds."""
+
+    partitions: frozenset[int]
+    body: dict[str, Any]
+
+
+class Peers:
+    """Asks other workers, one hop: who is asked answers for itself or refuses."""
+
+    def __init__(
+        self, shards: Shards, owners: Callable[[], Mapping[int, str]], urls: Callable[[], Sequence[str]], own: str
+    ) -> None:
+        """`owners` tells the URL of each partition's worker, `urls` those of all, as far as this one was told."""
+        self._shards = shards
+        self._owners = owners
+        self._urls = urls
+        self._own = own.rstrip("/")
+        self._http = httpx.AsyncClient(timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    def owner(self, partition: int) -> str | None:
+        """Return the URL of the worker that has a partition, None for this one. Raises NotHeld while it moves."""
+        if partition in self._shards.held():
+            return None
+        url = self._owners().get(partition, self._own).rstrip("/")
+        if url == self._own:
+            raise NotHeld(partition)
+        return url
+
+    def others(self) -> list[str]:
+        """Return the URLs of all other workers."""
+        return [url for each in self._urls() if (url := each.rstrip("/")) != self._own]
+
+    async def send(
+        self,
+        url: str,
+        method: str,
+        target: str,
+        *,
+        body: bytes,
+        headers: Mapping[str, str],
+        seconds: float | None = ANSWER_SECONDS,
+    ) -> httpx.Response:
+        """Send a request on and return the answer, whatever its status. Raises PeerUnavailable."""
+        sent = {**headers, FORWARDED: self._own}
+        timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
+        try:
+            return await self._http.request(method, url + target, content=body, headers=sent, timeout=timeout)
+        except httpx.TransportError as error:
+            detail = f"the worker at {url} does not answer ({type(error).__name__}): ask again in a moment"
+            raise PeerUnavailable(detail) from error
+
+    async def ask(self, url: str, target: str, body: object, seconds: float | None = ANSWER_SECONDS) -> dict[str, Any]:
+        """Ask a worker for JSON. Raises PeerUnavailable, also when it refuses: its own words say why."""
+        headers = {"content-type": "application/json"}
+        answer = await self.send(url, "POST", target, body=orjson.dumps(body), headers=headers, seconds=seconds)
+        if not answer.is_success:
+            raise PeerUnavailable(f"the worker at {url} answers {answer.status_code}: {_detail(answer)}")
+        found: dict[str, Any] = answer.json()
+        return found
+
+    async def gather(self, target: str, body: object, seconds: float | None) -> list[Part]:
+        """Ask all others for what they know of the partitions that they hold. Raises PeerUnavailable."""
+        asked = [self.ask(url, target, body, seconds) for url in self.others()]
+        return [Part(frozenset(found["partitions"]), found["body"]) for found in await asyncio.gather(*asked)]
+
+
+def whole(parts: Sequence[Part], partitions: int) -> list[dict[str, Any]]:
+    """Return the bodies of parts that cover each partition once. Raises PeerUnavailable."""
+    covered = [partition for part in parts for partition in part.partitions]
+    if sorted(covered) != list(range(partitions)):
+        missing = sorted(set(range(partitions)) - set(covered))
+        where = f"nobody holds {missing}" if missing else "one is held twice"
+        raise PeerUnavailable(f"partitions are moving between workers ({where}): ask again in a moment")
+    return [part.body for part in parts]
+
+
+def _detail(answer: httpx.Response) -> str:
+    try:
+        return str(answer.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        return answer.text[:200]
