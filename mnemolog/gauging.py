@@ -64,7 +64,7 @@ class Gauging(Collector):
 
     def _memories(self, worker: Worker) -> Metric:
         total = Counter(dict.fromkeys(STATUSES, 0))
-        for shard in worker.shards.all():
+        for shard in worker.shards.all() if 0 in worker.shards.held() else worker.shards.all()[:-1]:
             total.update(self._statuses_of(shard))
         family = GaugeMetricFamily("mnemolog_memories", "Memories by stored status", labels=("status",))
         for status, number in sorted(total.items()):
@@ -88,7 +88,7 @@ async def _lags(worker: Worker) -> list[Metric]:
     now = worker.clock.now()
     for topic, step in STEPS.items():
         left = 0
-        for partition in range(await worker.log.partitions(topic)):
+        for partition in await _counted_here(worker, topic):
             end = await worker.log.end(topic, partition)
             begin = max(worker.handled(topic, partition), await worker.log.earliest(topic, partition))
             if begin >= end:
@@ -100,6 +100,14 @@ async def _lags(worker: Worker) -> list[Metric]:
     for step, age in oldest.items():
         seconds.add_metric((step,), age)
     return [items, seconds]
+
+
+async def _counted_here(worker: Worker, topic: str) -> list[int]:
+    """Return the partitions that this worker reports on: the sum over all workers counts each once.
+
+    What has only one partition, as global memories, is reported by who holds partition 0 of users.
+    """
+    return [p for p in worker.shards.held() if p < await worker.log.partitions(topic)]
 
 
 def _void(worker: Worker) -> Metric:
