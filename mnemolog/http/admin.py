@@ -49,6 +49,7 @@ async def tick(asked: TickDue, worker: Held) -> Response:
         "changed": done.decayed + done.expired,
         "decayed": done.decayed,
         "expired": done.expired,
+        "applied": done.applied,
     }
     return answer(body, HTTPStatus.OK if done.applied else HTTPStatus.ACCEPTED)
 
