@@ -8,9 +8,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from projections.ledger_fold import LedgerFold
+from projections.letters import LettersFold
 from projections.shard_file import connect, damage
 from projections.turns import TurnsFold
-from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
+from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,7 +52,9 @@ class Shard:
         self.partition = partition
         self.ledger_topic = GLOBALS.name if holds_globals else LEDGER.name
         self.topics: tuple[str, ...] = (
-            (self.ledger_topic,) if holds_globals else (*(t.name for t in INPUTS), INBOX.name, self.ledger_topic)
+            (self.ledger_topic,)
+            if holds_globals
+            else (*(t.name for t in INPUTS), INBOX.name, DEAD_LETTERS.name, self.ledger_topic)
         )
         self._log = log
         self._changed = changed
@@ -65,7 +68,8 @@ class Shard:
         self.retired = False
         """Another generation took its place: it folds no more."""
         self.ledger = LedgerFold(self._connection, None if holds_globals else partition, belongs)
-        self.turns = TurnsFold(self._connection, partition, belongs)
+        self.letters = LettersFold(self._connection)
+        self.turns = TurnsFold(self._connection, partition, self.letters, belongs)
 
     def close(self) -> None:
         """Close the file."""
@@ -161,6 +165,8 @@ class Shard:
                     self.ledger.write(batch)
                 elif topic == INBOX.name:
                     self.turns.fold_inbox(records)
+                elif topic == DEAD_LETTERS.name:
+                    self.letters.fold(records)
                 else:
                     self.turns.fold_inputs(records)
                 following = records[-1].position.offset + 1
