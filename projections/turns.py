@@ -28,6 +28,25 @@ if TYPE_CHECKING:
 WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused"})
 """Actions that leave no memory behind."""
 
+_KEEP_REPEAT: Final = """
+    insert or ignore into repeats select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    where not exists(select 1 from observations where owner = ? and event_id = ? and topic = ? and offset = ?)
+"""
+_FIRST_REPEAT: Final = """
+    from repeats where owner = ?1 and event_id = ?2 and (topic, offset) =
+        (select topic, offset from repeats where owner = ?1 and event_id = ?2 order by topic, offset limit 1)
+"""
+_PUT_REPEAT: Final = f"insert into observations select * {_FIRST_REPEAT}"
+_TAKE_REPEAT: Final = f"delete {_FIRST_REPEAT}"
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """How many observations a step forgot, and after which owner and event the next begins; None when all is done."""
+
+    dropped: int
+    following: tuple[str, str] | None
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -79,13 +98,14 @@ class TurnsFold:
     def fold_inputs(self, records: Sequence[Record]) -> None:
         """Keep the first record of each observation; unreadable ones are observe's to put aside."""
         rows: list[tuple[object, ...]] = []
-        dead: list[tuple[str, str, str]] = []
+        dead: list[tuple[str, str, str, int, str]] = []
         for record in records:
             try:
                 message = observation_of_record(record)
             except (codec.Undecodable, InvalidEvent) as error:
                 if (claim := claimed(record)) is not None:
-                    dead.append((name_of(claim[0]), claim[1], str(error)))
+                    place = record.position
+                    dead.append((name_of(claim[0]), claim[1], place.topic, place.offset, str(error)))
                 continue
             if not self._belongs(message.envelope.owner):
                 continue
@@ -105,8 +125,31 @@ class TurnsFold:
                     _spelt(record, message) if turn else None,
                 )
             )
-        self._connection.executemany("insert or ignore into observations values(?,?,?,?,?,?,?,?,?,?,?)", rows)
-        self._connection.executemany("insert or ignore into dead values(?,?,?)", dead)
+        run = self._connection.executemany
+        if run("insert or ignore into observations values(?,?,?,?,?,?,?,?,?,?,?)", rows).rowcount < len(rows):
+            run(_KEEP_REPEAT, [(*row, *row[:4]) for row in rows])
+        run("insert or ignore into dead values(?,?,?,?,?)", dead)
+
+    def drop_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Dropped:
+        """Forget a topic's observations before an offset, of the next `rows` by owner and id.
+
+        Where an event was repeated, the first repeat that is left takes its place.
+        """
+        run = self._connection.execute
+        some = run(
+            "select owner, event_id, topic = ? and offset < ? from observations "
+            "where (owner, event_id) > (?, ?) order by owner, event_id limit ?",
+            (topic, earliest, *after, rows),
+        ).fetchall()
+        gone = [(owner, event_id) for owner, event_id, is_old in some if is_old]
+        self._connection.executemany("delete from observations where owner=? and event_id=?", gone)
+        if after == ("", ""):  # they are few
+            run("delete from repeats where topic=? and offset<?", (topic, earliest))
+            run("delete from dead where topic=? and offset<?", (topic, earliest))
+        for place in gone if run("select exists(select 1 from repeats)").fetchone()[0] else ():
+            run(_PUT_REPEAT, place)
+            run(_TAKE_REPEAT, place)
+        return Dropped(len(gone), (some[-1][0], some[-1][1]) if len(some) == rows else None)
 
     def fold_inbox(self, records: Sequence[Record]) -> None:
         """Keep which pieces an extraction in the inbox covers; unreadable ones are remember's to put aside.
@@ -155,7 +198,7 @@ class TurnsFold:
 
     def dead(self, owner: Owner, event_id: str) -> str | None:
         """Return why the only records with this event id became dead letters, or None."""
-        query = "select reason from dead where owner=? and event_id=?"
+        query = "select reason from dead where owner=? and event_id=? order by topic, offset limit 1"
         found = self._connection.execute(query, (name_of(owner), event_id)).fetchone()
         return found[0] if found else None
 
