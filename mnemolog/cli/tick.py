@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from mnemolog.cli.invoking import CommandFailed, command
-from mnemolog.cli.options import Policy, read_instant
+from mnemolog.cli.options import Policy, instant
 from mnemolog.cli.output import Output
 from mnemolog.client import AsyncClient
 
-AS_OF = Annotated[datetime, typer.Option("--as-of", parser=read_instant, metavar="TIME", help="The time that it is.")]
+AS_OF = Annotated[datetime, typer.Option("--as-of", parser=instant, metavar="TIME", help="The time that it is.")]
 POLICY = Annotated[Policy | None, typer.Option("--policy", help="[default: DECAY_POLICY]")]
 FORCE = Annotated[bool, typer.Option("--force", help="The time may lie in the future.")]
 TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.001, max=3600.0, help="Seconds to wait.")]
