@@ -29,7 +29,7 @@ def drain(timeout_seconds: float = 60.0) -> Call[Json]:
 def tick(
     as_of: Instant, *, policy: str | None = None, force: bool = False, timeout_seconds: float = 60.0
 ) -> Call[Json]:
-    """Let decay happen as of an instant: `{tick_id, policy, as_of, changed, decayed, expired}`."""
+    """Let decay happen as of an instant: `{tick_id, policy, as_of, changed, decayed, expired, applied}`."""
     return _post("ticks", given(as_of=as_of, policy=policy, force=force, timeout=timeout_seconds), timeout_seconds)
 
 

@@ -18,7 +18,7 @@ from schemas.identity import GLOBAL_USER, Owner, partition_owner
 from schemas.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.log import NewRecord, Position
 from schemas.topics import INBOX
-from streams.ticking import decay_due, tick_record
+from streams.ticking import decay_due, tick_id, tick_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,7 +185,7 @@ class Commands:
             if closed is not None:
                 decayed, expired = decayed + closed.decayed, expired + closed.expired
         return TickAnswer(
-            tick_id=ticks[0].envelope.correlation_id or f"{policy}@{as_of.isoformat()}",
+            tick_id=tick_id(policy, as_of),
             policy=policy,
             as_of=as_of,
             decayed=decayed,

@@ -22,6 +22,7 @@ from mnemolog.recalls import Recalls
 from projections.embedded_index import EmbeddedIndex
 from projections.index import IndexUnavailable
 from projections.queries import Queries
+from projections.retention import drop_expired
 from projections.shards import Shards
 from schemas.clock import SystemClock
 from schemas.log import LogError
@@ -170,9 +171,8 @@ class Worker:
         self._background(self.observe.close_idle)
         self._background(self.ticking.run)
         self._background(self.recalls.run)
-        if isinstance(self.log, SqliteLog):
-            self._background(self._drop_expired)
-        else:
+        self._background(self._drop_expired)
+        if not settings.is_embedded:
             self._background(self._follow)
         self.started = True
 
@@ -255,10 +255,15 @@ class Worker:
             with suppress(IndexUnavailable):
                 await self.shards.indexing.follow()
 
-    async def _drop_expired(self) -> None:
-        assert isinstance(self.log, SqliteLog)  # noqa: S101 - started for the embedded log only
-        while True:
+    async def drop_expired(self) -> None:
+        """Drop from the log what is older than its retention, and from the shards what the log holds no more."""
+        if isinstance(self.log, SqliteLog):  # Kafka's brokers do it by themselves
             await self.log.apply_retention()
+        await drop_expired(PatientReads(self.log), self.shards)
+
+    async def _drop_expired(self) -> None:
+        while True:
+            await self.drop_expired()
             await asyncio.sleep(LOOK_FOR_OLD_SECONDS)
 
     def _background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from projections.views import instant
 from schemas import codec
-from schemas.dead_letters import DeadLetter
+from schemas.dead_letters import RETRIED, DeadLetter
 from schemas.log import NewRecord
 from schemas.topics import DEAD_LETTERS
 from streams.dead_letter import letter_about
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from schemas.log import Log, Record
 
-RETRIED: Final = "retried"
-"""The reason of the letter that says that another one was sent back."""
 PREVIEW_BYTES: Final = 512
 
 

@@ -43,15 +43,17 @@ async def drain(worker: Worker, timeout_seconds: float) -> dict[str, Any]:
 
 
 async def counts(worker: Worker) -> dict[str, Any]:
-    """Return how many observations ended how, and how many memories are active."""
+    """Return how many observations ended how, and how many memories are active.
+
+    `dead` also counts what became a dead letter and is no observation, or none that can be read.
+    """
     found = {"observations": 0, "remembered": 0, "nothing": 0, "rejected": 0, "dead": 0, "memories": 0}
     for partition in worker.shards.held():
-        for name, number in worker.shards.at(partition).turns.counts().items():
+        await worker.shards.up_to(DEAD_LETTERS.name, partition, await worker.log.end(DEAD_LETTERS.name, partition))
+        shard = worker.shards.at(partition)
+        for name, number in shard.turns.counts().items():
             found[name] += number
-        letters = await worker.log.partitions(DEAD_LETTERS.name)
-        if partition < letters:
-            end = await worker.log.end(DEAD_LETTERS.name, partition)
-            found["dead"] += end - await worker.log.earliest(DEAD_LETTERS.name, partition)
+        found["dead"] += shard.letters.count()
     now = worker.clock.now()
     for owner in worker.shards.owners():
         memories = worker.shards.state(owner).memories.values()

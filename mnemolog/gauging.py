@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from mnemolog.dead_letters import RETRIED, letter_of
+from mnemolog.dead_letters import letter_of
 from projections.memory import STATUSES
+from schemas.dead_letters import RETRIED
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from schemas import codec
 from schemas.log import NewRecord
 from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
 from schemas.reading import digest_of
-from schemas.topics import ARTICLES, CONVERSATIONS, INPUTS, SCREENSHOTS, Topic
+from schemas.topics import ARTICLES, CONVERSATIONS, DEAD_LETTERS, INPUTS, SCREENSHOTS, Topic
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Known: TypeAlias = dict[tuple[Owner, str], tuple[bytes, Position]]
 
 FINAL: Final = ("remembered", "nothing", "rejected", "dead")
+UNDECIDED: Final = ("extracted", "dead")
+"""States in which a dead letter may say more than the ledger."""
 POLL_SECONDS: Final = 0.02
 LOOKING_SHARE: Final = 9
 """Pauses are so many times as long as looking took."""
@@ -154,15 +156,23 @@ class Publishing:
 
     async def _fold_inputs(self, partition: int) -> None:
         for topic in INPUTS:
-            await self._shards.up_to(topic.name, partition, await self._log.end(topic.name, partition))
+            await self._fold(topic, partition)
+
+    async def _fold(self, topic: Topic, partition: int) -> None:
+        await self._shards.up_to(topic.name, partition, await self._log.end(topic.name, partition))
 
     async def states(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return how far each event has come; those never accepted are left out."""
         await self._fold_inputs(self._shards.partition(owner))
         turns = self._shards.of(owner).turns
         found: dict[str, dict[str, Any]] = {}
-        for event_id, seen in turns.seen(owner, event_ids).items():
-            progress = turns.progress(owner, seen)
+        known = turns.seen(owner, event_ids)
+        progresses = {event_id: turns.progress(owner, seen) for event_id, seen in known.items()}
+        undecided = [i for i, progress in progresses.items() if progress.state in UNDECIDED]
+        if undecided:  # what was given up says a dead letter, and that it was sent back another one
+            await self._fold(DEAD_LETTERS, self._shards.partition(owner))
+            progresses |= {event_id: turns.progress(owner, known[event_id]) for event_id in undecided}
+        for event_id, progress in progresses.items():
             state, reason = progress.state, progress.reason
             if state == "accepted" and (waits := self._observe.waiting(owner, event_id)):
                 state, reason = "waiting", waits
@@ -174,7 +184,7 @@ class Publishing:
                 "reason": reason,
                 "memory_ids": list(progress.memory_ids),
                 "decisions": list(progress.decisions),
-                "position": str(seen.position),
+                "position": str(known[event_id].position),
             }
         for event_id in event_ids:
             if event_id not in found and (reason := turns.dead(owner, event_id)) is not None:

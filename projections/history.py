@@ -49,7 +49,7 @@ def history(
                     "before": was,
                     "after": became,
                     "reason": _reason(event, decision),
-                    "tick": event.tick_id if isinstance(event, (MemoryDecayed, MemoryExpired)) else None,
+                    "tick": _tick(event),
                 }
             )
     return found
@@ -67,6 +67,13 @@ def _changed(owner: Owner, before: Memory | None, after: Memory) -> tuple[dict[s
     was |= {"status": before.status, "stored_strength": before.strength}
     names = [k for k in now if k not in LOCAL and now[k] != was[k]]
     return {k: was[k] for k in names}, {k: now[k] for k in names}
+
+
+def _tick(event: MemoryEvent) -> str | None:
+    """Return the id of the tick over all partitions; `tick_id` is that of the user's partition."""
+    if not isinstance(event, (MemoryDecayed, MemoryExpired)):
+        return None
+    return event.envelope.correlation_id or event.tick_id
 
 
 def _reason(event: MemoryEvent, decision: Decision) -> str:

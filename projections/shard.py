@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from projections.ledger_fold import LedgerFold
+from projections.letters import LettersFold
 from projections.shard_file import connect, damage
 from projections.turns import TurnsFold
-from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
+from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from projections.turns import Dropped
     from schemas.identity import Owner
     from schemas.log import Log, Record
 
@@ -51,7 +54,9 @@ class Shard:
         self.partition = partition
         self.ledger_topic = GLOBALS.name if holds_globals else LEDGER.name
         self.topics: tuple[str, ...] = (
-            (self.ledger_topic,) if holds_globals else (*(t.name for t in INPUTS), INBOX.name, self.ledger_topic)
+            (self.ledger_topic,)
+            if holds_globals
+            else (*(t.name for t in INPUTS), INBOX.name, DEAD_LETTERS.name, self.ledger_topic)
         )
         self._log = log
         self._changed = changed
@@ -64,8 +69,11 @@ class Shard:
         """Held while records are folded; who holds it sees the shard stand still."""
         self.retired = False
         """Another generation took its place: it folds no more."""
+        self.dropped: dict[str, int] = {}
+        """The offset before which a topic's observations were dropped, as far as this process knows."""
         self.ledger = LedgerFold(self._connection, None if holds_globals else partition, belongs)
-        self.turns = TurnsFold(self._connection, partition, belongs)
+        self.letters = LettersFold(self._connection)
+        self.turns = TurnsFold(self._connection, partition, self.letters, belongs)
 
     def close(self) -> None:
         """Close the file."""
@@ -152,18 +160,37 @@ class Shard:
     def fold(self, topic: str, records: Sequence[Record]) -> None:
         """Fold records of a topic in one transaction; the next offset is the one after the last."""
         batch = self.ledger.gather(records) if topic == self.ledger_topic else None
+        following = records[-1].position.offset + 1
+        with self._transaction():
+            if batch is not None:
+                self.ledger.write(batch)
+            elif topic == INBOX.name:
+                self.turns.fold_inbox(records)
+            elif topic == DEAD_LETTERS.name:
+                self.letters.fold(records)
+            else:
+                self.turns.fold_inputs(records)
+            place = (topic, following, _mark(records[-1]))
+            self._connection.execute("insert or replace into offsets values(?,?,?)", place)
+        self._offsets[topic] = following
+        if batch is not None:
+            self.ledger.keep(batch)
+            for owner, ids in batch.memories.items():
+                self._changed(owner, list(ids))
+
+    def drop_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Dropped:
+        """Take one step of forgetting a topic's observations before an offset; for one who holds `folding`."""
+        with self._transaction():
+            return self.turns.drop_before(topic, earliest, after, rows)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Commit what is done within, or nothing of it. Raises ShardFull, ShardDamaged."""
         run = self._connection.execute
         try:
             run("begin immediate")
             try:
-                if batch is not None:
-                    self.ledger.write(batch)
-                elif topic == INBOX.name:
-                    self.turns.fold_inbox(records)
-                else:
-                    self.turns.fold_inputs(records)
-                following = records[-1].position.offset + 1
-                run("insert or replace into offsets values(?,?,?)", (topic, following, _mark(records[-1])))
+                yield
                 run("commit")
             except BaseException:
                 if self._connection.in_transaction:
@@ -173,11 +200,6 @@ class Shard:
             raise ShardFull(f"{self.path.name}: {error}; free space on its disk") from error
         except sqlite3.DatabaseError as error:
             raise damage(self.path, error) from error
-        self._offsets[topic] = following
-        if batch is not None:
-            self.ledger.keep(batch)
-            for owner, ids in batch.memories.items():
-                self._changed(owner, list(ids))
 
 
 def _mark(record: Record) -> bytes:

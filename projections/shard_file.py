@@ -38,8 +38,18 @@ create table if not exists observations(
     owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
     kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,
     turn blob, primary key(owner, event_id)) without rowid;
+create table if not exists letters(letter text primary key, pieces integer not null) without rowid;
+create table if not exists given_up(
+    owner text not null, piece text not null, letter text not null, detail text not null,
+    primary key(owner, piece, letter)) without rowid;
+create index if not exists given_up_by_letter on given_up(letter);
+create table if not exists repeats(
+    owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
+    kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,
+    turn blob, primary key(owner, event_id, topic, offset)) without rowid;
 create table if not exists dead(
-    owner text not null, event_id text not null, reason text not null, primary key(owner, event_id)) without rowid;
+    owner text not null, event_id text not null, topic text not null, offset integer not null, reason text not null,
+    primary key(owner, event_id, topic, offset)) without rowid;
 create index if not exists observations_by_session on observations(owner, session_id, offset) where turn is not null;
 """
 

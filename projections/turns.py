@@ -20,12 +20,32 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Sequence
 
+    from projections.letters import LettersFold
     from schemas.identity import Owner
     from schemas.log import Record
     from schemas.observations import Observation
 
 WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused"})
 """Actions that leave no memory behind."""
+
+_KEEP_REPEAT: Final = """
+    insert or ignore into repeats select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    where not exists(select 1 from observations where owner = ? and event_id = ? and topic = ? and offset = ?)
+"""
+_FIRST_REPEAT: Final = """
+    from repeats where owner = ?1 and event_id = ?2 and (topic, offset) =
+        (select topic, offset from repeats where owner = ?1 and event_id = ?2 order by topic, offset limit 1)
+"""
+_PUT_REPEAT: Final = f"insert into observations select * {_FIRST_REPEAT}"
+_TAKE_REPEAT: Final = f"delete {_FIRST_REPEAT}"
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """How many observations a step forgot, and after which owner and event the next begins; None when all is done."""
+
+    dropped: int
+    following: tuple[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +65,7 @@ class Progress:
     """How far an observation has come; `waiting` is not known here."""
 
     state: str
-    """accepted, extracted, remembered, nothing or rejected."""
+    """accepted, extracted, remembered, nothing, rejected or dead."""
     reason: str | None
     memory_ids: tuple[str, ...]
     decisions: tuple[str, ...]
@@ -63,23 +83,29 @@ class TurnsFold:
     """What a shard knows of the input topics and of the extractions in the inbox."""
 
     def __init__(
-        self, connection: sqlite3.Connection, partition: int, belongs: Callable[[Owner], bool] = lambda _: True
+        self,
+        connection: sqlite3.Connection,
+        partition: int,
+        letters: LettersFold,
+        belongs: Callable[[Owner], bool] = lambda _: True,
     ) -> None:
         """`belongs` tells whether a user's partition is this one: what a foreign partitioner misplaced is not kept."""
         self._connection = connection
         self._partition = partition
+        self._letters = letters
         self._belongs = belongs
 
     def fold_inputs(self, records: Sequence[Record]) -> None:
         """Keep the first record of each observation; unreadable ones are observe's to put aside."""
         rows: list[tuple[object, ...]] = []
-        dead: list[tuple[str, str, str]] = []
+        dead: list[tuple[str, str, str, int, str]] = []
         for record in records:
             try:
                 message = observation_of_record(record)
             except (codec.Undecodable, InvalidEvent) as error:
                 if (claim := claimed(record)) is not None:
-                    dead.append((name_of(claim[0]), claim[1], str(error)))
+                    place = record.position
+                    dead.append((name_of(claim[0]), claim[1], place.topic, place.offset, str(error)))
                 continue
             if not self._belongs(message.envelope.owner):
                 continue
@@ -99,8 +125,31 @@ class TurnsFold:
                     _spelt(record, message) if turn else None,
                 )
             )
-        self._connection.executemany("insert or ignore into observations values(?,?,?,?,?,?,?,?,?,?,?)", rows)
-        self._connection.executemany("insert or ignore into dead values(?,?,?)", dead)
+        run = self._connection.executemany
+        if run("insert or ignore into observations values(?,?,?,?,?,?,?,?,?,?,?)", rows).rowcount < len(rows):
+            run(_KEEP_REPEAT, [(*row, *row[:4]) for row in rows])
+        run("insert or ignore into dead values(?,?,?,?,?)", dead)
+
+    def drop_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Dropped:
+        """Forget a topic's observations before an offset, of the next `rows` by owner and id.
+
+        Where an event was repeated, the first repeat that is left takes its place.
+        """
+        run = self._connection.execute
+        some = run(
+            "select owner, event_id, topic = ? and offset < ? from observations "
+            "where (owner, event_id) > (?, ?) order by owner, event_id limit ?",
+            (topic, earliest, *after, rows),
+        ).fetchall()
+        gone = [(owner, event_id) for owner, event_id, is_old in some if is_old]
+        self._connection.executemany("delete from observations where owner=? and event_id=?", gone)
+        if after == ("", ""):  # they are few
+            run("delete from repeats where topic=? and offset<?", (topic, earliest))
+            run("delete from dead where topic=? and offset<?", (topic, earliest))
+        for place in gone if run("select exists(select 1 from repeats)").fetchone()[0] else ():
+            run(_PUT_REPEAT, place)
+            run(_TAKE_REPEAT, place)
+        return Dropped(len(gone), (some[-1][0], some[-1][1]) if len(some) == rows else None)
 
     def fold_inbox(self, records: Sequence[Record]) -> None:
         """Keep which pieces an extraction in the inbox covers; unreadable ones are remember's to put aside.
@@ -149,7 +198,7 @@ class TurnsFold:
 
     def dead(self, owner: Owner, event_id: str) -> str | None:
         """Return why the only records with this event id became dead letters, or None."""
-        query = "select reason from dead where owner=? and event_id=?"
+        query = "select reason from dead where owner=? and event_id=? order by topic, offset limit 1"
         found = self._connection.execute(query, (name_of(owner), event_id)).fetchone()
         return found[0] if found else None
 
@@ -161,21 +210,25 @@ class TurnsFold:
         pieces = [f"{seen.event_id}#{n}" for n in range(seen.pieces)]
         marks = ",".join("?" * len(pieces))
         covered = run(
-            f"select rejected, version from covered where owner=? and piece in ({marks})",  # noqa: S608 - only marks
+            f"select piece, rejected, version from covered where owner=? and piece in ({marks})",  # noqa: S608 - only marks
             (name, *pieces),
         ).fetchall()
-        if len(covered) < seen.pieces:
+        undecided = set(pieces).difference(piece for piece, _, _ in covered)
+        given_up = self._letters.given_up(owner, sorted(undecided))
+        if len(given_up) < len(undecided):
             known = self.extracted(owner, pieces)
             state = "extracted" if len(known) == seen.pieces else "accepted"
             return Progress(state=state, reason=None, memory_ids=(), decisions=())
         memories = run("select memory_id, version from cited where owner=? and event_id=?", (name, seen.event_id))
         cited = sorted(memories.fetchall(), key=lambda row: (row[1], row[0]))
-        versions = sorted({version for _, version in covered} | {version for _, version in cited})
+        versions = sorted({version for _, _, version in covered} | {version for _, version in cited})
         decisions = [self._decision(name, version) for version in versions]
-        state = "remembered" if cited else "rejected" if any(r for r, _ in covered) else "nothing"
+        state = "remembered" if cited else "rejected" if any(r for _, r, _ in covered) else "nothing"
         mine = {memory_id for memory_id, _ in cited}
         outcomes = [o for d in decisions for o in d.outcomes]
-        if state == "remembered":
+        if given_up:
+            state, reasons = "dead", list(given_up.values())
+        elif state == "remembered":
             reasons = [o.reason for o in outcomes if o.memory_id in mine]
         else:  # what came of other turns of the window is not said of this one
             reasons = [o.reason for o in outcomes if o.action in WITHOUT_MEMORY]
@@ -187,23 +240,41 @@ class TurnsFold:
         )
 
     def counts(self) -> dict[str, int]:
-        """Return how many observations there are, and how many ended how; session ends are none."""
+        """Return how many observations there are, and how many ended how, as `progress` says; session ends are none."""
         states = """
-            select count(*), sum(cited), sum(not cited and done and rejected), sum(not cited and done and not rejected)
-            from (
-                select
-                    exists(select 1 from cited c where c.owner=o.owner and c.event_id=o.event_id) as cited,
-                    o.pieces = 0 or v.piece is not null as done,
-                    coalesce(v.rejected, 0) as rejected
-                from observations o left join covered v on v.owner=o.owner and v.piece=o.event_id || '#0'
-                where o.kind != 'SessionEnded')
+            with recursive numbers(n) as (
+                select 0 union all select n + 1 from numbers where n + 1 < (select max(pieces) from observations)
+            ), pieces as (
+                select o.owner, o.event_id, v.piece is not null as decided, coalesce(v.rejected, 0) as rejected,
+                    v.piece is null and o.pieces > 0 and exists(
+                        select 1 from given_up g where g.owner = o.owner and g.piece = o.event_id || '#' || n
+                    ) as dead,
+                    o.pieces = 0 as empty
+                from observations o
+                left join numbers on n < o.pieces
+                left join covered v on v.owner = o.owner and v.piece = o.event_id || '#' || n
+                where o.kind != 'SessionEnded'
+            ), ends as (
+                select owner, event_id, max(rejected) as rejected, max(dead) as dead,
+                    min(decided or dead or empty) as ended
+                from pieces group by owner, event_id
+            ), states as (
+                select ended, rejected, dead,
+                    exists(select 1 from cited c where c.owner = ends.owner and c.event_id = ends.event_id) as cited
+                from ends
+            )
+            select count(*), sum(ended and not dead and cited), sum(ended and not dead and not cited and rejected),
+                sum(ended and not dead and not cited and not rejected), sum(ended and dead)
+            from states
         """
-        total, remembered, rejected, nothing = self._connection.execute(states).fetchone()
+        total, *ended = self._connection.execute(states).fetchone()
+        remembered, rejected, nothing, dead = (number or 0 for number in ended)
         return {
             "observations": total,
-            "remembered": remembered or 0,
-            "nothing": nothing or 0,
-            "rejected": rejected or 0,
+            "remembered": remembered,
+            "nothing": nothing,
+            "rejected": rejected,
+            "dead": dead,
         }
 
     def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:

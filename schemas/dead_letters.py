@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from schemas.envelope import Envelope
+
+RETRIED: Final = "retried"
+"""The reason of the letter that says that another one was sent back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,5 +23,5 @@ class DeadLetter:
     key: bytes | None = None
     value: bytes
     reason: str
-    """decode, key, body_differs or failed."""
+    """decode, key, body_differs or failed; retried for a note about a letter that was sent back."""
     detail: str

@@ -23,7 +23,6 @@ _WORDS: Final = {
     "dict_type": "must be an object",
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
-    "timezone_aware": "must have an offset, such as 2026-01-05T08:00:00Z",
     "literal_error": "must be {expected}",
     "greater_than": "must be more than {gt}",
     "greater_than_equal": "must be at least {ge}",

@@ -8,11 +8,12 @@ from hashlib import blake2b
 from typing import Annotated, Any, Final, Literal
 
 import orjson
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from schemas.envelope import Envelope
 from schemas.faults import plain
 from schemas.identity import InvalidOwner, check_user_id
+from schemas.instant import read_instant
 from schemas.observations import (
     ArticleInferred,
     Observation,
@@ -66,22 +67,7 @@ class _Event(_Strict):
     event_id: Id | None = None
     user_id: str = DEFAULT_USER
     agent_id: Id | None = None
-    occurred_at: Annotated[AwareDatetime, Field(strict=False)] | None = None
-
-    @field_validator("occurred_at", mode="before")
-    @classmethod
-    def _time(cls, value: object) -> object:
-        if value is not None and not isinstance(value, str):
-            raise ValueError("must be an RFC 3339 time with an offset, such as 2026-01-05T08:00:00Z")
-        return value
-
-    @field_validator("occurred_at")
-    @classmethod
-    def _in_utc(cls, value: datetime | None) -> datetime | None:
-        try:
-            return None if value is None else value.astimezone(UTC)
-        except OverflowError:
-            raise ValueError("lies outside the years 1 to 9999 in UTC") from None
+    occurred_at: Annotated[datetime, BeforeValidator(read_instant)] | None = None
 
     @field_validator("user_id")
     @classmethod
@@ -152,7 +138,7 @@ def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: st
         event = _ADAPTER.validate_python(raw)
     except ValidationError as error:
         raise InvalidEvent([_fault(e) for e in error.errors(include_url=False)]) from None
-    occurred_at = (event.occurred_at or accepted_at).astimezone(UTC)
+    occurred_at = event.occurred_at or accepted_at.astimezone(UTC)
     given = dict(raw)
     given.pop("event_id", None)
     given["user_id"] = event.user_id

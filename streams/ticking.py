@@ -27,6 +27,11 @@ MAX_MISSED_SLOTS: Final = 4_000
 """Slots looked back for; at one a day about ten years."""
 
 
+def tick_id(policy: str, as_of: datetime) -> str:
+    """Return the id of a tick over all partitions; each partition's tick has an id of its own, and follows this one."""
+    return derived_id("tick", "decay", policy, as_of.astimezone(UTC).isoformat())
+
+
 def decay_due(partition: int, policy: str, as_of: datetime) -> DecayDue:
     """Return the tick of a partition: the same policy and instant always have the same id."""
     as_of = as_of.astimezone(UTC)
@@ -37,6 +42,7 @@ def decay_due(partition: int, policy: str, as_of: datetime) -> DecayDue:
             tenant=owner.tenant,
             user_id=owner.user_id,
             occurred_at=as_of,
+            correlation_id=tick_id(policy, as_of),
         ),
         policy=policy,
         as_of=as_of,

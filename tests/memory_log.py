@@ -26,6 +26,11 @@ class MemoryLog:
         self._partitions = {t.name: 1 if t.single_partition else partitions for t in TOPICS}
         self._records: dict[tuple[str, int], list[Record]] = defaultdict(list)
         self._last = now
+        self._earliest: dict[tuple[str, int], int] = defaultdict(int)
+
+    def drop_before(self, topic: str, partition: int, offset: int) -> None:
+        """Drop records, as retention does."""
+        self._earliest[topic, partition] = offset
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
         """Append all of them or, when one names an unknown place, none."""
@@ -45,6 +50,7 @@ class MemoryLog:
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
         """Return at most `limit` records from `start`."""
         self._check(topic, partition)
+        start = max(start, self._earliest[topic, partition])
         return self._records[topic, partition][start : start + limit]
 
     async def end(self, topic: str, partition: int) -> int:
@@ -53,9 +59,9 @@ class MemoryLog:
         return len(self._records[topic, partition])
 
     async def earliest(self, topic: str, partition: int) -> int:
-        """Return 0: nothing is ever dropped."""
+        """Return the offset of the first record that was not dropped."""
         self._check(topic, partition)
-        return 0
+        return self._earliest[topic, partition]
 
     async def partitions(self, topic: str) -> int:
         """Return how many partitions the topic has."""

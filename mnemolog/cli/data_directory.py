@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mnemolog.settings import SettingsError
 from schemas.log import LogLocked
-from streams.transports.directory_lock import DirectoryLock, read_note
+from streams.transports.directory_lock import read_note
 from streams.transports.sqlite_file import LOG_FILE
 
 if TYPE_CHECKING:
@@ -40,9 +40,5 @@ def check_not_served(settings: Settings) -> None:
     """Refuse a directory that a worker serves already; creates nothing. Raises LogLocked."""
     folder = settings.data_dir.resolve()
     note = read_note(folder / "log")
-    if note is None or "url" not in note:
-        return
-    try:
-        DirectoryLock.take(folder / "log").release()  # a note may outlive its process, the lock never does
-    except LogLocked:
-        raise LogLocked(f"a worker (process {note['pid']}) already serves {folder} at {note['url']}") from None
+    if note is not None and "url" in note:
+        raise LogLocked(f"a worker (process {note['pid']}) already serves {folder} at {note['url']}")

@@ -52,7 +52,7 @@ async def _open(worker: Worker) -> AsyncIterator[AsyncClient]:
 
     failure.add_done_callback(stop)
     try:
-        async with AsyncClient("http://mnemolog", transport=httpx.ASGITransport(make_http(worker))) as client:
+        async with AsyncClient("http://127.0.0.1", transport=httpx.ASGITransport(make_http(worker))) as client:
             yield client
     except asyncio.CancelledError:
         if failure.done() and (error := failure.exception()) is not None:

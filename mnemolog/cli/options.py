@@ -1,9 +1,11 @@
 """Options that several commands share."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
 import typer
+
+from schemas.instant import read_instant
 
 Category: TypeAlias = Literal["people", "finance", "schedule", "project", "preference", "interest", "habit", "fact"]
 Kind: TypeAlias = Literal["semantic", "episodic"]
@@ -17,20 +19,15 @@ SOME_USER = Annotated[str | None, typer.Option("--user", "-u", help="Whose memor
 AGENT = Annotated[str | None, typer.Option("--agent", "-a", help="The assistant that the user talks to.")]
 
 
-def read_instant(text: str) -> datetime:
-    """Return an RFC 3339 time, or the beginning of a day in UTC. Raises typer.BadParameter."""
+def instant(text: str) -> datetime:
+    """Return a time as typer reads it. Raises typer.BadParameter."""
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is no time: write 2026-01-05T08:00:00Z, or 2026-01-05") from None
-    if moment.tzinfo is None:
-        if len(text) > len("2026-01-05"):
-            raise typer.BadParameter(f"{text!r} has no offset: write it with Z for UTC, or with +08:00")
-        moment = moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC)
+        return read_instant(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} {error}") from None
 
 
 AS_OF = Annotated[
     datetime | None,
-    typer.Option("--as-of", parser=read_instant, metavar="TIME", help="Answer for a past effective time."),
+    typer.Option("--as-of", parser=instant, metavar="TIME", help="Answer for a past effective time."),
 ]

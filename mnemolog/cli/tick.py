@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invoking import command
-from mnemolog.cli.options import Policy, read_instant
+from mnemolog.cli.invoking import CommandFailed, command
+from mnemolog.cli.options import Policy, instant
 from mnemolog.cli.output import Output
 from mnemolog.client import AsyncClient
 
-AS_OF = Annotated[datetime, typer.Option("--as-of", parser=read_instant, metavar="TIME", help="The time that it is.")]
+AS_OF = Annotated[datetime, typer.Option("--as-of", parser=instant, metavar="TIME", help="The time that it is.")]
 POLICY = Annotated[Policy | None, typer.Option("--policy", help="[default: DECAY_POLICY]")]
 FORCE = Annotated[bool, typer.Option("--force", help="The time may lie in the future.")]
-TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.1, max=3600.0, help="Seconds to wait.")]
+TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.001, max=3600.0, help="Seconds to wait.")]
 
 
 def install(app: typer.Typer) -> None:
@@ -36,4 +36,10 @@ async def decay(
     timeout: TIMEOUT = 60.0,  # noqa: ASYNC109 - the server's
 ) -> None:
     """Let memories fade as of a time, and print what changed."""
-    output.fields(await client.tick(as_of, policy=policy, force=force, timeout_seconds=timeout))
+    done = await client.tick(as_of, policy=policy, force=force, timeout_seconds=timeout)
+    output.fields(done)
+    if not done["applied"]:
+        raise CommandFailed(
+            f"the tick is in the log and not applied everywhere after {timeout:g} s: give the same command again to "
+            "wait for it, which changes nothing twice; the worker's log says what keeps it"
+        )

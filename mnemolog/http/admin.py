@@ -41,7 +41,7 @@ async def tick(asked: TickDue, worker: Held) -> Response:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
     policy = asked.policy or worker.settings.decay_policy
     done = await together.tick(worker, policy, asked.as_of, asked.timeout)
-    return answer(done, HTTPStatus.OK if done.pop("applied") else HTTPStatus.ACCEPTED)
+    return answer(done, HTTPStatus.OK if done["applied"] else HTTPStatus.ACCEPTED)
 
 
 @router.post("/rebuild", response_model=shapes.Rebuilt)

@@ -20,6 +20,7 @@ from mnemolog.http import (
 )
 from mnemolog.http.asked_for import known_query
 from mnemolog.http.edge import Edge
+from mnemolog.http.origin import LOOPBACK, name_of
 
 if TYPE_CHECKING:
     from mnemolog.composition import Worker
@@ -36,5 +37,5 @@ def make_http(worker: Worker) -> FastAPI:
     for part in (publishing, conversations, memories, search, agents, admin, internal):
         app.include_router(part.router, dependencies=[Depends(known_query)])
     app.include_router(health.router)
-    app.add_middleware(Edge, metrics=worker.metrics)
+    app.add_middleware(Edge, metrics=worker.metrics, hosts=LOOPBACK | {name_of(worker.settings.host)})
     return app

@@ -9,9 +9,12 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.http.forwarding import BODY
+from mnemolog.http.origin import reason_to_refuse
 from mnemolog.http.problems import problem
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from mnemolog.metrics import Metrics
@@ -33,9 +36,11 @@ class _Gone(Exception):
 class Edge:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, hosts: Collection[str] | None = None) -> None:
+        """Take the names that the server goes by in Host headers; None: any."""
         self._app = app
         self._metrics = metrics
+        self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request through; only lifespan and the like are not looked at."""
@@ -59,9 +64,8 @@ class Edge:
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send, statuses: list[int]) -> None:
         try:
-            if _is_foreign(scope):
-                detail = "a page of another site sent this request: browsers may use mnemolog from its own pages only"
-                await problem(HTTPStatus.FORBIDDEN, detail)(scope, receive, send)
+            if (refused := reason_to_refuse(scope, self._hosts)) is not None:
+                await problem(*refused)(scope, receive, send)
                 return
             body = await _body(scope, receive)
             scope[BODY] = body
@@ -84,13 +88,6 @@ class Edge:
                 raise
             detail = "this is a bug of mnemolog: its log has the details; nothing is known about what was done"
             await problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)(scope, receive, send)
-
-
-def _is_foreign(scope: Scope) -> bool:
-    """Tell whether another site's page makes a browser send this: on loopback the browser is the open door."""
-    headers = dict(scope["headers"])
-    origin = headers.get(b"origin")
-    return origin is not None and origin.partition(b"://")[2] != headers.get(b"host")
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:

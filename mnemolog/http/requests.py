@@ -1,7 +1,6 @@
 """What requests may say: the shapes, bounds and closed lists of INTERFACE, as pydantic models."""
 
-import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
 import orjson
@@ -11,14 +10,13 @@ from starlette.convertors import Convertor, register_url_convertor
 
 from schemas.identity import check_user_id
 from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES
+from schemas.instant import read_instant
 
 MAX_EVENTS = 1_000
 MAX_PAGE_SIZE = 200
 MAX_FOUND = 100
 MAX_POINTS = 366
 MAX_WAIT_SECONDS = 60.0
-
-_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 
 
 class _AnyText(Convertor[str]):
@@ -34,19 +32,6 @@ class _AnyText(Convertor[str]):
 
 
 register_url_convertor("text", _AnyText())
-
-
-def read_instant(value: object) -> datetime:
-    """Return an RFC 3339 time in UTC. Raises ValueError with a sentence."""
-    if isinstance(value, datetime):
-        return value
-    if not isinstance(value, str) or not _RFC3339.fullmatch(value):
-        hint = ", with + as %2B in a URL" if isinstance(value, str) and re.search(r" \d\d:\d\d$", value) else ""
-        raise ValueError(f"must be an RFC 3339 time with an offset, such as 2026-01-05T08:00:00Z{hint}")
-    try:
-        return datetime.fromisoformat(value.upper()).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"is not a time: {error}") from None
 
 
 def _fits(text: str) -> str:

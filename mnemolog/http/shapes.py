@@ -229,6 +229,8 @@ class Tick(Shape):
     changed: int
     decayed: int
     expired: int
+    applied: bool
+    """False when not every partition was done in time."""
 
 
 class Rebuilt(Shape):

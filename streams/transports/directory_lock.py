@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from typing import TYPE_CHECKING, Self
 
 from schemas.log import LogLocked
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 LOCK_FILE = "log.lock"
 NOTE_BYTES = 1024  # one write of a fixed size: a reader never meets half of a new note and half of an old one
+LOOKED_AT_SECONDS = 0.1
+"""How long a lock is asked for again: `read_note` holds it for an instant too."""
 
 
 class DirectoryLock:
@@ -28,11 +31,12 @@ class DirectoryLock:
     def take(cls, directory: Path) -> Self:
         """Lock the directory, or raise LogLocked naming the process that holds it."""
         descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(descriptor)
-            raise LogLocked(_refusal(directory)) from error
+        until = time.monotonic() + LOOKED_AT_SECONDS
+        while not _is_locked(descriptor):
+            if time.monotonic() >= until:
+                os.close(descriptor)
+                raise LogLocked(_refusal(directory))
+            time.sleep(LOOKED_AT_SECONDS / 10)
         lock = cls(descriptor)
         lock.write_note({"pid": os.getpid()})
         return lock
@@ -54,15 +58,37 @@ class DirectoryLock:
             self._descriptor = None
 
 
-def read_note(directory: Path) -> dict[str, object] | None:
-    """Return the note of the live process that holds the directory, or None; takes no lock.
+def _is_locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
-    A note outlives a killed process, so one whose `pid` is not alive is None. A pid that the system gave to another
-    process meanwhile is not noticed: whoever follows a `url` must expect nobody there.
+
+def read_note(directory: Path) -> dict[str, object] | None:
+    """Return the note of the process that holds the directory, or None.
+
+    A note outlives a killed process and the system gives its pid to others, so only the lock says that it is held.
     """
     try:
-        note = json.loads((directory / LOCK_FILE).read_bytes())
-    except (FileNotFoundError, json.JSONDecodeError):
+        descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # given back at once, with the descriptor
+    except BlockingIOError:
+        return _note(os.read(descriptor, NOTE_BYTES))
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _note(text: bytes) -> dict[str, object] | None:
+    """Return the note, or None while there is none by a live process: who has just locked may not have written it."""
+    try:
+        note = json.loads(text)
+    except ValueError:
         return None
     if not isinstance(note, dict) or not isinstance(pid := note.get("pid"), int):
         return None

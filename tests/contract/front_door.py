@@ -83,7 +83,7 @@ async def front_door(folder: Path, **settings: object) -> AsyncIterator[FrontDoo
     try:
         await worker.start()
         transport = httpx.ASGITransport(make_http(worker))
-        async with httpx.AsyncClient(transport=transport, base_url="http://mnemolog") as http:
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             yield FrontDoor(worker, http, embedder, clock)
     finally:
         await worker.stop()

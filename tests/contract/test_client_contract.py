@@ -32,7 +32,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[AsyncClient]:
     """Give a client of a worker in this process."""
     async with front_door(tmp_path) as door:
         transport = httpx.ASGITransport(make_http(door.worker))
-        async with AsyncClient("http://mnemolog", transport=transport) as client:
+        async with AsyncClient("http://127.0.0.1", transport=transport) as client:
             yield client
 
 
@@ -186,7 +186,7 @@ async def test_the_client_without_await_does_the_same(tmp_path: Path) -> None:
 
     def talk(transport: httpx.BaseTransport) -> dict[str, Any]:
         assert threading.current_thread() is not threading.main_thread()
-        with Client("http://mnemolog", transport=transport) as memory:
+        with Client("http://127.0.0.1", transport=transport) as memory:
             memory.add(CONVERSATION, user_id="u1", agent_id="luna", wait_seconds=20)
             assert "Ann" in memory.get_user_profile(user_id="u1", agent_id="luna")
             return memory.search("u1", "luna", "hiking")

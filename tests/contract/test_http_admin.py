@@ -54,8 +54,10 @@ async def test_a_tick_decays_what_is_old_and_happens_once(door: FrontDoor):
     body = {"as_of": "2026-02-05T08:00:00Z", "policy": "ladder"}
     first = (await door.post("/v1/admin/ticks", body)).json()
     assert (first["policy"], first["as_of"]) == ("ladder", "2026-02-05T08:00:00Z")
-    assert (first["changed"], first["decayed"], first["expired"]) == (1, 1, 0)
+    assert (first["changed"], first["decayed"], first["expired"], first["applied"]) == (1, 1, 0, True)
     [memory] = (await door.get("/v1/memories", user_id="tick")).json()["items"]
+    events = (await door.get(f"/v1/memories/{memory['memory_id']}/history")).json()["events"]
+    assert [(e["type"], e["tick"]) for e in events] == [("MemoryFormed", None), ("MemoryDecayed", first["tick_id"])]
     assert memory["importance"] == 0.72
     assert (await door.post("/v1/admin/ticks", body)).json() == first
     [memory] = (await door.get("/v1/memories", user_id="tick")).json()["items"]
@@ -110,5 +112,6 @@ async def test_what_cannot_be_read_is_listed_and_sent_back(door: FrontDoor):
 
 async def test_a_tick_that_takes_longer_is_accepted(door: FrontDoor):
     body = {"as_of": "2026-02-06T08:00:00Z", "timeout": 0.000001}
-    assert (await door.post("/v1/admin/ticks", body)).status_code == 202
+    early = await door.post("/v1/admin/ticks", body)
+    assert (early.status_code, early.json()["applied"]) == (202, False)
     assert (await door.post("/v1/admin/ticks", body | {"timeout": 20})).status_code == 200

@@ -172,14 +172,43 @@ async def test_readiness_does_not_depend_on_the_embedder(door: FrontDoor):
         door.embedder.is_down = False
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://mnemolog:81", "http://[broken"])
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:81", "http://[broken"])
 async def test_a_page_of_another_site_is_refused(door: FrontDoor, origin: str):
     event = turn(f"foreign {origin}", "x")
     check(await door.post("/v1/events", event, origin=origin), 403)
     assert (await door.post("/v1/events/status", {"user_id": "u1", "event_ids": [event["event_id"]]})).json()[
         "items"
     ] == []
-    assert (await door.post("/v1/events", event, origin="http://mnemolog")).status_code == 202
+    assert (await door.post("/v1/events", event, origin="http://127.0.0.1")).status_code == 202
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8420", "127.0.0.1.evil.example", "[::2]:80", "", "0"])
+async def test_a_name_that_was_pointed_at_this_machine_is_refused_on_every_route(door: FrontDoor, host: str):
+    """DNS rebinding: to the browser such a page is of our origin, so that it could read every answer."""
+    for method, path in (("GET", "/v1/memories"), ("POST", "/v1/admin/drain"), ("GET", "/openapi.json")):
+        headers = {"host": host, "origin": f"http://{host}", "sec-fetch-site": "same-origin"}
+        response = await door.http.request(method, path, headers=headers)
+        assert "ask it by 127.0.0.1, ::1, localhost" in check(response, 421)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8420", "127.0.0.1:1", "[::1]", "[::1]:8420", "localhost."])
+async def test_loopback_goes_by_all_its_names(door: FrontDoor, host: str):
+    assert (await door.http.get("/v1/memories?user_id=u", headers={"host": host})).status_code == 200
+
+
+async def test_a_form_of_another_site_is_refused_without_an_origin_too(door: FrontDoor):
+    event = turn("form", "x")
+    for site in ("cross-site", "same-site"):
+        check(await door.post("/v1/events", event, **{"sec-fetch-site": site}), 403)
+    linked = await door.http.get("/v1/memories?user_id=u", headers={"sec-fetch-site": "cross-site"})
+    assert linked.status_code == 200, "following a link shows the answer to the user alone"
+    for sent in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+        response = await door.http.post(
+            "/v1/events", content=b'{"type":"SessionEnded"}', headers={"content-type": sent}
+        )
+        assert "send JSON, with Content-Type: application/json" in check(response, 415)
+    asked = {"user_id": "u1", "event_ids": [event["event_id"]]}
+    assert (await door.post("/v1/events/status", asked)).json()["items"] == []
 
 
 async def test_a_request_that_outlives_the_grace_is_told_so():

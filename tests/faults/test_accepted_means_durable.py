@@ -72,7 +72,7 @@ class TardyWorker(Worker):
 async def opened(folder: Path) -> AsyncIterator[tuple[Worker, TardyLog, httpx.AsyncClient]]:
     async with running(folder, kind=TardyWorker, partitions=2, idle_seconds=0.2) as worker:
         transport = httpx.ASGITransport(make_http(worker))
-        async with httpx.AsyncClient(transport=transport, base_url="http://mnemolog") as http:
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             yield worker, cast("TardyLog", worker.log), http
 
 

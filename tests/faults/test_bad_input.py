@@ -124,6 +124,13 @@ def poison_for_the_inbox() -> list[tuple[bytes, dict[str, Any]]]:
     ]
 
 
+def decoded(value: bytes) -> object:
+    try:
+        return codec.decode(value)
+    except codec.Undecodable:
+        return None
+
+
 async def test_poison_in_the_inbox_becomes_dead_letters_and_stops_nobody(tmp_path: Path):
     async with running(tmp_path, partitions=2, idle_seconds=0.2) as worker:
         bad = [await put(worker, INBOX.name, ANNA, value, **more) for value, more in poison_for_the_inbox()]
@@ -133,6 +140,16 @@ async def test_poison_in_the_inbox_becomes_dead_letters_and_stops_nobody(tmp_pat
         assert await set_aside(worker) == as_set_aside(bad)
         assert (cities(worker, ANNA), cities(worker, BEN)) == (["Berlin"], ["Oslo"])
         assert (await worker.rebuilding.rebuild())["equal"]
+
+
+async def test_a_drain_ends_and_counts_an_observation_whose_answer_is_poison_as_dead(tmp_path: Path):
+    async with running(tmp_path, partitions=2, idle_seconds=0.2) as worker:
+        poison = next(v for v, _ in poison_for_the_inbox() if isinstance(decoded(v), CandidatesExtracted))
+        await put(worker, INBOX.name, ANNA, poison)
+        await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "z-1"))
+        counts = await drain(worker, DRAIN_SECONDS)
+        assert (counts["observations"], counts["dead"], counts["remembered"]) == (1, 1, 0)
+        assert (await worker.publishing.states(ANNA, ["z-1"]))["z-1"]["state"] == "dead"
 
 
 async def test_what_is_no_letter_among_the_dead_letters_is_listed_and_stays(tmp_path: Path):

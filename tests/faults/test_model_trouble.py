@@ -96,7 +96,7 @@ async def answers(worker: Worker) -> list[CandidatesExtracted | ExtractionReject
 
 
 async def is_ready(worker: Worker) -> bool:
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(make_http(worker)), base_url="http://mnemolog") as http:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(make_http(worker)), base_url="http://127.0.0.1") as http:
         return (await http.get("/health/ready")).status_code == 200
 
 

@@ -103,6 +103,16 @@ def test_topics_are_created_twice_and_another_count_is_refused(tmp_path: Path) -
     assert b"has 2 partitions, not 3" in refused.stderr
 
 
+def test_a_tick_that_is_not_applied_in_time_exits_1_and_says_what_to_do(tmp_path: Path) -> None:
+    tick = ("tick", "decay", "--as-of", "2026-01-05", "--json", "--data", str(tmp_path))
+    done = mnemolog(*tick, "--timeout", "0.001", MNEMOLOG_PARTITIONS="8")
+    assert (done.returncode, orjson.loads(done.stdout)["applied"]) == (1, False)
+    assert b"give the same command again" in done.stderr
+    again = mnemolog(*tick, MNEMOLOG_PARTITIONS="8")
+    assert (again.returncode, orjson.loads(again.stdout)["applied"]) == (0, True)
+    assert orjson.loads(again.stdout)["tick_id"] == orjson.loads(done.stdout)["tick_id"]
+
+
 def test_the_doctor_says_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
     done = mnemolog("doctor", "--json", "--data", str(tmp_path))
     assert done.returncode == 0, done.stdout

@@ -96,6 +96,17 @@ async def test_an_observation_that_the_model_could_not_answer_is_rejected_and_on
     assert "not JSON" in (progress(bench, "t-1").reason or "")
 
 
+async def test_an_observation_of_several_pieces_ends_with_the_last_of_them(bench: Workbench):
+    await bench.observes(await bench.says("t-1", "喜欢" * 4000), await bench.ends("e-1"))
+    first, *rest = await bench.log.read(INBOX.name, 0, 0)
+    await bench.remembers(first)
+    turns = bench.shards.at(0).turns
+    assert progress(bench, "t-1").state == "extracted"
+    assert turns.counts() == {"observations": 1, "remembered": 0, "nothing": 0, "rejected": 0, "dead": 0}
+    await bench.remembers(*rest)
+    assert (progress(bench, "t-1").state, turns.counts()["remembered"]) == ("remembered", 1)
+
+
 async def test_the_recent_turns_of_a_session_come_oldest_first_and_once(bench: Workbench):
     records = [await bench.says(f"t-{n}", f"第{n}句") for n in range(4)]
     await bench.says("t-9", session_id="s2")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from schemas.log import LogLocked
-from streams.transports.directory_lock import NOTE_BYTES, DirectoryLock, read_note
+from streams.transports.directory_lock import LOCK_FILE, NOTE_BYTES, DirectoryLock, read_note
 from streams.transports.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
@@ -53,6 +54,33 @@ def test_the_lock_of_a_killed_process_is_free_and_its_note_does_not_count(
     holder.wait()
     assert read_note(tmp_path) is None
     SqliteLog.open(tmp_path).close()
+
+
+def test_a_note_whose_pid_was_given_to_another_process_does_not_count(tmp_path: Path):
+    """After kill -9 the note stays, and some day a stranger has the pid; the port may be a stranger's too."""
+    (tmp_path / LOCK_FILE).write_text(f'{{"pid": {os.getpid()}, "url": "http://127.0.0.1:19390"}}')
+    assert read_note(tmp_path) is None
+    DirectoryLock.take(tmp_path).release()
+
+
+def test_looking_at_a_lock_keeps_nobody_from_taking_it(tmp_path: Path):
+    DirectoryLock.take(tmp_path).release()
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            read_note(tmp_path)
+
+    lookers = [threading.Thread(target=look) for _ in range(2)]
+    for looker in lookers:
+        looker.start()
+    try:
+        for _ in range(200):
+            DirectoryLock.take(tmp_path).release()
+    finally:
+        done.set()
+        for looker in lookers:
+            looker.join()
 
 
 def test_without_a_log_there_is_no_note(tmp_path: Path):

@@ -1,0 +1,29 @@
+"""How a time is written from outside: in events, requests and on the command line alike."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+_RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?", re.ASCII | re.IGNORECASE)
+_DATE_CHARACTERS: Final = len("2026-01-05")
+_WANTED: Final = (
+    "must be an RFC 3339 time with an offset, such as 2026-01-05T08:00:00Z, or a date (its beginning in UTC)"
+)
+
+
+def read_instant(value: object) -> datetime:
+    """Return an RFC 3339 time, or the beginning of a date, in UTC. Raises ValueError with a sentence."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC)
+    if not isinstance(value, str) or not _RFC3339.fullmatch(value):
+        hint = ", with + as %2B in a URL" if isinstance(value, str) and re.search(r" \d\d:\d\d$", value) else ""
+        raise ValueError(_WANTED + hint)
+    try:
+        moment = datetime.fromisoformat(value.upper())
+        return moment.replace(tzinfo=UTC) if len(value) == _DATE_CHARACTERS else moment.astimezone(UTC)
+    except ValueError as error:
+        raise ValueError(f"is not a time: {error}") from None
+    except OverflowError:
+        raise ValueError("lies outside the years 1 to 9999 in UTC") from None
