@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from streams.transports.kafka_log import KafkaLog
 
 log = logging.getLogger("mnemolog")
-COLLECT_AFTER = (50_000, 20, 100)
-"""Allocations before Python looks for cycles: a worker keeps many small values for long, and makes few cycles."""
 WORKED_AT_ONCE = 128
 """Users worked for at the same time where no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
@@ -79,12 +77,13 @@ class Worker:
         self._extractor = extractor
         self._embedder = embedder
         self._lock: DirectoryLock | None = None
+        self._clients = AsyncExitStack()
+        """What stop closes: the endpoints and the child process that were asked."""
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Open the log, make the topics, fold what is new, and start the agents."""
         settings = self.settings
-        gc.set_threshold(*COLLECT_AFTER)
         self.failure = asyncio.get_running_loop().create_future()
         if not self.settings.is_embedded:  # the embedded log locks the directory by itself
             folder = self.settings.data_dir.resolve() / "log"
@@ -92,8 +91,10 @@ class Worker:
             self._lock = DirectoryLock.take(folder)
         self.log = await self._open_log()
         await create_topics(self.log, self.settings)
-        self.embedder = self._embedder or make_embedder(settings)
+        self.embedder = self._embedder or self._made_embedder()
         self.extractor = self._extractor or make_extractor(settings, self.metrics)
+        if isinstance(self.extractor, ModelExtractor):
+            self._clients.push_async_callback(self.extractor.aclose)
         patient = PatientReads(self.log)
         self.shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, EmbeddedIndex)
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
@@ -160,6 +161,12 @@ class Worker:
         """Open the log; a test may put something between it and the worker."""
         return await open_log(self.settings, self.clock.now)
 
+    def _made_embedder(self) -> Embedder:
+        """Make the configured embedder, which stop closes; one that was given is its giver's to close."""
+        embedder = make_embedder(self.settings)
+        self._clients.push_async_callback(embedder.close)
+        return embedder
+
     def write_note(self, note: dict[str, object]) -> None:
         """Tell the commands on this machine who holds the data directory, and where it listens."""
         holder = self._lock or self.log
@@ -188,8 +195,7 @@ class Worker:
                 self.remember.revoke(partition)
         if hasattr(self, "shards"):
             self.shards.close()
-        if isinstance(getattr(self, "extractor", None), ModelExtractor):
-            await self.extractor.aclose()  # type: ignore[attr-defined]
+        await self._clients.aclose()
         if hasattr(self, "log"):
             await close_log(self.log)
         if self._lock is not None:
@@ -240,7 +246,7 @@ def make_parameters(settings: Settings) -> Parameters:
     )
 
 
-def make_embedder(settings: Settings) -> Embedder:
+def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:
     """Return the configured embedder."""
     if settings.embedding_model == "builtin":
         return BuiltinEmbedder()
