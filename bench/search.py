@@ -53,7 +53,7 @@ class OneVector:
         """Start with no meaning."""
         self.vector = np.zeros(DIMENSIONS, np.float32)
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002
         """Return the vector for each text."""
         return np.stack([self.vector for _ in texts])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
@@ -51,8 +50,6 @@ if TYPE_CHECKING:
     from streams.transports.kafka_log import KafkaLog
 
 log = logging.getLogger("mnemolog")
-COLLECT_AFTER = (50_000, 20, 100)
-"""Allocations before Python looks for cycles: a worker keeps many small values for long, and makes few cycles."""
 WORKED_AT_ONCE = 128
 """Users worked for at the same time where no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
@@ -95,7 +92,6 @@ class Worker:
     async def start(self) -> None:
         """Open the log, make the topics, fold what is new, and start the agents."""
         settings = self.settings
-        gc.set_threshold(*COLLECT_AFTER)
         self.failure = asyncio.get_running_loop().create_future()
         if not self.settings.is_embedded:  # the embedded log locks the directory by itself
             folder = self.settings.data_dir.resolve() / "log"
@@ -105,7 +101,7 @@ class Worker:
         self.log = await self._open_log()
         self._exits.push_async_callback(close_log, self.log)
         await create_topics(self.log, self.settings)
-        self.embedder = self._embedder or make_embedder(settings)
+        self.embedder = self._embedder or self._made_embedder()
         self.extractor = self._extractor or make_extractor(settings, self.metrics)
         if isinstance(self.extractor, ModelExtractor):
             self._exits.push_async_callback(self.extractor.aclose)
@@ -207,6 +203,12 @@ class Worker:
     async def _open_log(self) -> SqliteLog | KafkaLog:
         """Open the log; a test may put something between it and the worker."""
         return await open_log(self.settings, self.clock.now)
+
+    def _made_embedder(self) -> Embedder:
+        """Make the configured embedder, which stop closes; one that was given is its giver's to close."""
+        embedder = make_embedder(self.settings)
+        self._exits.push_async_callback(embedder.close)
+        return embedder
 
     def write_note(self, note: dict[str, object]) -> None:
         """Tell the commands on this machine who holds the data directory, and where it listens."""

@@ -14,7 +14,6 @@ from streams.verbatim_extractor import VerbatimExtractor
 if TYPE_CHECKING:
     from mnemolog.metrics import Metrics
     from mnemolog.settings import Settings
-    from projections.embedder import Embedder
     from streams.extractor import Extractor
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -33,7 +32,7 @@ def make_parameters(settings: Settings) -> Parameters:
     )
 
 
-def make_embedder(settings: Settings) -> Embedder:
+def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:
     """Return the configured embedder."""
     if settings.embedding_model == "builtin":
         return BuiltinEmbedder()

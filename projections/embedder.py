@@ -29,6 +29,9 @@ class Embedder(Protocol):
         """The model's name; travels with every vector."""
         ...
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 unit vectors, shape (texts, dimensions). Raises EmbedderUnavailable or EmbedderRefused."""
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
+        """Return float32 unit vectors, shape (texts, dimensions). Raises EmbedderUnavailable or EmbedderRefused.
+
+        `urgent`: somebody waits for an answer to a query, so it goes before what is only to be remembered.
+        """
         ...

@@ -43,7 +43,7 @@ class OpenAIEmbedder:
         """The model's name; travels with every vector."""
         return self._model
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002 - each call is a request of its own
         """Return float32 unit vectors, shape (len(texts), dimensions); (0, 0) for no texts before the first answer.
 
         Raises EmbedderUnavailable: no connection, no answer in time, 401, 403, 408, 429, 5xx, or an answer that holds

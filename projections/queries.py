@@ -141,7 +141,7 @@ class Queries:
         min_score: float = 0.0,
     ) -> list[Found]:
         """Return at most `limit` memories that are shown at the instant, best first."""
-        vector = (await self._embedder.embed([query]))[0]
+        vector = (await self._embedder.embed([query], urgent=True))[0]
         whose = [owner] if scope in ("all", "personal") else []
         if scope == "global" or (scope == "all" and include_global):
             whose.append(Owner(owner.tenant, GLOBAL_USER))

@@ -44,7 +44,7 @@ class CharacterEmbedder:
 
     model = "test"
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002
         """Return a row for each text."""
         return np.stack([np.frombuffer(vector_of(text), "<f4") for text in texts])
 

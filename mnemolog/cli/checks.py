@@ -119,7 +119,7 @@ async def _model(settings: Settings) -> Check:
 
 async def _embedder(settings: Settings) -> Check:
     if settings.embedding_model == "builtin":
-        return Check("embedder", ok=True, detail="builtin, in process")
+        return Check("embedder", ok=True, detail="builtin, on this machine")
     url, key = settings.embedding_base_url or OPENAI_URL, settings.embedding_api_key
     return await _endpoint("embedder", url, key, settings.embedding_model, "EMBEDDING")
 

@@ -35,7 +35,7 @@ class HashEmbedder:
     def __init__(self) -> None:
         self.is_down = False
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002
         if self.is_down:
             raise EmbedderUnavailable("the embedder is down")
         rows = np.zeros((len(texts), DIMENSIONS))

@@ -6,7 +6,11 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import os
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -89,7 +93,9 @@ async def behind(endpoint):
 
 @pytest.fixture(scope="module")
 def builtin():
-    return BuiltinEmbedder()
+    embedder = BuiltinEmbedder()
+    yield embedder
+    embedder.process.close()
 
 
 class TestBuiltin(EmbedderSuite):
@@ -118,11 +124,67 @@ class TestBuiltin(EmbedderSuite):
         assert not whole_import.done()
         await whole_import
 
+    async def test_a_query_goes_before_what_waits_to_be_remembered(self, builtin):
+        await builtin.embed(["load the model first"])
+        answered = []
+
+        async def embed(text, *, urgent=False):
+            await builtin.embed([text], urgent=urgent)
+            answered.append(text)
+
+        waiting = [asyncio.ensure_future(embed(f"remembered {n} " * 200)) for n in range(20)]
+        await asyncio.sleep(0)
+        await embed("asked", urgent=True)
+        await asyncio.gather(*waiting)
+        assert answered.index("asked") < 5
+
+    async def test_a_process_that_dies_is_replaced_and_asked_the_same_texts_again(self):
+        embedder = BuiltinEmbedder(cached_texts=0)
+        expected = await embedder.embed(["one", "two"])
+        died = embedder.process.pid
+        assert died is not None
+        asked = [asyncio.ensure_future(embedder.embed([f"long {n} " * 900])) for n in range(8)]
+        await asyncio.sleep(0.01)
+        os.kill(died, signal.SIGKILL)
+        assert len(await asyncio.gather(*asked)) == 8
+        np.testing.assert_allclose(await embedder.embed(["one", "two"]), expected, atol=1e-6)
+        assert embedder.process.pid != died
+        await embedder.close()
+
+    async def test_closing_ends_the_process_and_lets_nobody_wait(self):
+        embedder = BuiltinEmbedder()
+        await embedder.embed(["load the model first"])
+        pid = embedder.process.pid
+        assert pid is not None
+        waiting = asyncio.ensure_future(embedder.embed(["word " * 1200 + str(n) for n in range(50)]))
+        await asyncio.sleep(0.01)
+        await embedder.close()
+        with pytest.raises(EmbedderUnavailable, match="closed"):
+            await waiting
+        with pytest.raises(EmbedderUnavailable, match="closed"):
+            await embedder.embed(["too late"])
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+    def test_the_process_ends_when_the_one_that_asks_it_is_killed(self):
+        asking = (
+            "import asyncio; from projections.builtin_embedder import BuiltinEmbedder as B; b = B()\n"
+            "asyncio.run(b.embed(['x'])); print('asked', flush=True); import time; time.sleep(60)"
+        )
+        pipe = subprocess.PIPE
+        with subprocess.Popen([sys.executable, "-c", asking], stdout=pipe, stderr=pipe) as parent:  # noqa: S603 - ours
+            assert parent.stdout is not None
+            assert parent.stdout.readline() == b"asked\n"
+            parent.kill()
+            _, said = parent.communicate(timeout=10)  # stderr is both processes': it ends when neither is left
+        assert said == b""
+
     async def test_it_keeps_at_most_so_many_texts(self):
         embedder = BuiltinEmbedder(cached_texts=3)
         expected = await embedder.embed([f"text {n}" for n in range(10)])
         assert len(embedder._cache) == 3
         np.testing.assert_allclose(await embedder.embed([f"text {n}" for n in range(10)]), expected, atol=1e-6)
+        await embedder.close()
 
 
 class TestBehindAnEndpoint(EmbedderSuite):

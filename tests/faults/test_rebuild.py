@@ -60,7 +60,7 @@ class GuardedEmbedder(HashEmbedder):
     is_forbidden = False
     asked = 0
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002
         self.asked += 1
         assert not self.is_forbidden, "an embedder was asked"
         return await super().embed(texts)

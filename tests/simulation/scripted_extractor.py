@@ -91,7 +91,7 @@ class HashEmbedder:
     outages: float = 0.0
     model: str = "hash"
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002
         """Return unit vectors. Raises EmbedderUnavailable now and then."""
         await asyncio.sleep(0)
         if self.chance.random() < self.outages:

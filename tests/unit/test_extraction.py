@@ -188,7 +188,7 @@ async def test_an_embedder_that_cannot_be_reached_is_an_outage_too():
             """Be away once."""
             self.away = True
 
-        async def embed(self, texts: Sequence[str]) -> Vectors:
+        async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002
             if self.away:
                 self.away = False
                 raise EmbedderUnavailable("no answer")

@@ -86,3 +86,4 @@ async def test_each_question_is_answered_by_one_of_the_first_three_memories():
         )
         first = [texts[one.memory_id] for one in rank(legs, facts, ACCEPTED, limit=3)]
         assert any(question["expect"] in text for text in first), (question["query"], first)
+    await embedder.close()
