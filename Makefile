@@ -24,11 +24,11 @@ install: $(STAMP) ## .venv with the pinned dependencies and the package
 demo: $(STAMP) ## the whole path on the bundled sample: publish, extract, decay, query, rebuild
 	@$(PYTHON) -m mnemolog.demo
 
-test: $(STAMP) ## every test; engine tests where Java and Maven are there; CI=true tests the wheel, leaves nothing out
+test: $(STAMP) ## every test; engine tests where Java, Maven and Go are there; CI=true tests the wheel, leaves nothing out
 	@$(PYTHON) tools/run_tests.py
 
-engines: $(STAMP) ## fetches Kafka into ~/.cache/mnemolog, for the engine tests
-	@$(PYTHON) tools/fetch_engines.py kafka
+engines: $(STAMP) ## fetches or builds Kafka, Weaviate and the schema registry into ~/.cache/mnemolog, for the engine tests
+	@$(PYTHON) tools/fetch_engines.py
 
 up: $(STAMP) ## the embedded server on http://127.0.0.1:8420, data in ./var
 	@$(VENV)/bin/mnemolog up

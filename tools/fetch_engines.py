@@ -1,23 +1,38 @@
-"""Fetches the real servers for the engine tests into a cache outside the tree: `python tools/fetch_engines.py kafka`.
+"""Fetches the real servers for the engine tests into a cache outside the tree: `python tools/fetch_engines.py [NAME…]`.
 
-Safe to repeat and to interrupt: what Maven has downloaded stays downloaded, and the jars appear in the cache all at
-once or not at all.
+Safe to repeat and to interrupt: what Maven and Go have downloaded or built stays in their own caches, and an engine
+appears in ours all at once or not at all, in a folder or file that names its version.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 CACHE = Path.home() / ".cache" / "mnemolog"
 KAFKA = "4.1.1"
 LOG4J = "2.25.2"
+WEAVIATE = "1.35.2"
+REGISTRY = "3.0.9"
 ATTEMPTS = 3
-COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+SHOW_EVERY_S = 5.0
+PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin"
+COPY = f"{PLUGIN}:3.8.1:copy-dependencies"
+GET = f"{PLUGIN}:2.10:get"
+"""The last line of versions that fetches a file without reading its project's parents, one of which is nowhere."""
+WEAVIATE_SERVER = f"github.com/weaviate/weaviate/cmd/weaviate-server@v{WEAVIATE}"
+REGISTRY_ARCHIVE = f"io.apicurio:apicurio-registry-app:{REGISTRY}:tar.gz:all"
 
 DEPENDENCIES = (
     ("org.apache.kafka", "kafka_2.13", KAFKA),
@@ -41,19 +56,42 @@ def pom() -> str:
     return f"<project><modelVersion>4.0.0</modelVersion>{identity}<dependencies>{dependencies}</dependencies></project>"
 
 
-def copy_jars(maven: str, pom_file: Path, target: Path) -> bool:
-    """Let Maven put every jar into `target`, counting downloads on stdout; true when it succeeded."""
-    command = [maven, "-B", "-f", str(pom_file), COPY, "-DincludeScope=runtime", f"-DoutputDirectory={target}"]
-    downloads = 0
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+def found(command: str, needed_by: str, advice: str) -> str:
+    """Return the path of a command. EngineUnavailableError when it is missing."""
+    path = shutil.which(command)
+    if path is None:
+        raise EngineUnavailableError(f"{needed_by} needs {command}: install {advice}, then try again.")
+    return path
+
+
+def counting(command: list[str], counts: Callable[[str], bool], what: str, **environment: str) -> bool:
+    """Run a command and count its lines of output on stdout; true when it succeeded, else its last words are shown."""
+    count, last = 0, [""]
+    started = shown = time.monotonic()
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **environment}
+    ) as process:
         for line in process.stdout or ():
-            if line.startswith("[ERROR]"):
-                print(line.rstrip())
-            elif "Downloaded from" in line and ".jar " in line:
-                downloads += 1
-                print(f"\r  {downloads} jars downloaded", end="", flush=True)
-    print("\r" if downloads == 0 else "")
+            last = [*last[-20:], line.rstrip()]
+            count += counts(line)
+            if time.monotonic() - shown > SHOW_EVERY_S:
+                shown = time.monotonic()
+                print(f"  {count} {what} after {shown - started:.0f} s", flush=True)
+    if process.returncode != 0:
+        print("\n".join(last))
     return process.returncode == 0
+
+
+def maven(goal: str, *options: str) -> bool:
+    """Run a goal of Maven, counting what it downloads."""
+    command = [found("mvn", "This engine", "Java 17 and Maven"), "-B", goal, *options]
+    return counting(command, lambda line: "Downloaded from" in line, "files downloaded")
+
+
+def repeatedly(action: Callable[[], bool], name: str) -> None:
+    """Repeat an action until it succeeds. EngineUnavailableError when it never does."""
+    if not any(action() for _ in range(ATTEMPTS)):
+        raise EngineUnavailableError(f"{name} failed {ATTEMPTS} times, see above. What it has, it keeps: try again.")
 
 
 def fetch_kafka(home: Path) -> Path:
@@ -64,34 +102,79 @@ def fetch_kafka(home: Path) -> Path:
     jars = home / "lib"
     if (jars / f"kafka_2.13-{KAFKA}.jar").is_file():
         return jars
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise EngineUnavailableError("Fetching Kafka needs Maven: install Java 17 and Maven (mvn), then try again.")
     home.mkdir(parents=True, exist_ok=True)
     print(f"Fetching Apache Kafka {KAFKA} (about 54 MB)", flush=True)
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=home) as scratch:
         work = Path(scratch)
         (work / "pom.xml").write_text(pom(), encoding="utf-8")
-        if not any(copy_jars(maven, work / "pom.xml", work / "lib") for _ in range(ATTEMPTS)):
-            raise EngineUnavailableError(f"Maven failed {ATTEMPTS} times, see above. What it has, it keeps: try again.")
+        options = ("-f", str(work / "pom.xml"), "-DincludeScope=runtime", f"-DoutputDirectory={work / 'lib'}")
+        repeatedly(lambda: maven(COPY, *options), "Maven")
         if jars.exists():
             jars.rename(work / "older")
         (work / "lib").rename(jars)
     return jars
 
 
+def fetch_weaviate(home: Path) -> Path:
+    """Return Weaviate's server, building it when it is missing: about 3 minutes on two cores.
+
+    EngineUnavailableError when Go is missing or fails.
+    """
+    server = home / f"weaviate-server-{WEAVIATE}"
+    if server.is_file():
+        return server
+    go = found("go", "Weaviate", "Go 1.24 or newer")
+    home.mkdir(parents=True, exist_ok=True)
+    print(f"Building Weaviate {WEAVIATE} (about 3 minutes, 170 MB)", flush=True)
+    with tempfile.TemporaryDirectory(prefix="building-", dir=home) as scratch:
+        build = [go, "install", "-v", WEAVIATE_SERVER]
+        repeatedly(lambda: counting(build, lambda _: True, "modules and packages", GOBIN=scratch), "Go")
+        (Path(scratch) / "weaviate-server").rename(server)
+    return server
+
+
+def fetch_registry(home: Path) -> Path:
+    """Return the folder of the Apicurio registry, fetching it when it is missing.
+
+    EngineUnavailableError when Maven is missing or fails.
+    """
+    folder = home / REGISTRY
+    if folder.is_dir():
+        return folder
+    home.mkdir(parents=True, exist_ok=True)
+    print(f"Fetching the Apicurio registry {REGISTRY} (about 109 MB)", flush=True)
+    with tempfile.TemporaryDirectory(prefix="fetching-", dir=home) as scratch:
+        archive = Path(scratch) / "registry.tar.gz"
+        options = (f"-Dartifact={REGISTRY_ARCHIVE}", "-Dtransitive=false", f"-Ddest={archive}")
+        repeatedly(lambda: maven(GET, *options), "Maven")
+        with tarfile.open(archive) as packed:
+            packed.extractall(Path(scratch) / "unpacked", filter="data")
+        (Path(scratch) / "unpacked").rename(folder)
+    return folder
+
+
+ENGINES: Mapping[str, Callable[[Path], Path]] = {
+    "kafka": fetch_kafka,
+    "weaviate": fetch_weaviate,
+    "registry": fetch_registry,
+}
+
+
 def main() -> int:
-    """Fetch the engine that is named; return the exit code."""
+    """Fetch the engines that are named, or all; return the exit code."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("engine", choices=["kafka"])
-    arguments.parse_args()
-    try:
-        jars = fetch_kafka(CACHE / "kafka")
-    except EngineUnavailableError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(f"Kafka {KAFKA}: {len(list(jars.glob('*.jar')))} jars in {jars}")
-    return 0
+    arguments.add_argument("engines", nargs="*", metavar="NAME", help=f"of {', '.join(ENGINES)}; none: all")
+    names = arguments.parse_args().engines or list(ENGINES)
+    if unknown := sorted(set(names) - set(ENGINES)):
+        arguments.error(f"no such engine: {', '.join(unknown)}")
+    missing = []
+    for name in names:
+        try:
+            print(f"{name}: {ENGINES[name](CACHE / name)}", flush=True)
+        except EngineUnavailableError as error:
+            print(error, file=sys.stderr)
+            missing.append(name)
+    return 1 if missing else 0
 
 
 if __name__ == "__main__":

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import kafka_server
 import pytest
+import weaviate_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+ENGINES: Final = {"kafka": kafka_server, "weaviate": weaviate_server}
 FIRST_PORT, LAST_PORT = 19300, 19399
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without its jars, deselect what needs Kafka and say so; in CI let it fail."""
-    if kafka_server.is_installed() or os.environ.get("CI") == "true":
+    """Deselect what needs an engine that is not there, and say so; in CI let it fail."""
+    if os.environ.get("CI") == "true":
         return
-    missing = [item for item in items if "kafka" in getattr(item, "fixturenames", ())]
-    if missing:
-        config.hook.pytest_deselected(items=missing)
-        items[:] = [item for item in items if item not in missing]
-        print(f"\n{len(missing)} tests need Kafka in {kafka_server.JARS}: run `make engines`")  # noqa: T201
+    for fixture, engine in ENGINES.items():
+        missing = [item for item in items if fixture in getattr(item, "fixturenames", ()) and not engine.is_installed()]
+        if missing:
+            config.hook.pytest_deselected(items=missing)
+            items[:] = [item for item in items if item not in missing]
+            print(f"\n{len(missing)} tests need the engine {fixture}: run `make engines`")  # noqa: T201
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +36,15 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.fail(f"Kafka is not in {kafka_server.JARS}: run `make engines`")
     with kafka_server.running_kafka(tmp_path_factory.mktemp("kafka"), free_port_pair()) as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def weaviate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[weaviate_server.WeaviateServer]:
+    """Run one node for all tests of the session."""
+    if not weaviate_server.is_installed():
+        pytest.fail(f"Weaviate is not in {weaviate_server.CACHE}: run `make engines`")
+    with weaviate_server.running_weaviate(tmp_path_factory.mktemp("weaviate")) as node:
+        yield node
 
 
 def free_port_pair() -> int:

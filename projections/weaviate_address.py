@@ -1,0 +1,37 @@
+"""Where Weaviate listens, as the settings spell it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+_SCHEMES = ("weaviate", "weaviates")
+
+
+@dataclass(frozen=True, slots=True)
+class WeaviateAddress:
+    """`weaviate://host:8080?grpc=50051`, or `weaviates://` for TLS on both ports."""
+
+    host: str
+    http: int
+    grpc: int
+    secure: bool
+
+    @classmethod
+    def parse(cls, url: str) -> WeaviateAddress:
+        """Read an address. Raises ValueError, which says what is wrong."""
+        parts = urlsplit(url)
+        if parts.scheme not in _SCHEMES or not parts.hostname or parts.path not in ("", "/") or parts.fragment:
+            raise ValueError("must be weaviate://host:8080?grpc=50051, or weaviates:// for TLS")
+        if parts.username is not None:
+            raise ValueError("takes no user and no password: the key goes into MNEMOLOG_WEAVIATE_API_KEY")
+        asked = parse_qs(parts.query, keep_blank_values=True)
+        if unknown := set(asked) - {"grpc"}:
+            raise ValueError(f"has ?{min(unknown)}=, which is unknown: only ?grpc=PORT is known")
+        grpc = asked.get("grpc", ["50051"])[-1]
+        if not grpc.isdecimal() or not 0 < int(grpc) < 2**16:
+            raise ValueError(f"has ?grpc={grpc}, which is no port")
+        return cls(parts.hostname, parts.port or 8080, int(grpc), parts.scheme == "weaviates")
+
+    def __str__(self) -> str:
+        return f"{_SCHEMES[self.secure]}://{self.host}:{self.http}?grpc={self.grpc}"

@@ -1,0 +1,251 @@
+"""The index in Weaviate: a Weaviate tenant for each partition, both legs fetched and scored for one user at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from weaviate.classes.aggregate import Metrics
+from weaviate.classes.data import DataObject
+from weaviate.classes.query import Filter, MetadataQuery
+from weaviate.exceptions import WeaviateBaseError
+
+from projections.bm25 import Statistics
+from projections.index import Hit, IndexUnavailable, Legs
+from projections.weaviate_collection import SEARCH_SECONDS, WRITE_SECONDS, WeaviateCollection, vector_name
+from projections.weaviate_objects import (
+    COLUMNS,
+    exactly,
+    mark,
+    microseconds,
+    near,
+    newest,
+    object_id,
+    ordered,
+    owner_id,
+    partition_tenant,
+    passes,
+    properties,
+    wanted_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+    from uuid import UUID
+
+    from weaviate.collections.classes.filters import _Filters
+    from weaviate.collections.collection import CollectionAsync
+
+    from projections.index import IndexEntry, IndexQuery
+    from projections.weaviate_address import WeaviateAddress
+
+_FOUND: Final = ["owner", "memory_id", "version", "tokens", "occurred_us", *COLUMNS]
+_BATCH: Final = 500
+_ATTEMPTS: Final = 3
+_PAUSE_SECONDS: Final = 0.2
+_TIES: Final = 16
+"""Hits asked for beyond the limit, so that equals at the limit are told apart by id."""
+_CANDIDATES: Final = 400
+"""Memories with a word of the query up to which all are looked at, so that the keyword leg is exact."""
+_T = TypeVar("_T")
+
+
+class WeaviateIndex:
+    """Holds every user's active memories; several workers may share it, each writing for its own users.
+
+    Versions are compared before a write, and one worker writes for a user at a time; a worker that has lost the user
+    and does not know it yet may still write an older version, whose hits the reader drops.
+    """
+
+    def __init__(
+        self,
+        address: WeaviateAddress,
+        load: Callable[[str, str], Sequence[IndexEntry]],
+        *,
+        partitions: int,
+        api_key: str | None = None,
+        generation: int | None = None,
+    ) -> None:
+        """Connect at first use. `load(tenant, user_id)` returns a user's active memories; `generation` None: active."""
+        self.collection = WeaviateCollection(address, api_key, generation)
+        self._load = load
+        self._partitions = partitions
+
+    def follows(self, tenant: str, user_id: str) -> bool:  # noqa: ARG002 - the protocol's
+        """Tell that every user's changes must be put and removed."""
+        return True
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.collection.close()
+
+    async def put(self, entries: Sequence[IndexEntry]) -> None:
+        """Store each entry unless the index holds the same memory at the same or a later version."""
+        for tenant, some in self._by_tenant(newest(entries)):
+            held = await self._versions(tenant, [_id(entry) for entry in some])
+            await self._write(tenant, [entry for entry in some if held.get(_id(entry), -1) < entry.version])
+
+    async def remove(self, tenant: str, user_id: str, memory_ids: Sequence[str]) -> None:
+        """Drop memories; unknown ids are no error."""
+        ids = [object_id(tenant, user_id, memory_id) for memory_id in memory_ids]
+        await self._delete(partition_tenant(tenant, user_id, self._partitions), ids)
+
+    async def reset(self, users: Iterable[tuple[str, str]]) -> None:
+        """Write every memory of these users anew, and drop what else their Weaviate tenants hold.
+
+        Searches go on meanwhile. Other workers' users are in other tenants, and are left alone.
+        """
+        kept: dict[str, set[UUID]] = {}
+        for tenant, user_id in users:
+            entries, name = self._load(tenant, user_id), partition_tenant(tenant, user_id, self._partitions)
+            kept.setdefault(name, set()).update(map(_id, entries))
+            for start in range(0, len(entries), _BATCH):
+                await self._write(name, entries[start : start + _BATCH])
+        for name, ids in kept.items():
+            ours = (await self.collection.open()).with_tenant(name)
+            held = await self.collection.reach(_unless_there_is_no_tenant(_ids(ours), []), None)
+            await self._delete(name, [one for one in held if one not in ids])
+
+    async def search(self, query: IndexQuery) -> Legs:
+        """Search one user's memories; an unknown user has empty legs."""
+        tenant = partition_tenant(query.tenant, query.user_id, self._partitions)
+        ours = (await self.collection.open()).with_tenant(tenant)
+        legs = asyncio.gather(self._keyword(ours, query), self._semantic(ours, query))
+        nothing: tuple[tuple[Hit, ...], tuple[Hit, ...]] = ((), ())
+        return Legs(*await self.collection.reach(_unless_there_is_no_tenant(legs, nothing), SEARCH_SECONDS))
+
+    async def _keyword(self, ours: CollectionAsync, query: IndexQuery) -> tuple[Hit, ...]:
+        """Score by our own BM25 what Weaviate finds: its weights would follow the other users of the tenant."""
+        if not query.tokens:
+            return ()
+        before, whose = mark(query.tenant, query.user_id), _of_user(query)
+        asked = [before + token for token in query.tokens]
+        most = max(_CANDIDATES, 2 * query.limit)
+
+        async def best(chosen: _Filters | None) -> list[dict[str, Any]]:
+            answer = await ours.query.bm25(
+                " ".join(asked), query_properties=["tokens"], limit=most, filters=chosen, return_properties=_FOUND
+            )
+            return [dict(one.properties) for one in answer.objects]
+
+        async def count(token: str) -> int:
+            chosen = whose & Filter.by_property("tokens").contains_any([token])
+            return (await ours.aggregate.over_all(filters=chosen)).total_count or 0
+
+        found, everything = await asyncio.gather(
+            best(None), ours.aggregate.over_all(filters=whose, return_metrics=Metrics("length").integer(sum_=True))
+        )
+        if len(found) == most:  # there may be more: look where the filters leave fewer, and count what is not looked at
+            found, *counts = await asyncio.gather(best(_chosen(query)), *map(count, asked))
+            holding = dict(zip(asked, counts, strict=True))
+        else:
+            words = [set(one["tokens"].split()) for one in found]
+            holding = {token: sum(token in has for has in words) for token in asked}
+        total: Any = everything.properties.get("length")
+        statistics = Statistics(everything.total_count or 0, int(total.sum_ or 0) if total else 0)
+        return ordered(
+            Hit(one["memory_id"], int(one["version"]), statistics.score(one["tokens"].split(), holding))
+            for one in found
+            if passes(one, query)
+        )[: query.limit]
+
+    async def _semantic(self, ours: CollectionAsync, query: IndexQuery) -> tuple[Hit, ...]:
+        if query.vector is None or query.embedding_model is None or len(query.vector) not in self.collection.dimensions:
+            return ()
+        chosen = _chosen(query) & Filter.by_property("embedding_model").equal(exactly(query.embedding_model))
+        limit = query.limit + _TIES
+        while True:
+            answer = await ours.query.near_vector(
+                query.vector.tolist(),
+                target_vector=vector_name(len(query.vector)),
+                limit=limit,
+                filters=chosen,
+                return_properties=["memory_id", "version"],
+                return_metadata=MetadataQuery(distance=True),
+            )
+            hits = ordered(near(one.properties, one.metadata.distance or 0.0) for one in answer.objects)
+            if len(hits) < limit or hits[query.limit - 1].score > hits[-1].score:
+                return hits[: query.limit]
+            limit *= 4
+
+    async def _versions(self, tenant: str, ids: Sequence[UUID]) -> dict[UUID, int]:
+        """Return which version is held of each object that there is."""
+        ours = (await self.collection.open()).with_tenant(tenant)
+        asking = ours.query.fetch_objects(
+            filters=Filter.by_id().contains_any(list(ids)), limit=len(ids), return_properties=["version"]
+        )
+        answer = await self.collection.reach(_unless_there_is_no_tenant(asking, None), WRITE_SECONDS)
+        return {one.uuid: int(str(one.properties["version"])) for one in answer.objects} if answer else {}
+
+    async def _write(self, tenant: str, entries: Sequence[IndexEntry]) -> None:
+        """Write entries; those that are refused are tried again. Raises IndexUnavailable when some remain."""
+        await self.collection.make_room(len(entry.vector) for entry in entries)
+        ours = (await self.collection.open()).with_tenant(tenant)
+        left, refusal = [_object(entry) for entry in entries], ""
+        for attempt in range(_ATTEMPTS):
+            if not left:
+                return
+            await asyncio.sleep(attempt * _PAUSE_SECONDS)
+            answer = await self.collection.reach(ours.data.insert_many(left), WRITE_SECONDS)
+            refusal = next((error.message for error in answer.errors.values()), "")
+            left = [left[number] for number in sorted(answer.errors)]
+        if left:
+            detail = f"refuses {len(left)} of {len(entries)} memories: {refusal}"
+            raise IndexUnavailable(f"{self.collection.address} {detail}")
+
+    async def _delete(self, tenant: str, ids: Sequence[UUID]) -> None:
+        for start in range(0, len(ids), _BATCH):
+            ours = (await self.collection.open()).with_tenant(tenant)
+            chosen = Filter.by_id().contains_any(list(ids[start : start + _BATCH]))
+            deleting = _unless_there_is_no_tenant(ours.data.delete_many(where=chosen), None)
+            await self.collection.reach(deleting, WRITE_SECONDS)
+
+    def _by_tenant(self, entries: Iterable[IndexEntry]) -> Iterator[tuple[str, list[IndexEntry]]]:
+        def tenant(entry: IndexEntry) -> str:
+            return partition_tenant(entry.tenant, entry.user_id, self._partitions)
+
+        for name, some in groupby(sorted(entries, key=tenant), tenant):
+            theirs = list(some)
+            for start in range(0, len(theirs), _BATCH):
+                yield name, theirs[start : start + _BATCH]
+
+
+async def _unless_there_is_no_tenant(answer: Awaitable[_T], empty: _T) -> _T:
+    """Return the answer; `empty` where nobody of the partition has been put yet."""
+    try:
+        return await answer
+    except WeaviateBaseError as error:
+        if "tenant not found" in str(error):
+            return empty
+        raise
+
+
+async def _ids(ours: CollectionAsync) -> list[UUID]:
+    """Return the id of every object of a Weaviate tenant."""
+    return [one.uuid async for one in ours.iterator(return_properties=[])]
+
+
+def _id(entry: IndexEntry) -> UUID:
+    return object_id(entry.tenant, entry.user_id, entry.memory_id)
+
+
+def _object(entry: IndexEntry) -> DataObject[Any, None]:
+    vector = {vector_name(len(entry.vector)): entry.vector.tolist()}
+    return DataObject(uuid=_id(entry), properties=properties(entry), vector=vector)
+
+
+def _of_user(query: IndexQuery) -> _Filters:
+    return Filter.by_property("owner").equal(owner_id(query.tenant, query.user_id).hex)
+
+
+def _chosen(query: IndexQuery) -> _Filters:
+    """Return the query's filters, the user's among them."""
+    chosen = _of_user(query)
+    for name, wanted in wanted_of(query).items():
+        chosen &= Filter.by_property(name).contains_any(wanted)
+    if query.since is not None:
+        chosen &= Filter.by_property("occurred_us").greater_or_equal(microseconds(query.since))
+    if query.until is not None:
+        chosen &= Filter.by_property("occurred_us").less_or_equal(microseconds(query.until))
+    return chosen
