@@ -5,14 +5,14 @@
 # The server listens on loopback unless it is told otherwise, in a container as anywhere: see docs/how-to/deploy.md.
 
 FROM python:3.11.14-slim-bookworm AS build
-ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build
 # The dependencies come first: they change less often than the code, and their layer is kept.
 COPY requirements.txt requirements-build.txt ./
 RUN python -m venv /opt/mnemolog && \
     /opt/mnemolog/bin/pip install --require-hashes --only-binary :all: -r requirements.txt
-RUN python -m venv /opt/build && \
-    /opt/build/bin/pip install --require-hashes --only-binary :all: -r requirements-build.txt
+RUN python -m venv --without-pip /opt/build && \
+    /opt/mnemolog/bin/pip --python /opt/build install --require-hashes --only-binary :all: -r requirements-build.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY schemas ./schemas
 COPY projections ./projections
