@@ -29,7 +29,7 @@ def missing() -> str:
     """Say what keeps the tools from being built here; empty when nothing does, or when they are there."""
     if (HELM.is_file() and COMPOSE.is_file()) or shutil.which("go"):
         return ""
-    return "go not on PATH: install Go 1.25 or newer"
+    return "go not on PATH: install Go 1.24 or newer"
 
 
 def build(target: Path, package: str, version: str) -> None:
