@@ -27,8 +27,9 @@ demo: $(STAMP) ## the whole path on the bundled sample: publish, extract, decay,
 test: $(STAMP) ## every test; engine tests where Java, Maven and Go are there; CI=true tests the wheel, leaves nothing out
 	@$(PYTHON) tools/run_tests.py
 
-engines: $(STAMP) ## fetches or builds Kafka, Weaviate and the schema registry into ~/.cache/mnemolog, for the engine tests
+engines: $(STAMP) ## fetches or builds Kafka, Weaviate, the registry, helm and docker-compose into ~/.cache/mnemolog
 	@$(PYTHON) tools/fetch_engines.py
+	@$(PYTHON) tools/fetch_tools.py
 
 up: $(STAMP) ## the embedded server on http://127.0.0.1:8420, data in ./var
 	@$(VENV)/bin/mnemolog up

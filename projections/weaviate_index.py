@@ -76,6 +76,14 @@ class WeaviateIndex:
         """Tell that every user's changes must be put and removed."""
         return True
 
+    @property
+    def is_shared(self) -> bool:
+        """Every worker searches what is put here."""
+        return True
+
+    def let_go(self, tenant: str, user_id: str) -> None:
+        """Do nothing: the next worker finds the user's memories here."""
+
     async def close(self) -> None:
         """Close the connections."""
         await self.collection.close()

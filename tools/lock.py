@@ -1,4 +1,4 @@
-"""Pins what pyproject.toml asks for: writes requirements.txt (run time) and requirements-dev.txt, with hashes.
+"""Pins what pyproject.toml asks for: writes requirements.txt (run time), -dev.txt and -build.txt, with hashes.
 
 Versions that are pinned already stay unless `--upgrade` is given. The files name no index: where packages come from
 is the installing machine's business.
@@ -45,6 +45,8 @@ def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     pin(project["project"]["dependencies"], "requirements.txt", *options)
     pin(project["dependency-groups"]["dev"], "requirements-dev.txt", "--constraint", "requirements.txt", *options)
+    # The image builds the wheel with these alone.
+    pin(project["build-system"]["requires"], "requirements-build.txt", "--constraint", "requirements-dev.txt", *options)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fetch_tools
+
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
 
@@ -24,7 +26,10 @@ ALONE = ("faults",)
 ENGINES = "engines"
 """The kind that starts the real servers."""
 
-KINDS = (*TOGETHER, *ALONE, ENGINES)
+DEPLOYMENT = "deployment"
+"""The kind that gives image, compose file and chart to the real tools."""
+
+KINDS = (*TOGETHER, *ALONE, DEPLOYMENT, ENGINES)
 
 
 def python_with_the_wheel() -> Path:
@@ -47,6 +52,13 @@ def missing_for_engines() -> str:
     """Say what keeps the engine tests from running here; empty when nothing does."""
     commands = [command for command in ("java", "mvn", "go") if shutil.which(command) is None]
     return f"{' and '.join(commands)} not on PATH: install Java 17, Maven and Go" if commands else ""
+
+
+def missing_for_deployment() -> str | None:
+    """Build helm and docker-compose where they are not there yet; say what keeps the deployment tests from running."""
+    if reason := fetch_tools.missing():
+        return reason
+    return "helm or docker-compose could not be built (see above)" if fetch_tools.main() else None
 
 
 def run(python: Path, kinds: tuple[str, ...], *options: str, wheel: bool) -> bool:
@@ -72,6 +84,10 @@ def main() -> int:
     if together and not run(python, together, "-n", "2", "--dist", "loadfile", wheel=wheel):
         failed += [" ".join(together)]
     failed += [kind for kind in ALONE if kind not in left_out and not run(python, (kind,), wheel=wheel)]
+    if (reason := missing_for_deployment()) is not None:
+        left_out[DEPLOYMENT] = reason
+    elif not run(python, (DEPLOYMENT,), wheel=wheel):
+        failed += [DEPLOYMENT]
     if reason := missing_for_engines():
         left_out[ENGINES] = reason
     elif ENGINES not in left_out:

@@ -64,7 +64,7 @@ def test_no_file_names_a_folder_of_the_machine_it_was_written_on():
     assert lines_with(r"(^|[^a-zA-Z0-9_.~$}])/(work|farm|root|home/\w+)/") == []
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "requirements-build.txt"])
 def test_pins_are_exact_hashed_and_name_no_place(name: str):
     pinned = pins(name)
     assert pinned
@@ -78,15 +78,17 @@ def test_pins_cover_what_pyproject_asks_for():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert names(project["project"]["dependencies"]) - names(pins("requirements.txt")) == set()
     assert names(project["dependency-groups"]["dev"]) - names(pins("requirements-dev.txt")) == set()
+    assert names(project["build-system"]["requires"]) - names(pins("requirements-build.txt")) == set()
 
 
-def test_both_pinned_files_agree_on_what_they_share():
-    runtime, development = (
-        {pin.split()[0].partition("==")[0]: pin.split()[0] for pin in pins(name)}
-        for name in ("requirements.txt", "requirements-dev.txt")
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-build.txt"])
+def test_the_pinned_files_agree_with_those_of_development_on_what_they_share(name: str):
+    others, development = (
+        {pin.split()[0].partition("==")[0]: pin.split()[0] for pin in pins(file)}
+        for file in (name, "requirements-dev.txt")
     )
-    shared = runtime.keys() & development.keys()
-    assert {name: development[name] for name in shared} == {name: runtime[name] for name in shared}
+    shared = others.keys() & development.keys()
+    assert {one: development[one] for one in shared} == {one: others[one] for one in shared}
 
 
 def test_no_test_is_skipped_or_expected_to_fail():

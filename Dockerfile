@@ -1,0 +1,40 @@
+# The image of a worker. Nothing secret goes in: keys come at run time, by environment or by mounted files.
+#
+#   docker build -t mnemolog:0.1.0 .
+#
+# The server listens on loopback unless it is told otherwise, in a container as anywhere: see docs/how-to/deploy.md.
+
+FROM python:3.11.14-slim-bookworm AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1
+WORKDIR /build
+# The dependencies come first: they change less often than the code, and their layer is kept.
+COPY requirements.txt requirements-build.txt ./
+RUN python -m venv /opt/mnemolog && \
+    /opt/mnemolog/bin/pip install --require-hashes --only-binary :all: -r requirements.txt
+RUN python -m venv --without-pip /opt/build && \
+    /opt/mnemolog/bin/pip --python /opt/build install --require-hashes --only-binary :all: -r requirements-build.txt
+COPY pyproject.toml README.md LICENSE ./
+COPY schemas ./schemas
+COPY projections ./projections
+COPY streams ./streams
+COPY mnemolog ./mnemolog
+RUN /opt/build/bin/hatchling build -t wheel -d /build/wheels && \
+    /opt/mnemolog/bin/pip install --no-deps --no-index /build/wheels/mnemolog-*.whl
+
+FROM python:3.11.14-slim-bookworm
+RUN mkdir /data && chown 65532:65532 /data
+COPY --from=build /opt/mnemolog /opt/mnemolog
+ENV PATH=/opt/mnemolog/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    MNEMOLOG_DATA_DIR=/data
+# A number, so that Kubernetes can see that it is not root.
+USER 65532:65532
+WORKDIR /data
+VOLUME /data
+EXPOSE 8420
+# A worker is healthy when it may be sent requests; until then it folds the log, which takes as long as the log is.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10m --retries=3 \
+    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen(f\"http://127.0.0.1:{os.environ.get('MNEMOLOG_PORT') or 8420}/health/ready\", timeout=4)"]
+ENTRYPOINT ["mnemolog"]
+CMD ["up"]

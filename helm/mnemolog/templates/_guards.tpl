@@ -1,0 +1,45 @@
+{{- /* Every refusal of the chart, each a sentence that says what to do. Included by the workers' template. */ -}}
+{{- define "mnemolog.guards" -}}
+{{- with .Values -}}
+{{- if not .image.repository -}}
+{{- fail "image.repository is empty: build the image with the Dockerfile of the repository, push it where the cluster can pull it, and name it here (no image is published)" -}}
+{{- end -}}
+{{- if not .kafka.brokers -}}
+{{- fail "kafka.brokers is empty: name the bootstrap servers of your Kafka, such as --set kafka.brokers={kafka:9092}" -}}
+{{- end -}}
+{{- if gt (int .replicas) (int .partitions) -}}
+{{- fail (printf "replicas (%d) is more than partitions (%d), and a worker without a partition stands idle: lower replicas, or create the topics with more partitions" (int .replicas) (int .partitions)) -}}
+{{- end -}}
+{{- if kindIs "invalid" .encryption.enabled -}}
+{{- fail "encryption.enabled is not decided: set it to true and put a master key into encryption.existingSecret, or to false to store everything in clear" -}}
+{{- end -}}
+{{- if and .encryption.enabled (not .encryption.existingSecret) -}}
+{{- fail "encryption.enabled is true without a master key: create a Secret with a Fernet key and name it in encryption.existingSecret" -}}
+{{- end -}}
+{{- if and (not .encryption.enabled) .encryption.existingSecret -}}
+{{- fail "encryption.enabled is false, yet encryption.existingSecret names a master key: set encryption.enabled to true, or empty encryption.existingSecret" -}}
+{{- end -}}
+{{- if not .apiKeys.existingSecret -}}
+{{- fail "apiKeys.existingSecret is empty: without API keys mnemolog listens on loopback only, and the workers could not reach each other; put the file of API keys into a Secret and name it here" -}}
+{{- end -}}
+{{- if and .weaviate.existingSecret (not .weaviate.address) -}}
+{{- fail "weaviate.existingSecret is set without weaviate.address: name the Weaviate that the key is for, or empty weaviate.existingSecret" -}}
+{{- end -}}
+{{- if and (or .embedding.baseUrl .embedding.existingSecret) (not .embedding.model) -}}
+{{- fail "embedding.baseUrl or embedding.existingSecret is set without embedding.model: name the model, or empty both to use the one that is built in" -}}
+{{- end -}}
+{{- if and .embedding.model (not (or .embedding.baseUrl .embedding.existingSecret .llm.existingSecret)) -}}
+{{- fail "embedding.model is set without an endpoint: set embedding.baseUrl or embedding.existingSecret, or empty embedding.model to use the one that is built in" -}}
+{{- end -}}
+{{- $own := list "BROKER" "INDEX" "SCHEMA_REGISTRY_URL" "DATA_DIR" "PARTITIONS" "HOST" "PORT" "ADVERTISED_URL" "ENCRYPTION" "MASTER_KEY_FILE" "API_KEYS_FILE" "LOG_LEVEL" "LOG_FORMAT" "LLM_BASE_URL" "LLM_MODEL" "EMBEDDING_BASE_URL" "EMBEDDING_MODEL" -}}
+{{- $secret := list "MASTER_KEY" "LLM_API_KEY" "EMBEDDING_API_KEY" "WEAVIATE_API_KEY" -}}
+{{- range $name, $value := .settings -}}
+{{- if has $name $own -}}
+{{- fail (printf "settings.%s is set by a value of the chart itself: use that one (see values.yaml)" $name) -}}
+{{- end -}}
+{{- if has $name $secret -}}
+{{- fail (printf "settings.%s is a secret: put it into a Secret and name that (see existingSecret in values.yaml)" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

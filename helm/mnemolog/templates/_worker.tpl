@@ -1,0 +1,53 @@
+{{- /* The environment that only workers have: the index, the models, and where they listen. */ -}}
+{{- define "mnemolog.secretEnvironment" -}}
+- name: {{ .name }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ .from.existingSecret | quote }}
+      key: {{ .from.existingSecretKey | quote }}
+{{- end -}}
+
+{{- define "mnemolog.workerEnvironment" -}}
+- name: POD_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.name
+- name: MNEMOLOG_ADVERTISED_URL
+  value: http://$(POD_NAME).{{ include "mnemolog.headless" . }}.{{ .Release.Namespace }}.svc:{{ .Values.service.port }}
+- name: MNEMOLOG_HOST
+  value: 0.0.0.0
+- name: MNEMOLOG_PORT
+  value: {{ .Values.service.port | int | quote }}
+- name: MNEMOLOG_DATA_DIR
+  value: /data
+- name: MNEMOLOG_API_KEYS_FILE
+  value: {{ printf "/etc/mnemolog/api-keys/%s" .Values.apiKeys.existingSecretKey | quote }}
+{{- with .Values.weaviate }}
+- name: MNEMOLOG_INDEX
+  {{- if .address }}
+  value: {{ printf "%s://%s?grpc=%d" (ternary "weaviates" "weaviate" .tls) .address (int .grpcPort) | quote }}
+  {{- else }}
+  value: embedded
+  {{- end }}
+{{- if .existingSecret }}
+{{ include "mnemolog.secretEnvironment" (dict "name" "MNEMOLOG_WEAVIATE_API_KEY" "from" .) }}
+{{- end }}
+{{- end }}
+{{- with .Values.schemaRegistry.url }}
+- name: MNEMOLOG_SCHEMA_REGISTRY_URL
+  value: {{ . | quote }}
+{{- end }}
+{{- range $prefix, $model := dict "LLM" .Values.llm "EMBEDDING" .Values.embedding }}
+{{- with $model.baseUrl }}
+- name: MNEMOLOG_{{ $prefix }}_BASE_URL
+  value: {{ . | quote }}
+{{- end }}
+{{- with $model.model }}
+- name: MNEMOLOG_{{ $prefix }}_MODEL
+  value: {{ . | quote }}
+{{- end }}
+{{- if $model.existingSecret }}
+{{ include "mnemolog.secretEnvironment" (dict "name" (printf "MNEMOLOG_%s_API_KEY" $prefix) "from" $model) }}
+{{- end }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,203 @@
+"""What the chart renders, with the real helm and against the schemas of Kubernetes."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import kubernetes_validate
+import pytest
+import yaml
+from deployment.rendering import CHART, NAMESPACE, RELEASE, environment, of_kind, pods, rendered, run
+from deployment.values import EVERYTHING, MINIMAL, NOTHING_OPTIONAL, PRODUCTION, SETS
+from settings_names import unknown, usable
+
+from mnemolog.settings import from_environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OLDEST = "1.27"
+"""From here on Kubernetes has everything that the chart uses."""
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_helm_finds_nothing_wrong_with_the_chart(helm: str, name: str):
+    done = run(helm, ["lint", "--strict"], SETS[name])
+    assert done.returncode == 0, done.stdout
+    assert "[WARNING]" not in done.stdout
+
+
+@pytest.mark.parametrize("version", [OLDEST, kubernetes_validate.latest_version()])
+@pytest.mark.parametrize("name", SETS)
+def test_every_manifest_is_valid_to_kubernetes(helm: str, name: str, version: str):
+    for manifest in rendered(helm, SETS[name]):
+        kubernetes_validate.validate(manifest, version, strict=True)
+
+
+def test_what_is_no_field_of_kubernetes_is_found(helm: str):
+    """So that the test above means something."""
+    (workers,) = of_kind(rendered(helm, MINIMAL), "StatefulSet")
+    workers["spec"]["template"]["spec"]["containers"][0]["startupProbes"] = {}
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(workers, OLDEST, strict=True)
+
+
+def test_the_chart_renders_what_a_cluster_of_workers_needs(helm: str):
+    kinds = sorted(manifest["kind"] for manifest in rendered(helm, MINIMAL))
+    assert kinds == ["Job", "PodDisruptionBudget", "Service", "Service", "ServiceAccount", "StatefulSet"]
+    kinds = sorted(manifest["kind"] for manifest in rendered(helm, NOTHING_OPTIONAL))
+    assert kinds == ["Service", "Service", "StatefulSet"]
+
+
+def test_the_version_of_the_chart_is_the_version_of_the_package():
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text("utf-8"))
+    assert chart["version"] == chart["appVersion"] == importlib.metadata.version("mnemolog")
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_variable_of_ours_is_a_setting(helm: str, name: str):
+    for pod in pods(rendered(helm, SETS[name])):
+        assert unknown(set(environment(pod))) == set()
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_values_of_the_variables_can_be_used(helm: str, name: str):
+    """The host is left out: beyond loopback it takes API keys, which are still to come."""
+    for pod in pods(rendered(helm, SETS[name])):
+        given = {name: value for name, value in usable_text(pod).items() if name != "MNEMOLOG_HOST"}
+        assert from_environment(given, index="embedded").broker.startswith("kafka://")
+
+
+def usable_text(pod: dict[str, Any]) -> dict[str, str]:
+    """Return the variables whose values stand in the manifest."""
+    return usable({name: value for name, value in environment(pod).items() if value is not None})
+
+
+def test_further_settings_reach_the_workers_as_they_were_written(helm: str):
+    (workers,) = of_kind(rendered(helm, EVERYTHING), "StatefulSet")
+    settings = from_environment(
+        {name: value for name, value in usable_text(workers["spec"]["template"]["spec"]).items() if "HOST" not in name},
+        index="embedded",
+    )
+    assert (settings.decay_policy, settings.max_episodes) == ("ebbinghaus", 1_000_000)
+    assert (settings.idle_seconds, settings.memorize) == (2.5, False)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_each_worker_advertises_a_name_of_its_own_that_the_headless_service_gives(helm: str, name: str):
+    manifests = rendered(helm, SETS[name])
+    (workers,) = of_kind(manifests, "StatefulSet")
+    headless = next(one for one in of_kind(manifests, "Service") if one["spec"].get("clusterIP") == "None")
+    assert workers["spec"]["serviceName"] == headless["metadata"]["name"]
+    pod = workers["spec"]["template"]
+    assert headless["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    variables = pod["spec"]["containers"][0]["env"]
+    (port,) = pod["spec"]["containers"][0]["ports"]
+    url = f"http://$(POD_NAME).{headless['metadata']['name']}.{NAMESPACE}.svc:{port['containerPort']}"
+    names = [variable["name"] for variable in variables]
+    assert variables[names.index("MNEMOLOG_ADVERTISED_URL")]["value"] == url
+    pod_name = variables[names.index("POD_NAME")]
+    assert pod_name["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.name"}}
+    assert names.index("POD_NAME") < names.index("MNEMOLOG_ADVERTISED_URL"), "Kubernetes expands what stands before"
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_no_name_is_given_twice(helm: str, name: str):
+    manifests = rendered(helm, SETS[name])
+    named = [(manifest["kind"], manifest["metadata"]["name"]) for manifest in manifests]
+    assert len(set(named)) == len(named)
+    for pod in pods(manifests):
+        variables = [variable["name"] for variable in pod["containers"][0]["env"]]
+        assert len(set(variables)) == len(variables)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_pods_are_bound_as_tightly_as_kubernetes_can(helm: str, name: str):
+    for pod in pods(rendered(helm, SETS[name])):
+        assert pod["automountServiceAccountToken"] is False
+        assert pod["enableServiceLinks"] is False, "a service named mnemolog would set MNEMOLOG_PORT=tcp://..."
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        (container,) = pod["containers"]
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert {"requests", "limits"} <= set(container["resources"])
+        mounted = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+        assert mounted["tmp"] == "/tmp"  # noqa: S108 - the container's own
+
+
+def test_the_user_of_the_pods_is_the_user_of_the_image(helm: str):
+    (user,) = re.findall(r"^USER (\d+):(\d+)$", (CHART.parents[1] / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+    for pod in pods(rendered(helm, MINIMAL)):
+        context = pod["securityContext"]
+        assert (str(context["runAsUser"]), str(context["runAsGroup"])) == user
+
+
+def test_secrets_come_by_reference_only(helm: str):
+    manifests = rendered(helm, EVERYTHING)
+    assert of_kind(manifests, "Secret") == []
+    (workers,) = of_kind(manifests, "StatefulSet")
+    pod = workers["spec"]["template"]["spec"]
+    secret = {
+        variable["name"]: variable["valueFrom"]["secretKeyRef"]
+        for variable in pod["containers"][0]["env"]
+        if "secretKeyRef" in variable.get("valueFrom", {})
+    }
+    assert secret == {
+        "MNEMOLOG_WEAVIATE_API_KEY": {"name": "weaviate", "key": "key"},
+        "MNEMOLOG_LLM_API_KEY": {"name": "models", "key": "llm"},
+        "MNEMOLOG_EMBEDDING_API_KEY": {"name": "models", "key": "embedding"},
+    }
+    volumes = {volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume}
+    assert volumes == {"callers", "master", "kafka-certificates"}
+    (job,) = of_kind(manifests, "Job")
+    for one in (pod, job["spec"]["template"]["spec"]):
+        assert one["containers"][0]["envFrom"] == [{"secretRef": {"name": "kafka-settings"}}]
+        assert environment(one)["MNEMOLOG_MASTER_KEY_FILE"] == "/etc/mnemolog/master/fernet"
+        assert "MNEMOLOG_ENCRYPTION" not in environment(one)
+
+
+def test_the_topics_are_created_before_the_workers_of_an_installation_and_of_an_upgrade(helm: str):
+    (job,) = of_kind(rendered(helm, PRODUCTION), "Job")
+    assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
+    pod = job["spec"]["template"]["spec"]
+    assert pod["containers"][0]["args"] == ["topics", "create"]
+    assert "serviceAccountName" not in pod, "the chart's own account is not there yet"
+
+
+def test_a_worker_has_an_hour_to_catch_up_before_it_is_started_again(helm: str):
+    (workers,) = of_kind(rendered(helm, MINIMAL), "StatefulSet")
+    (container,) = workers["spec"]["template"]["spec"]["containers"]
+    probe = container["startupProbe"]
+    assert probe["httpGet"]["path"] == container["readinessProbe"]["httpGet"]["path"] == "/health/ready"
+    assert probe["periodSeconds"] * probe["failureThreshold"] == 3600
+    assert container["livenessProbe"]["httpGet"]["path"] == "/health/live"
+
+
+def test_shards_lie_on_a_volume_of_each_worker(helm: str):
+    (workers,) = of_kind(rendered(helm, EVERYTHING), "StatefulSet")
+    (claim,) = workers["spec"]["volumeClaimTemplates"]
+    assert claim["spec"]["resources"]["requests"]["storage"] == "1.5Ti"
+    mounted = {
+        one["name"]: one["mountPath"] for one in workers["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]
+    }
+    assert mounted[claim["metadata"]["name"]] == "/data"
+
+
+def test_the_notes_name_what_was_installed(helm: str, tmp_path: Path):
+    """Helm shows them only where there is a cluster, so they are rendered in a copy, as a value of a manifest."""
+    chart = shutil.copytree(CHART, tmp_path / "mnemolog")
+    (chart / "templates" / "NOTES.txt").rename(chart / "notes.txt")
+    (chart / "templates" / "notes.yaml").write_text('notes: {{ tpl (.Files.Get "notes.txt") . | toJson }}', "utf-8")
+    done = run(helm, ["template", RELEASE, "--show-only", "templates/notes.yaml"], MINIMAL, chart)
+    assert done.returncode == 0, done.stderr
+    notes = yaml.safe_load(done.stdout)["notes"]
+    assert "2 workers of mnemolog 0.1.0 share 8 partitions." in notes
+    assert f"kubectl --namespace {NAMESPACE} rollout status statefulset/demo-mnemolog" in notes
+    assert "Memories are stored in clear" in notes

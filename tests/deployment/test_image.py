@@ -1,0 +1,142 @@
+"""The image's very commands, run in an empty folder: what the Dockerfile says, without a container."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from deployment.image_build import ROOT, Machine, context, stages
+
+from mnemolog.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FIRST_PORT, LAST_PORT = 19400, 19499
+START_S = 60
+GRACE_S = 10
+"""How long Docker waits for a container that it stops."""
+
+BUILD, FINAL = stages(ROOT / "Dockerfile")
+CONTEXT = context(ROOT / ".dockerignore", ROOT)
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    """Build the image's files below an empty folder, and set the final stage's environment."""
+    made = Machine(tmp_path_factory.mktemp("image"))
+    made.build(BUILD, CONTEXT)
+    given = {name: made.here(value) for name, value in FINAL.environment().items()}
+    path = given.pop("PATH").replace("$PATH", made.environment["PATH"])
+    made.environment |= given | {"PATH": path, "HOME": "/nonexistent"}
+    (made.root / "data").mkdir()
+    return made
+
+
+@contextmanager
+def running(machine: Machine) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, str]]]:
+    """Start the image's entrypoint with its default command; yield it with its environment when it is healthy."""
+    environment = machine.environment | {"MNEMOLOG_PORT": str(free_port())}
+    command = [*FINAL.listed("ENTRYPOINT"), *FINAL.listed("CMD")]
+    output = machine.root / "output.txt"
+    with (
+        output.open("wb") as told,
+        subprocess.Popen(command, cwd=machine.root / "data", env=environment, stdout=told, stderr=told) as process,  # noqa: S603
+    ):
+        try:
+            deadline = time.monotonic() + START_S
+            while health(machine, environment) != 0:
+                assert process.poll() is None, output.read_text("utf-8")
+                assert time.monotonic() < deadline, output.read_text("utf-8")
+                time.sleep(0.2)
+            yield process, environment
+        finally:
+            process.kill()
+
+
+def free_port() -> int:
+    """Return a port that is free."""
+    for port in range(FIRST_PORT, LAST_PORT):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port
+    raise RuntimeError(f"no free port in {FIRST_PORT} to {LAST_PORT}")
+
+
+def health(machine: Machine, environment: dict[str, str]) -> int:
+    """Run the image's health check; return its exit code."""
+    (check,) = FINAL.all("HEALTHCHECK")
+    command = json.loads(check.partition(" CMD ")[2])
+    return subprocess.run(command, env=environment, cwd=machine.root, capture_output=True, check=False).returncode  # noqa: S603
+
+
+def files(folder: Path) -> dict[str, int]:
+    """Return every file below a folder with the time it was last written."""
+    return {str(path): path.lstat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def test_both_stages_are_one_pinned_python():
+    assert BUILD.base == FINAL.base
+    assert re.fullmatch(r"python:3\.11\.\d+-slim-[a-z]+", FINAL.base)
+
+
+def test_the_image_runs_as_a_numbered_user_that_owns_the_data_and_nothing_else():
+    (user,) = FINAL.all("USER")
+    assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", user)
+    assert FINAL.all("RUN") == [f"mkdir /data && chown {user} /data"]
+    assert FINAL.all("VOLUME") == ["/data"]
+    assert FINAL.environment()["MNEMOLOG_DATA_DIR"] == "/data"
+
+
+def test_the_image_exposes_the_port_that_a_worker_takes():
+    assert FINAL.all("EXPOSE") == [str(Settings().port)]
+    assert [*FINAL.listed("ENTRYPOINT"), *FINAL.listed("CMD")] == ["mnemolog", "up"]
+
+
+def test_the_build_sees_the_packages_the_pins_and_the_licence_and_nothing_else():
+    pins = {"pyproject.toml", "requirements.txt", "requirements-build.txt", "README.md", "LICENSE"}
+    assert {path.parts[0] for path in CONTEXT} == {"schemas", "projections", "streams", "mnemolog"} | pins
+    copied = {source for rest in BUILD.all("COPY") for source in rest.split()[:-1]}
+    assert copied == {path.parts[0] for path in CONTEXT}
+
+
+def test_what_pip_installs_is_pinned_by_hash_or_built_here():
+    installs = [one for rest in BUILD.all("RUN") for one in rest.split(" && ") if " install " in one]
+    assert len(installs) == 3
+    assert [one for one in installs if "--require-hashes" not in one and "--no-deps --no-index" not in one] == []
+
+
+def test_the_installed_packages_fit_together(machine: Machine):
+    checked = [str(machine.root / "opt" / "mnemolog" / "bin" / "pip"), "check"]
+    done = subprocess.run(checked, env=machine.environment, capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_worker_serves_writes_only_its_data_and_stops_within_the_grace(machine: Machine):
+    before = files(machine.root / "opt")
+    with running(machine) as (process, environment):
+        answer = httpx.get(f"http://127.0.0.1:{environment['MNEMOLOG_PORT']}/health/ready")
+        assert answer.json() == {"status": "ready"}
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(GRACE_S) == 0
+        assert health(machine, environment) != 0
+    assert files(machine.root / "opt") == before
+    assert {path.name for path in (machine.root / "data").iterdir()} >= {"log", "shards"}
+
+
+def test_a_worker_is_not_brought_to_listen_beyond_loopback_without_api_keys(machine: Machine):
+    command = [*FINAL.listed("ENTRYPOINT"), "up", "--host", "0.0.0.0"]  # noqa: S104 - what is refused
+    done = subprocess.run(  # noqa: S603
+        command, cwd=machine.root, env=machine.environment, capture_output=True, text=True, check=False, timeout=START_S
+    )
+    assert done.returncode != 0
+    assert "without API keys the server listens on loopback only" in done.stderr

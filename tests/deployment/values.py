@@ -1,0 +1,97 @@
+"""Sets of values for the chart: the least that it takes, one for production, and one with every option."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+MINIMAL: Final[dict[str, Any]] = {
+    "image": {"repository": "registry.example/mnemolog"},
+    "kafka": {"brokers": ["kafka:9092"]},
+    "encryption": {"enabled": False},
+    "apiKeys": {"existingSecret": "callers"},
+}
+
+PRODUCTION: Final[dict[str, Any]] = {
+    "image": {"repository": "registry.example/mnemolog", "digest": f"sha256:{'a' * 64}"},
+    "replicas": 6,
+    "partitions": 24,
+    "kafka": {
+        "brokers": ["kafka-0.kafka:9093", "kafka-1.kafka:9093"],
+        "existingSecret": "kafka-settings",
+        "existingFilesSecret": "kafka-certificates",
+    },
+    "weaviate": {"address": "weaviate.search:443", "tls": True, "existingSecret": "weaviate"},
+    "schemaRegistry": {"url": "https://schemas.example/apis/ccompat/v7"},
+    "llm": {"baseUrl": "https://models.example/v1", "model": "large", "existingSecret": "models"},
+    "encryption": {"enabled": True, "existingSecret": "master"},
+    "apiKeys": {"existingSecret": "callers"},
+    "resources": {"requests": {"cpu": 2, "memory": "4Gi"}, "limits": {"cpu": "4", "memory": "8Gi"}},
+    "topologyKey": "topology.kubernetes.io/zone",
+    "priorityClassName": "high",
+}
+
+EVERYTHING: Final[dict[str, Any]] = PRODUCTION | {
+    "nameOverride": "memory",
+    "fullnameOverride": "a-name-of-exactly-forty-six-characters-long-xx",
+    "image": {"repository": "registry.example/mnemolog", "tag": "1.2.3", "pullPolicy": "Always", "pullSecrets": ["p"]},
+    "weaviate": {
+        "address": "weaviate.search:8080",
+        "grpcPort": 50052,
+        "existingSecret": "weaviate",
+        "existingSecretKey": "key",
+    },
+    "llm": {"baseUrl": "https://models.example/v1", "existingSecret": "models", "existingSecretKey": "llm"},
+    "embedding": {
+        "baseUrl": "https://models.example/v1",
+        "model": "small",
+        "existingSecret": "models",
+        "existingSecretKey": "embedding",
+    },
+    "encryption": {"enabled": True, "existingSecret": "master", "existingSecretKey": "fernet"},
+    "apiKeys": {"existingSecret": "callers", "existingSecretKey": "file"},
+    "settings": {"DECAY_POLICY": "ebbinghaus", "MAX_EPISODES": 1000000, "IDLE_SECONDS": 2.5, "MEMORIZE": False},
+    "logLevel": "debug",
+    "logFormat": "text",
+    "persistence": {
+        "storageClass": "fast",
+        "size": "1.5Ti",
+        "accessModes": ["ReadWriteOncePod"],
+        "whenScaled": "Delete",
+    },
+    "service": {"type": "LoadBalancer", "port": 9000, "annotations": {"a.example/b": "true"}},
+    "terminationGracePeriodSeconds": 90,
+    "topics": {"backoffLimit": 1, "activeDeadlineSeconds": 60},
+    "probes": {"startupMinutes": 1, "periodSeconds": 120, "timeoutSeconds": 9},
+    "podDisruptionBudget": {"maxUnavailable": "20%"},
+    "serviceAccount": {"name": "worker", "annotations": {"a.example/role": "r"}},
+    "podAnnotations": {"a.example/c": "1"},
+    "podLabels": {"team": "memory"},
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "memory", "operator": "Exists"}],
+    "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}},
+}
+
+NOTHING_OPTIONAL: Final[dict[str, Any]] = MINIMAL | {
+    "replicas": 1,
+    "topologyKey": "",
+    "podDisruptionBudget": {"enabled": False},
+    "serviceAccount": {"create": False},
+    "topics": {"create": False},
+    "metrics": {"annotations": False},
+}
+
+SETS: Final = {
+    "minimal": MINIMAL,
+    "production": PRODUCTION,
+    "everything": EVERYTHING,
+    "nothing optional": NOTHING_OPTIONAL,
+}
+
+
+def laid_over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Return values laid over others, key by key as Helm does."""
+    merged = dict(below)
+    for key, value in above.items():
+        under = below.get(key)
+        merged[key] = laid_over(under, value) if isinstance(under, dict) and isinstance(value, dict) else value
+    return merged
