@@ -25,7 +25,7 @@ from projections.retention import drop_expired
 from projections.shards import Shards
 from schemas.clock import SystemClock
 from schemas.log import LogError
-from streams.agents import handled, make_app, owners, urls
+from streams.agents import handled, is_in_session, make_app, owners, urls
 from streams.extraction import Asking
 from streams.model_extractor import ModelExtractor
 from streams.observe import Observe
@@ -183,6 +183,10 @@ class Worker:
     def revoked(self, partition: int) -> None:
         """Answer no more about the users of a partition, until it is assigned again."""
         self.shards.release(partition)
+
+    def is_in_session(self) -> bool:
+        """Tell whether no other worker can have been given this one's partitions, and decided there."""
+        return is_in_session(self._app)
 
     async def follow_globals(self) -> None:
         """Fold what another worker may have decided for everyone; go on with what is folded when the log is away."""

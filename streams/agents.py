@@ -128,6 +128,12 @@ def _assigned(places: set[TP]) -> list[int]:
     return sorted(by_topic[LEDGER.name])
 
 
+def is_in_session(app: faust.App) -> bool:
+    """Tell whether no other worker can have been given this one's partitions."""
+    consumer: Any = app.consumer
+    return bool(consumer.is_in_session())
+
+
 def owners(app: faust.App) -> dict[int, str]:
     """Return the URL of the worker that has each partition, as far as this worker was told."""
     told = app.router.external_topics_metadata()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
-from mnemolog.http.problems import MEDIA_TYPE
+from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+_READS: Final = ("/v1/search", "/v1/events/status")
+"""Questions that are no GET."""
 _PROBLEM: Final = {
     "description": "refused; `detail` says what to do",
     "content": {
@@ -51,7 +54,12 @@ class _Route(APIRoute):
         handler = super().get_route_handler()
 
         async def strict(request: Request) -> Response:
-            return await handler(_Request(request.scope, request.receive))
+            response = await handler(_Request(request.scope, request.receive))
+            reads = request.method == "GET" or request.url.path in _READS
+            if reads and response.status_code == HTTPStatus.OK and not request.app.state.worker.is_in_session():
+                # frozen between the question and the answer: somebody else may have decided meanwhile
+                raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
+            return response
 
         return strict
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 from fastapi import Depends, Header, Request
 
 from mnemolog.composition import Worker
-from mnemolog.http.problems import Problem
+from mnemolog.http.problems import OUT_OF_SESSION, Problem
 from schemas.identity import derived_id
 from schemas.reading import DEFAULT_TENANT
 
@@ -18,6 +18,8 @@ async def _worker(request: Request) -> Worker:
     worker: Worker = request.app.state.worker
     if not is_ready(worker):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
+    if not worker.is_in_session():
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
     return worker
 
 

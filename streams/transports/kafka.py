@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from faust.transport.drivers import aiokafka as driver
@@ -17,8 +18,47 @@ if TYPE_CHECKING:
     from faust.types import ConsumerT, ProducerT
 
 
+class ConsumerThread(driver.AIOKafkaConsumerThread):
+    """The thread that speaks to the group; it knows when the group last heard of this worker."""
+
+    heard = 0.0
+    """When the last heartbeat that the group answered was sent, by `time.monotonic`."""
+
+    async def on_start(self) -> None:
+        """Watch the heartbeats."""
+        await super().on_start()
+        coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001 - aiokafka tells nobody
+        beat = coordinator._do_heartbeat  # noqa: SLF001
+
+        async def watched() -> bool:
+            sent = time.monotonic()
+            heard = bool(await beat())
+            if heard:
+                self.heard = sent
+            return heard
+
+        coordinator._do_heartbeat = watched  # noqa: SLF001
+
+
 class Consumer(SafeDelivery, driver.Consumer):
     """Faust's Kafka consumer, delivering safely."""
+
+    _thread: ConsumerThread
+
+    def _new_consumer_thread(self) -> ConsumerThread:
+        return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """Begin a session: the group has just heard of this worker."""
+        self._thread.heard = time.monotonic()
+        await super().on_partitions_assigned(assigned, generation_id)
+
+    def is_in_session(self) -> bool:
+        """Tell whether no other worker can have been given this one's partitions.
+
+        One that was frozen, or cut off from the broker, for longer than the group's session cannot know.
+        """
+        return time.monotonic() - self._thread.heard < self.app.conf.broker_session_timeout
 
     # A partition that is full again is not in the fetch that runs: it must not wait a second for the others.
     poll_timeout_s = 0.25
