@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import logging
 from datetime import timedelta
@@ -20,6 +21,7 @@ from projections.embedded_index import EmbeddedIndex
 from projections.openai_embedder import OpenAIEmbedder
 from projections.queries import Queries
 from projections.retention import drop_expired
+from projections.shard_trouble import ShardUnavailable
 from projections.shards import Shards
 from schemas.clock import SystemClock
 from schemas.log import LogError
@@ -209,7 +211,8 @@ class Worker:
         """Drop from the log what is older than its retention, and from the shards what the log holds no more."""
         if isinstance(self.log, SqliteLog):  # Kafka's brokers do it by themselves
             await self.log.apply_retention()
-        await drop_expired(PatientReads(self.log), self.shards)
+        with contextlib.suppress(ShardUnavailable):  # readiness says it, and the next look drops what is left
+            await drop_expired(PatientReads(self.log), self.shards)
 
     async def _drop_expired(self) -> None:
         while True:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from projections.index import Index
     from projections.memory import Memory, UserState
+    from projections.shard_trouble import ShardUnavailable
     from schemas.log import Log, Position, Record
 
 
@@ -98,6 +99,10 @@ class Shards:
         for shard in old:
             shard.retired = True
         return old
+
+    def trouble(self) -> ShardUnavailable | None:
+        """Return why a shard cannot be folded now, if one cannot."""
+        return next((shard.trouble for shard in self.all() if shard.trouble is not None), None)
 
     def close(self) -> None:
         """Close all files."""

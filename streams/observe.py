@@ -16,7 +16,7 @@ from schemas.pieces import is_extractable
 from schemas.reading import ForeignKey, digest_of, observation_of_record
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.dead_letter import put_aside
-from streams.patience import append_patiently
+from streams.patience import append_patiently, fold_patiently
 from streams.window import OpenWindow, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:
@@ -131,7 +131,8 @@ class Observe:
             return
         assignment = self._revoked[partition]
         await self._be_ready(partition)
-        await self._shards.up_to(record.position.topic, partition, record.position.offset + 1)
+        topic, following = record.position.topic, record.position.offset + 1
+        await fold_patiently(lambda: self._shards.up_to(topic, partition, following))
         if self._revoked[partition] != assignment:
             return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here
         first = self._shards.at(partition).turns.seen(owner, [message.envelope.event_id]).get(message.envelope.event_id)
@@ -239,7 +240,7 @@ class Observe:
             return
         async with self._ready.setdefault(partition, asyncio.Lock()):
             if partition not in self._caught_up:
-                await self._shards.at(partition).catch_up()
+                await fold_patiently(self._shards.at(partition).catch_up)
                 self._caught_up.add(partition)
 
     async def _close(self, place: _Place) -> None:
@@ -265,7 +266,7 @@ class Observe:
         [appended] = await append_patiently(self._log, [record])
         self._counted("extract", type(item).__name__)
         self._extracted(item)
-        await self._shards.up_to(INBOX.name, partition, appended.position.offset + 1)
+        await fold_patiently(lambda: self._shards.up_to(INBOX.name, partition, appended.position.offset + 1))
         for piece in window.pieces:
             self._done(partition, owner, piece)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from projections.index import IndexUnavailable
-from streams.patience import patiently
+from streams.patience import fold_patiently, patiently
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,8 @@ class Project:
     async def handle(self, delivery: Delivery) -> None:
         """Fold up to one record of the ledger."""
         position = delivery.record.position
-        await self._shards.up_to(position.topic, position.partition, position.offset + 1)
+        following = position.offset + 1
+        await fold_patiently(lambda: self._shards.up_to(position.topic, position.partition, following))
         await patiently(self._shards.index_changes, IndexUnavailable, lambda _: self._counted("project", "waiting"))
         self._counted("project", "folded")
         delivery.ack()

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from projections.evolve import is_decided
+from projections.shard_trouble import ShardUnavailable
 from schemas import codec
 from schemas.envelope import Envelope
 from schemas.identity import derived_id, partition_owner
@@ -90,7 +91,7 @@ class Ticking:
             for partition in range(self._shards.partitions):
                 try:
                     await self.look(partition)
-                except LogUnavailable:
+                except (LogUnavailable, ShardUnavailable):
                     continue  # looked at again in a moment
 
     async def look(self, partition: int) -> list[datetime]:
