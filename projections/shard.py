@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.ledger_fold import LedgerFold
 from projections.letters import LettersFold
+from projections.repeats import drop_before
 from projections.shard_file import connect
 from projections.shard_trouble import ShardUnavailable, trouble
 from projections.turns import TurnsFold
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from projections.turns import Dropped
+    from projections.repeats import Dropped
     from schemas.identity import Owner
     from schemas.log import Log, Record
 
@@ -181,7 +182,7 @@ class Shard:
     def drop_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Dropped:
         """Take one step of forgetting a topic's observations before an offset; for one who holds `folding`."""
         with self._transaction():
-            return self.turns.drop_before(topic, earliest, after, rows)
+            return drop_before(self._connection, topic, earliest, after, rows)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

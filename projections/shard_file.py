@@ -35,7 +35,8 @@ create table if not exists cited(
     owner text not null, event_id text not null, memory_id text not null, version integer not null,
     primary key(owner, event_id, memory_id)) without rowid;
 create table if not exists extracted(
-    owner text not null, piece text not null, item_id text not null, primary key(owner, piece)) without rowid;
+    owner text not null, piece text not null, item_id text not null, cited_by text not null,
+    primary key(owner, piece)) without rowid;
 create table if not exists observations(
     owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
     kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,
