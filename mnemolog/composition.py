@@ -22,6 +22,7 @@ from projections.embedded_index import EmbeddedIndex
 from projections.index import IndexUnavailable
 from projections.queries import Queries
 from projections.retention import drop_expired
+from projections.shard_trouble import ShardUnavailable
 from projections.shards import Shards
 from schemas.clock import SystemClock
 from schemas.log import LogError
@@ -29,7 +30,7 @@ from streams.agents import handled, is_in_session, make_app, owners, urls
 from streams.extraction import Asking
 from streams.model_extractor import ModelExtractor
 from streams.observe import Observe
-from streams.patience import PatientReads
+from streams.patience import PatientReads, fold_patiently
 from streams.pool import KeyedPool
 from streams.project import Project
 from streams.remember import Remember
@@ -178,7 +179,7 @@ class Worker:
         """Hold these partitions as soon as their shards are folded, and no others."""
         self.shards.assign(partitions)
         for partition in partitions:
-            self._background(partial(self.shards.hold, partition))
+            self._background(partial(fold_patiently, partial(self.shards.hold, partition)))
 
     def revoked(self, partition: int) -> None:
         """Answer no more about the users of a partition, until it is assigned again."""
@@ -191,7 +192,7 @@ class Worker:
     async def follow_globals(self) -> None:
         """Fold what another worker may have decided for everyone; go on with what is folded when the log is away."""
         if not self.settings.is_embedded:
-            with suppress(TimeoutError):
+            with suppress(TimeoutError, ShardUnavailable):
                 await asyncio.wait_for(self.shards.follow_globals(), GLOBALS_SECONDS)
 
     async def _unless_failed(self, awaited: Coroutine[Any, Any, None]) -> None:
@@ -257,15 +258,16 @@ class Worker:
         """Fold global memories that others decide, and bring the index after what it could not take before."""
         while True:
             await asyncio.sleep(FOLLOW_EVERY_SECONDS)
-            await self.shards.follow_globals()
-            with suppress(IndexUnavailable):
+            with suppress(IndexUnavailable, ShardUnavailable):
+                await self.shards.follow_globals()
                 await self.shards.indexing.follow()
 
     async def drop_expired(self) -> None:
         """Drop from the log what is older than its retention, and from the shards what the log holds no more."""
         if isinstance(self.log, SqliteLog):  # Kafka's brokers do it by themselves
             await self.log.apply_retention()
-        await drop_expired(PatientReads(self.log), self.shards)
+        with suppress(ShardUnavailable):  # readiness says it, and the next look drops what is left
+            await drop_expired(PatientReads(self.log), self.shards)
 
     async def _drop_expired(self) -> None:
         while True:

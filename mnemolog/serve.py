@@ -17,8 +17,7 @@ import uvicorn
 from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
 from mnemolog.settings import SettingsError
-from projections.shard import ShardFull
-from projections.shard_file import ShardDamaged
+from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from schemas.codec import UnknownSchema
 from schemas.log import LogError
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 GRACE_SECONDS: Final = 5
 """How long requests that are being answered may go on after a signal."""
 BACKLOG: Final = 2048
-EXPECTED: Final = (LogError, ShardDamaged, ShardFull, UnknownSchema, SettingsError, OSError)
+EXPECTED: Final = (LogError, ShardDamaged, ShardUnavailable, UnknownSchema, SettingsError, OSError)
 """What an operator can mend: said as a sentence, without a traceback."""
 
 COLLECT_AFTER: Final = (50_000, 20, 100)

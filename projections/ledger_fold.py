@@ -13,7 +13,7 @@ from immutables import Map
 from projections.evolve import Unfit, counts, events_of, evolve, is_decided, item_key
 from projections.memory import UserState
 from projections.memory_row import memory_of_row, row_of_memory
-from projections.shard_file import damage
+from projections.shard_trouble import damage
 from schemas import codec
 from schemas.decision import MAX_CHANGES, Decision
 from schemas.events import MemoryFormed, MemoryReinforced, MemoryRevised, TickApplied

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from projections.ledger_fold import LedgerFold
 from projections.letters import LettersFold
-from projections.shard_file import connect, damage
+from projections.repeats import drop_before
+from projections.shard_file import connect
+from projections.shard_trouble import ShardUnavailable, trouble
 from projections.turns import TurnsFold
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from projections.turns import Dropped
+    from projections.repeats import Dropped
     from schemas.identity import Owner
     from schemas.log import Log, Record
 
@@ -27,10 +29,6 @@ BATCH_RECORDS: Final = 500
 
 
 BULK_RECORDS: Final = 2_000
-
-
-class ShardFull(Exception):
-    """The shard's disk is full: free space and start again; nothing was folded, and folding goes on from there."""
 
 
 class Shard:
@@ -64,11 +62,13 @@ class Shard:
         try:
             self._offsets: dict[str, int] = dict(self._connection.execute("select topic, next from offsets").fetchall())
         except sqlite3.DatabaseError as error:
-            raise damage(path, error) from error
+            raise trouble(path, error) from error
         self.folding = asyncio.Lock()
         """Held while records are folded; who holds it sees the shard stand still."""
         self.retired = False
         """Another generation took its place: it folds no more."""
+        self.trouble: ShardUnavailable | None = None
+        """Why the last fold could not be written."""
         self.dropped: dict[str, int] = {}
         """The offset before which a topic's observations were dropped, as far as this process knows."""
         self.ledger = LedgerFold(self._connection, None if holds_globals else partition, belongs)
@@ -181,11 +181,11 @@ class Shard:
     def drop_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Dropped:
         """Take one step of forgetting a topic's observations before an offset; for one who holds `folding`."""
         with self._transaction():
-            return self.turns.drop_before(topic, earliest, after, rows)
+            return drop_before(self._connection, topic, earliest, after, rows)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Commit what is done within, or nothing of it. Raises ShardFull, ShardDamaged."""
+        """Commit what is done within, or nothing of it. Raises ShardUnavailable, ShardDamaged."""
         run = self._connection.execute
         try:
             run("begin immediate")
@@ -196,10 +196,14 @@ class Shard:
                 if self._connection.in_transaction:
                     run("rollback")
                 raise
-        except sqlite3.OperationalError as error:
-            raise ShardFull(f"{self.path.name}: {error}; free space on its disk") from error
         except sqlite3.DatabaseError as error:
-            raise damage(self.path, error) from error
+            known = trouble(self.path, error)
+            self.trouble = known if isinstance(known, ShardUnavailable) else None
+            raise known from error
+        except ShardUnavailable as error:
+            self.trouble = error
+            raise
+        self.trouble = None
 
 
 def _mark(record: Record) -> bytes:

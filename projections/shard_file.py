@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
+from projections.shard_trouble import trouble
+
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
@@ -33,7 +35,8 @@ create table if not exists cited(
     owner text not null, event_id text not null, memory_id text not null, version integer not null,
     primary key(owner, event_id, memory_id)) without rowid;
 create table if not exists extracted(
-    owner text not null, piece text not null, item_id text not null, primary key(owner, piece)) without rowid;
+    owner text not null, piece text not null, item_id text not null, cited_by text not null,
+    primary key(owner, piece)) without rowid;
 create table if not exists observations(
     owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
     kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,
@@ -54,25 +57,13 @@ create index if not exists observations_by_session on observations(owner, sessio
 """
 
 
-class ShardDamaged(Exception):
-    """The shard's file cannot be read: delete it, and the next start folds it again from the log."""
-
-
-_DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-
-
-def damage(path: Path, error: Exception) -> ShardDamaged:
-    """Return the error that says what to do about a file that cannot be read."""
-    return ShardDamaged(f"{path}: {error}; delete it and start again: the log has everything")
-
-
 class ShardConnection(sqlite3.Connection):
-    """A connection that says which file is damaged, whichever query finds it."""
+    """A connection that says what is wrong with which file, whichever query finds it."""
 
     path: Path
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:  # noqa: ANN401 - as sqlite3 has it
-        """Run one statement. Raises ShardDamaged."""
+        """Run one statement. Raises ShardUnavailable, ShardDamaged."""
         return self.cursor(_Cursor).execute(sql, parameters)
 
 
@@ -104,12 +95,12 @@ class _Cursor(sqlite3.Cursor):
             raise self._meaning(error) from error
 
     def _meaning(self, error: sqlite3.DatabaseError) -> Exception:
-        is_damage = getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
-        return damage(self.connection.path, error) if is_damage else error
+        is_ours = getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE)
+        return error if is_ours else trouble(self.connection.path, error)
 
 
 def connect(path: Path) -> ShardConnection:
-    """Open a shard's file, made if there is none. Raises ShardDamaged.
+    """Open a shard's file, made if there is none. Raises ShardUnavailable, ShardDamaged.
 
     A commit is atomic but not fsynced: after a power cut the shard is at an earlier offset and folds from there.
     """
@@ -122,5 +113,5 @@ def connect(path: Path) -> ShardConnection:
         connection.execute("pragma temp_store=memory")
         connection.executescript(TABLES)
     except sqlite3.DatabaseError as error:
-        raise damage(path, error) from error
+        raise trouble(path, error) from error
     return connection

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from projections.index import Index, IndexEntry
     from projections.memory import UserState
+    from projections.shard_trouble import ShardUnavailable
     from schemas.log import Log, Position, Record
 
     Changed: TypeAlias = Callable[[Owner, Sequence[str]], None]
@@ -74,7 +75,7 @@ class Shards:
     async def hold(self, partition: int) -> None:
         """Fold a partition that was given to this worker to the log's end, and hold it.
 
-        Returns without holding it when it is taken away meanwhile. Raises ShardDamaged, ShardFull.
+        Returns without holding it when it is taken away meanwhile. Raises ShardDamaged, ShardUnavailable.
         """
         term = self._terms[partition]
         async with self._opening[partition]:  # one of an earlier term may still be folding
@@ -85,7 +86,7 @@ class Shards:
                 await self._come_up(shard)
                 await self.follow_globals()
             except BaseException:
-                shard.close()
+                self._resting[partition] = shard
                 raise
             if self._terms[partition] != term:
                 self._resting[partition] = shard
@@ -196,6 +197,11 @@ class Shards:
         for shard in old:
             shard.retired = True
         return old
+
+    def trouble(self) -> ShardUnavailable | None:
+        """Return why a shard cannot be folded now, if one cannot."""
+        shards = (*self.all(), *self._resting.values())
+        return next((shard.trouble for shard in shards if shard.trouble is not None), None)
 
     def close(self) -> None:
         """Close all files."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from projections.ledger_fold import name_of
+from projections.repeats import keep_repeats
 from schemas import codec
 from schemas.decision import Decision
 from schemas.inbox import CandidatesExtracted, ExtractionRejected
@@ -21,31 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from projections.letters import LettersFold
+    from schemas.decision import Outcome
     from schemas.identity import Owner
     from schemas.log import Record
     from schemas.observations import Observation
 
 WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused"})
 """Actions that leave no memory behind."""
-
-_KEEP_REPEAT: Final = """
-    insert or ignore into repeats select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
-    where not exists(select 1 from observations where owner = ? and event_id = ? and topic = ? and offset = ?)
-"""
-_FIRST_REPEAT: Final = """
-    from repeats where owner = ?1 and event_id = ?2 and (topic, offset) =
-        (select topic, offset from repeats where owner = ?1 and event_id = ?2 order by topic, offset limit 1)
-"""
-_PUT_REPEAT: Final = f"insert into observations select * {_FIRST_REPEAT}"
-_TAKE_REPEAT: Final = f"delete {_FIRST_REPEAT}"
-
-
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """How many observations a step forgot, and after which owner and event the next begins; None when all is done."""
-
-    dropped: int
-    following: tuple[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,36 +110,15 @@ class TurnsFold:
             )
         run = self._connection.executemany
         if run("insert or ignore into observations values(?,?,?,?,?,?,?,?,?,?,?)", rows).rowcount < len(rows):
-            run(_KEEP_REPEAT, [(*row, *row[:4]) for row in rows])
+            keep_repeats(self._connection, rows)
         run("insert or ignore into dead values(?,?,?,?,?)", dead)
-
-    def drop_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Dropped:
-        """Forget a topic's observations before an offset, of the next `rows` by owner and id.
-
-        Where an event was repeated, the first repeat that is left takes its place.
-        """
-        run = self._connection.execute
-        some = run(
-            "select owner, event_id, topic = ? and offset < ? from observations "
-            "where (owner, event_id) > (?, ?) order by owner, event_id limit ?",
-            (topic, earliest, *after, rows),
-        ).fetchall()
-        gone = [(owner, event_id) for owner, event_id, is_old in some if is_old]
-        self._connection.executemany("delete from observations where owner=? and event_id=?", gone)
-        if after == ("", ""):  # they are few
-            run("delete from repeats where topic=? and offset<?", (topic, earliest))
-            run("delete from dead where topic=? and offset<?", (topic, earliest))
-        for place in gone if run("select exists(select 1 from repeats)").fetchone()[0] else ():
-            run(_PUT_REPEAT, place)
-            run(_TAKE_REPEAT, place)
-        return Dropped(len(gone), (some[-1][0], some[-1][1]) if len(some) == rows else None)
 
     def fold_inbox(self, records: Sequence[Record]) -> None:
         """Keep which pieces an extraction in the inbox covers; unreadable ones are remember's to put aside.
 
         Raises UnknownSchema for what only a newer version knows.
         """
-        rows: list[tuple[str, str, str]] = []
+        rows: list[tuple[str, str, str, str]] = []
         for record in records:
             try:
                 item = codec.decode(record.value)
@@ -166,8 +128,9 @@ class TurnsFold:
                 continue
             if isinstance(item, (CandidatesExtracted, ExtractionRejected)):
                 name = name_of(item.envelope.owner)
-                rows.extend((name, c.piece_id, item.envelope.event_id) for c in item.covered)
-        self._connection.executemany("insert or ignore into extracted values(?,?,?)", rows)
+                cited = _citing(item)
+                rows.extend((name, c.piece_id, item.envelope.event_id, cited.get(c.piece_id, "")) for c in item.covered)
+        self._connection.executemany("insert or ignore into extracted values(?,?,?,?)", rows)
 
     def extracted(self, owner: Owner, pieces: Iterable[str]) -> set[str]:
         """Return those of the pieces that an extraction in the inbox or a decision covers."""
@@ -225,12 +188,12 @@ class TurnsFold:
         decisions = [self._decision(name, version) for version in versions]
         state = "remembered" if cited else "rejected" if any(r for _, r, _ in covered) else "nothing"
         mine = {memory_id for memory_id, _ in cited}
-        outcomes = [o for d in decisions for o in d.outcomes]
+        outcomes = self._outcomes(name, pieces, decisions)
         if given_up:
             state, reasons = "dead", list(given_up.values())
         elif state == "remembered":
             reasons = [o.reason for o in outcomes if o.memory_id in mine]
-        else:  # what came of other turns of the window is not said of this one
+        else:
             reasons = [o.reason for o in outcomes if o.action in WITHOUT_MEMORY]
         return Progress(
             state=state,
@@ -238,6 +201,16 @@ class TurnsFold:
             memory_ids=tuple(memory_id for memory_id, _ in cited),
             decisions=tuple(d.envelope.event_id for d in decisions),
         )
+
+    def _outcomes(self, name: str, pieces: Sequence[str], decisions: Sequence[Decision]) -> list[Outcome]:
+        """Return what became of the candidates that cite a piece; of all those of its windows when none does."""
+        marks = ",".join("?" * len(pieces))
+        query = f"select item_id, cited_by from extracted where owner=? and piece in ({marks})"  # noqa: S608 - only marks
+        subjects = {
+            (i, s) for i, cited_by in self._connection.execute(query, (name, *pieces)) for s in cited_by.split()
+        }
+        cited = [o for d in decisions for o in d.outcomes if (d.item_id, o.subject) in subjects]
+        return cited or [o for d in decisions for o in d.outcomes]
 
     def counts(self) -> dict[str, int]:
         """Return how many observations there are, and how many ended how, as `progress` says; session ends are none."""
@@ -291,6 +264,15 @@ class TurnsFold:
             "select body from decisions where owner=? and version=?", (name, version)
         ).fetchone()
         return codec.decode_as(body, Decision)
+
+
+def _citing(item: CandidatesExtracted | ExtractionRejected) -> dict[str, str]:
+    """Return the ordinals of the candidates that cite each piece, with blanks between them."""
+    found: dict[str, list[str]] = {}
+    for number, candidate in enumerate(item.candidates if isinstance(item, CandidatesExtracted) else ()):
+        for piece in candidate.pieces:
+            found.setdefault(piece, []).append(str(number))
+    return {piece: " ".join(numbers) for piece, numbers in found.items()}
 
 
 def _spelt(record: Record, message: Observation) -> bytes:

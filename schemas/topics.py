@@ -13,6 +13,11 @@ from schemas.decision import Decision
 from schemas.inbox import INBOX_ITEMS
 from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
 
+MAX_RECORD_BYTES: Final = 1 << 20
+"""Kafka's own default for a batch as it travels; a single record must fit."""
+MAX_LETTER_BYTES: Final = 16 << 20
+"""A letter holds a whole record and more, and the record may have come compressed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:
@@ -23,6 +28,7 @@ class Topic:
     single_partition: bool = False
     expires: bool = False
     """Kept for RETENTION_DAYS of log time; others for ever."""
+    max_record_bytes: int = MAX_RECORD_BYTES
 
 
 CONVERSATIONS: Final = Topic("mnemolog.conversations", (TurnRecorded, SessionEnded), expires=True)
@@ -31,10 +37,15 @@ ARTICLES: Final = Topic("mnemolog.articles", (ArticleInferred,), expires=True)
 INBOX: Final = Topic("mnemolog.inbox", INBOX_ITEMS)
 LEDGER: Final = Topic("mnemolog.memories", (Decision,))
 GLOBALS: Final = Topic("mnemolog.globals", (Decision,), single_partition=True)
-DEAD_LETTERS: Final = Topic("mnemolog.dead-letters", (DeadLetter,))
+DEAD_LETTERS: Final = Topic("mnemolog.dead-letters", (DeadLetter,), max_record_bytes=MAX_LETTER_BYTES)
 
 INPUTS: Final = (CONVERSATIONS, SCREENSHOTS, ARTICLES)
 TOPICS: Final = (*INPUTS, INBOX, LEDGER, GLOBALS, DEAD_LETTERS)
+
+
+def max_record_bytes(name: str) -> int:
+    """Return how large a record of a topic may be."""
+    return next((t.max_record_bytes for t in TOPICS if t.name == name), MAX_RECORD_BYTES)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -15,7 +15,7 @@ from schemas.pieces import is_extractable
 from schemas.reading import ForeignKey, digest_of, observation_of_record
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.dead_letter import put_aside
-from streams.patience import append_patiently
+from streams.patience import append_patiently, fold_patiently
 from streams.window import OpenWindow, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:
@@ -127,7 +127,8 @@ class Observe:
             return
         term = self._shards.term(partition)
         await self._shards.ready(partition)
-        await self._shards.up_to(record.position.topic, partition, record.position.offset + 1)
+        topic, following = record.position.topic, record.position.offset + 1
+        await fold_patiently(lambda: self._shards.up_to(topic, partition, following))
         if self._shards.term(partition) != term:
             return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here
         first = self._shards.at(partition).turns.seen(owner, [message.envelope.event_id]).get(message.envelope.event_id)
@@ -250,7 +251,7 @@ class Observe:
         [appended] = await append_patiently(self._log, [record])
         self._counted("extract", type(item).__name__)
         self._extracted(item)
-        await self._shards.up_to(INBOX.name, partition, appended.position.offset + 1)
+        await fold_patiently(lambda: self._shards.up_to(INBOX.name, partition, appended.position.offset + 1))
         for piece in window.pieces:
             self._done(partition, owner, piece)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from projections.shard_trouble import ShardUnavailable
 from schemas.log import LogUnavailable
 
 if TYPE_CHECKING:
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 
     from schemas.log import Appended, Log, NewRecord, Record
 
+log = logging.getLogger("mnemolog.shard")
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 30.0
 Result = TypeVar("Result")
@@ -47,6 +50,15 @@ async def patiently(
 async def append_patiently(log: Log, records: Sequence[NewRecord]) -> list[Appended]:
     """Append when the log is there again. A record may then be in it twice: folds count it once."""
     return await patiently(lambda: log.append(records), LogUnavailable)
+
+
+async def fold_patiently(action: Callable[[], Awaitable[None]]) -> None:
+    """Fold when the shard's file can be written again; until then readiness says what keeps it."""
+
+    def warn(error: Exception) -> None:
+        log.warning("waiting: %s", error)
+
+    await patiently(action, ShardUnavailable, warn)
 
 
 class PatientReads:

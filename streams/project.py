@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from projections.index import IndexUnavailable
 from schemas.topics import LEDGER
-from streams.patience import patiently
+from streams.patience import fold_patiently, patiently
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,8 @@ class Project:
         position = delivery.record.position
         if position.topic == LEDGER.name:
             await self._shards.ready(position.partition)
-        await self._shards.up_to(position.topic, position.partition, position.offset + 1)
+        following = position.offset + 1
+        await fold_patiently(lambda: self._shards.up_to(position.topic, position.partition, following))
         self._shards.indexing.decided(delivery.record)
         await patiently(self._shards.indexing.follow, IndexUnavailable, lambda _: self._counted("project", "waiting"))
         self._counted("project", "folded")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from projections.evolve import is_decided, is_passed
-from projections.shard_file import ShardDamaged
+from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from schemas import codec
 from schemas.identity import InvalidOwner, Owner, partition_owner
 from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, DecayDue, RememberFact, ReviseMemory
@@ -17,7 +17,7 @@ from streams.dead_letter import put_aside
 from streams.decay import touched_by
 from streams.decide import close_tick, decide, decide_tick
 from streams.draft import Place
-from streams.patience import append_patiently
+from streams.patience import append_patiently, fold_patiently
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +126,7 @@ class Remember:
             try:
                 vectors = self._shards.of(owner).ledger.vectors(owner)
                 decision = decide(state, item, place, vectors, self._parameters)
-            except ShardDamaged:
+            except (ShardDamaged, ShardUnavailable):
                 raise  # not the item's fault: it is decided when the shard is whole
             except Exception as error:  # noqa: BLE001 - the boundary of the step: a rule that fails stops nobody else
                 await self._give_up(delivery.record, f"{type(error).__name__}: {error}")
@@ -182,7 +182,7 @@ class Remember:
         topic, partition = self._shards.ledger_of(owner)
         record = NewRecord(topic=topic, partition=partition, key=owner.key, value=codec.encode(decision))
         [appended] = await append_patiently(self._log, [record])
-        await self._shards.folded(owner, appended.position.offset + 1)
+        await fold_patiently(lambda: self._shards.folded(owner, appended.position.offset + 1))
 
     async def _give_up(self, record: Record, detail: str) -> None:
         await put_aside(self._log, record, "failed", detail)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from projections.evolve import is_decided
+from projections.shard_trouble import ShardUnavailable
 from projections.shards import NotHeld
 from schemas import codec
 from schemas.envelope import Envelope
@@ -91,7 +92,7 @@ class Ticking:
             for partition in self._shards.held():
                 try:
                     await self.look(partition)
-                except (LogUnavailable, NotHeld):
+                except (LogUnavailable, NotHeld, ShardUnavailable):
                     continue  # looked at again in a moment, by whoever has it then
 
     async def look(self, partition: int) -> list[datetime]:

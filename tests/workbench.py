@@ -21,6 +21,7 @@ from streams.extraction import Asking
 from streams.extractor import Extraction, Proposal
 from streams.observe import Observe
 from streams.parameters import Parameters
+from streams.patience import fold_patiently
 from streams.pool import KeyedPool
 from streams.remember import Remember
 from streams.verbatim_extractor import VerbatimExtractor
@@ -153,7 +154,7 @@ class Workbench:
         """Fold everything before the first delivery after the partitions were given, as production does."""
         if not self._has_begun:
             for shard in self.shards.all():
-                await shard.catch_up()
+                await fold_patiently(shard.catch_up)
             self._has_begun = True
 
     async def decides(self, item: Any) -> Record:

@@ -12,8 +12,7 @@ from mnemolog.cli.logs import start_logging
 from mnemolog.client import AsyncClient
 from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
-from projections.shard import ShardFull
-from projections.shard_file import ShardDamaged
+from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from schemas.codec import UnknownSchema
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ async def started(settings: Settings) -> AbstractAsyncContextManager[AsyncClient
         await worker.start()
     except BaseException as error:
         await worker.stop()
-        if isinstance(error, (ShardDamaged, ShardFull, UnknownSchema)):
+        if isinstance(error, (ShardDamaged, ShardUnavailable, UnknownSchema)):
             raise EngineStopped(str(error)) from error
         raise
     return _open(worker)

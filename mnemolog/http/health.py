@@ -22,8 +22,11 @@ async def live() -> Response:
 @router.get("/health/ready", response_model=shapes.Health)
 async def ready(request: Request) -> Response:
     """Tell whether requests may be sent here: everything is folded, and nothing has ended the worker."""
-    if not is_ready(request.app.state.worker):
+    worker = request.app.state.worker
+    if not is_ready(worker):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
+    if (trouble := worker.shards.trouble()) is not None:
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(trouble))
     return answer({"status": "ready"})
 
 

@@ -16,8 +16,7 @@ from mnemolog.peers import PeerUnavailable
 from mnemolog.rebuilding import RebuildDiffers, RebuildRunning
 from projections.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index import IndexUnavailable
-from projections.shard import ShardFull
-from projections.shard_file import ShardDamaged
+from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from schemas.faults import plain
 from schemas.identity import InvalidOwner
 from schemas.input_events import Fault
@@ -34,7 +33,7 @@ MAX_ERRORS: Final = 100
 RETRY_SECONDS: Final = 1
 _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     LogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
-    ShardFull: HTTPStatus.SERVICE_UNAVAILABLE,
+    ShardUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     ShardDamaged: HTTPStatus.INTERNAL_SERVER_ERROR,
     IndexUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     EmbedderUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
+from schemas.topics import MAX_LETTER_BYTES, max_record_bytes
 from streams.transports import kafka_topics
 from streams.transports.kafka_errors import translated
 from streams.transports.kafka_reading import TopicReader
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from schemas.log import NewRecord, Record
 
 TIMEOUT_S = 30.0
-MAX_REQUEST_BYTES = 1 << 20  # Kafka's own default for a batch; a single record must fit
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the broker has set
 
 
@@ -117,7 +117,7 @@ class KafkaLog:
         """
         with translated(f"creating topic {name}"):
             async with asyncio.timeout(self._timeout_s):
-                config = kafka_topics.settings(retention, compact=compact)
+                config = kafka_topics.settings(retention, max_record_bytes(name), compact=compact)
                 await kafka_topics.create(self._admin_client(), name, partitions, config)
                 await self._wait_until_known(name)
         if (existing := await self.partitions(name)) != partitions:
@@ -143,7 +143,7 @@ class KafkaLog:
 
     async def _new_producer(self) -> AIOKafkaProducer:
         producer = AIOKafkaProducer(
-            **self._connection, acks="all", enable_idempotence=True, max_request_size=MAX_REQUEST_BYTES
+            **self._connection, acks="all", enable_idempotence=True, max_request_size=MAX_LETTER_BYTES
         )
         await producer.start()
         return producer
@@ -165,6 +165,8 @@ class KafkaLog:
 
 
 async def _send(producer: AIOKafkaProducer, record: NewRecord) -> asyncio.Future[RecordMetadata]:
+    if (size := len(record.value) + len(record.key or b"")) > (limit := max_record_bytes(record.topic)):
+        raise MessageSizeTooLargeError(f"a record of {record.topic} has {size} bytes, at most {limit} are allowed")
     value = record.value if record.value or record.key is None else None
     acknowledgement: asyncio.Future[RecordMetadata] = await producer.send(
         record.topic, value, key=record.key, partition=record.partition, headers=list(record.headers)

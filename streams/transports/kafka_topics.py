@@ -9,6 +9,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import TopicAlreadyExistsError, for_code
 
 from schemas.log import LogError
+from schemas.topics import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,11 +29,14 @@ async def partition_counts(admin: AIOKafkaAdminClient) -> dict[str, int]:
     return {topic["topic"]: len(topic["partitions"]) for topic in await admin.describe_topics()}
 
 
-def settings(retention: timedelta | None, *, compact: bool) -> dict[str, str]:
+def settings(retention: timedelta | None, max_bytes: int, *, compact: bool) -> dict[str, str]:
     """Return the topic configuration; `retention` None keeps for ever."""
     milliseconds = -1 if retention is None else int(retention.total_seconds() * 1000)
     policy = "compact" if compact else "delete"
-    return {**APPEND_TIME, "cleanup.policy": policy, "retention.ms": str(milliseconds), "retention.bytes": "-1"}
+    config = {**APPEND_TIME, "cleanup.policy": policy, "retention.ms": str(milliseconds), "retention.bytes": "-1"}
+    if max_bytes > MAX_RECORD_BYTES:  # else the brokers' own, which may be larger
+        config["max.message.bytes"] = str(max_bytes)
+    return config
 
 
 async def create(admin: AIOKafkaAdminClient, name: str, partitions: int, config: Mapping[str, str]) -> None:

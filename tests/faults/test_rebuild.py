@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import sqlite3
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 from contract.front_door import HashEmbedder
 from faults.sample_worker import (
@@ -24,15 +25,15 @@ from faults.sample_worker import (
 )
 
 from mnemolog.draining import drain
+from mnemolog.http.app import make_http
 from mnemolog.rebuilding import RebuildRunning
 from projections.queries import Filters
-from projections.shard import ShardFull
-from projections.shard_file import ShardDamaged
+from projections.shard_trouble import ShardDamaged, ShardFull
 from schemas.topics import LEDGER
 from streams.rule_extractor import RuleExtractor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
     from mnemolog.composition import Worker
@@ -172,6 +173,13 @@ async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_m
         assert await found(worker)
 
 
+@asynccontextmanager
+async def http_of(worker: Worker) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(make_http(worker))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        yield http
+
+
 async def _publish_slowly(worker: Worker, messages: Sequence[Observation]) -> None:
     for begin in range(0, len(messages), 20):
         await worker.publishing.publish(messages[begin : begin + 20])
@@ -207,30 +215,34 @@ async def test_a_damaged_shard_says_what_to_do_and_is_folded_anew_when_it_is_del
     assert await digest_of(tmp_path) == before
 
 
-async def test_a_full_shard_disk_stops_the_worker_clearly_and_the_next_one_goes_on(tmp_path: Path):
+def leave_pages(worker: Worker, more: int) -> None:
+    """Let each shard's file grow by so many pages, as on a disk that has room for so much."""
+    for shard in worker.shards.all():
+        [pages] = shard._connection.execute("pragma page_count").fetchone()
+        shard._connection.execute(f"pragma max_page_count={pages + more}")
+
+
+async def test_a_full_shard_disk_is_waited_out_and_readiness_says_what_to_do(tmp_path: Path):
     messages = sample()
     async with running(tmp_path / "room") as worker:
         await publish(worker, messages)
         await drain(worker, DRAIN_SECONDS)
         expected = worker.queries.digest()
-    async with running(tmp_path / "full") as worker:
+    async with running(tmp_path / "full") as worker, http_of(worker) as http:
         await publish(worker, messages[:100])
         await drain(worker, DRAIN_SECONDS)
-        for shard in worker.shards.all():
-            [pages] = shard._connection.execute("pragma page_count").fetchone()
-            shard._connection.execute(f"pragma max_page_count={pages + 1}")
-        accepted = await _publish_until_refused(worker, messages)
-        assert accepted < len(messages)
+        assert (await http.get("/health/ready")).status_code == 200
+        leave_pages(worker, 1)
+        assert await _publish_until_refused(worker, messages) < len(messages)
+        said = await http.get("/health/ready")
+        assert said.status_code == 503
+        assert "database or disk is full; free space on its disk" in said.json()["detail"]
+        assert (await http.get("/v1/memories", params={"user_id": LIN.user_id})).json()["items"], "what it knows stays"
         assert worker.failure is not None
-        with pytest.raises(ShardFull, match="free space on its disk"):
-            await asyncio.wait_for(asyncio.shield(worker.failure), DRAIN_SECONDS)
-        with pytest.raises(sqlite3.OperationalError, match="full"):
-            worker.shards.of(LIN)._connection.execute("create table more as select * from observations")
-    async with running(tmp_path / "full") as worker:
-        for message in messages[:accepted]:
-            owner, event_id = message.envelope.owner, message.envelope.event_id
-            assert event_id in await worker.publishing.states(owner, [event_id])
+        assert not worker.failure.done()
+        leave_pages(worker, 1 << 20)
         await publish(worker, messages)
         await drain(worker, DRAIN_SECONDS)
+        assert (await http.get("/health/ready")).status_code == 200
         assert worker.queries.digest() == expected
         assert await rebuilt(worker) == expected["total"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from examples import XIAOMING, forget, later, remember, tick
+from examples import XIAOMING, candidate, episode, extracted, forget, later, piece, remember, tick
 from workbench import Workbench
 
 from schemas import codec
@@ -94,6 +94,25 @@ async def test_an_observation_that_the_model_could_not_answer_is_rejected_and_on
     await bench.remembers(*await bench.log.read(INBOX.name, 0, 0))
     assert (progress(bench, "t-1").state, progress(bench, "t-2").state) == ("rejected", "nothing")
     assert "not JSON" in (progress(bench, "t-1").reason or "")
+
+
+async def test_the_reason_of_an_observation_is_that_of_what_cites_it_else_that_of_its_window(bench: Workbench):
+    """t-1 is known already, t-2 an episode of no weight, and nothing cites t-3."""
+    await bench.observes(*[await bench.says(f"t-{n}", f"第{n}句") for n in (1, 2, 3)])
+    await bench.decides(
+        extracted(candidate("用户喜欢喝咖啡", "t-1"), covers=[piece("t-1")]),
+    )
+    await bench.decides(
+        extracted(
+            candidate("用户喜欢喝咖啡", "t-4"),
+            episode("闲聊", "t-2", importance=0.1),
+            covers=[piece("t-2"), piece("t-3"), piece("t-4", by_user=False)],
+        )
+    )
+    await bench.shards.at(0).catch_up()
+    known, weak = "known, and only the assistant said it again", "an episode of a grade under 2"
+    assert (progress(bench, "t-2").state, progress(bench, "t-2").reason) == ("nothing", weak)
+    assert (progress(bench, "t-3").state, progress(bench, "t-3").reason) == ("nothing", f"{known}; {weak}")
 
 
 async def test_an_observation_of_several_pieces_ends_with_the_last_of_them(bench: Workbench):

@@ -1,0 +1,53 @@
+"""On a real Kafka every record that the brokers take fits in a dead letter, however it was compressed."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from aiokafka import AIOKafkaProducer
+from contract.log_suite import new
+
+from mnemolog import dead_letters
+from schemas.log import LogError
+from schemas.topics import DEAD_LETTERS, MAX_RECORD_BYTES
+from streams.dead_letter import put_aside
+from streams.transports.kafka_log import KafkaLog
+
+PARTITIONS = 4
+OVERHEAD_BYTES = 100
+"""Of a batch that holds one record."""
+
+
+@pytest.mark.parametrize(
+    ("compression", "size"), [(None, MAX_RECORD_BYTES - OVERHEAD_BYTES), ("gzip", 8 * MAX_RECORD_BYTES)]
+)
+async def test_the_largest_record_that_a_producer_can_send_becomes_a_dead_letter(
+    kafka: str, compression: str | None, size: int
+):
+    log, topic = KafkaLog([kafka]), f"topic-{uuid4()}"
+    await log.start()
+    await log.create_topic(topic, 1)
+    await log.create_topic(DEAD_LETTERS.name, PARTITIONS)
+    value = b"not an event " * (size // 13)
+    producer = AIOKafkaProducer(
+        bootstrap_servers=kafka, max_request_size=2 * size, max_batch_size=2 * size, compression_type=compression
+    )
+    await producer.start()
+    await producer.send_and_wait(topic, value, key=b"default/u1")
+    await producer.stop()
+    [record] = await log.read(topic, 0, 0)
+    await put_aside(log, record, "decode", "neither single-object Avro nor JSON" * 100)
+    [letter] = [x for x in await dead_letters.letters(log) if x.topic == topic]
+    assert (letter.value, letter.key) == (value, b"default/u1")
+    await log.stop()
+
+
+async def test_a_record_that_is_too_large_for_its_topic_is_refused_before_it_is_sent(kafka: str):
+    log, topic = KafkaLog([kafka]), f"topic-{uuid4()}"
+    await log.start()
+    await log.create_topic(topic, 1)
+    with pytest.raises(LogError, match="at most 1048576 are allowed"):
+        await log.append([new(topic, b"x" * (MAX_RECORD_BYTES + 1))])
+    await log.append([new(topic, b"x")])
+    await log.stop()
