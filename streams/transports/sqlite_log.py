@@ -129,7 +129,7 @@ class SqliteLog:
             self._recent.add(as_read(record, place) for record, place in zip(records, answer[0], strict=True))
             self._tails.update(answer[1])
 
-        return (await self._write(write, publish))[0]
+        return (await self._write(write, publish, len(records)))[0]
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
         """See `Log.read`."""
@@ -293,8 +293,9 @@ class SqliteLog:
         self,
         write: Callable[[sqlite3.Connection], Answer],
         published: Callable[[Answer], None] = lambda _: None,
+        records: int = 1,
     ) -> Answer:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
-        self._writer.submit(Job(write, published, loop, future))
+        self._writer.submit(Job(write, published, loop, future, records))
         return await future

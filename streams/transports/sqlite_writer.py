@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -21,8 +20,9 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 GROUP = 256  # calls in one transaction; more would make the first ones wait for the last
-LINGER_SECONDS = 0.004  # a group waits for more calls, if the one before it had several, until so long none came
-LONGEST_LINGER_SECONDS = 0.04
+GATHERED_RECORDS = 256  # enough for a transaction of their own: they wait for nobody
+LONGEST_GATHERING_SECONDS = 0.1  # a busy loop's calls are gathered at most so long
+IDLE_TURN_SECONDS = 0.0003  # a turn of the loop in which nothing else ran is shorter
 
 
 @dataclass(slots=True)
@@ -33,6 +33,8 @@ class Job(Generic[Answer]):
     published: Callable[[Answer], None]
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Answer]
+    records: int = 1
+    """How many are appended."""
 
 
 class SqliteWriter:
@@ -53,17 +55,27 @@ class SqliteWriter:
     def submit(self, job: Job[Any]) -> None:
         """Queue a job; its future is resolved in its own loop once the transaction is durable, or has failed.
 
-        Called in the job's loop. Jobs of one turn of the loop are handed over together, when the turn is over: the
-        tasks that one commit woke up share the next one as well.
+        Called in the job's loop. Jobs of a busy loop are gathered and handed over together, when the loop has nothing
+        else to do: the tasks that one commit woke up share the next one as well, and a caller alone waits for one turn.
         """
         if self._closed:
             raise LogUnavailable(f"{self._path} is closed: open the log again")
         gathered = self._gathering.get(job.loop)
         if gathered is None:
             self._gathering[job.loop] = [job]
-            job.loop.call_soon(self._hand_over, job.loop)
+            now = job.loop.time()
+            job.loop.call_soon(self._turn_over, job.loop, now - 1, now + LONGEST_GATHERING_SECONDS)
         else:
             gathered.append(job)
+
+    def _turn_over(self, loop: asyncio.AbstractEventLoop, last: float, until: float) -> None:
+        """Wait for more while the loop has other work: a turn of nothing but this is over at once."""
+        now = loop.time()
+        records = sum(job.records for job in self._gathering.get(loop, ()))
+        if records < GATHERED_RECORDS and now - last > IDLE_TURN_SECONDS and now < until:
+            loop.call_soon(self._turn_over, loop, now, until)
+        else:
+            self._hand_over(loop)
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         if gathered := self._gathering.pop(loop, None):
@@ -84,30 +96,19 @@ class SqliteWriter:
             self._connection.close()
 
     def _run(self) -> None:
-        is_open, busy = True, False
-        while is_open:
-            first = self._jobs.get()
-            if first is None:
-                return
-            group, waited = first, 0.0
-            while len(group) < GROUP and is_open:
-                if busy and waited < LONGEST_LINGER_SECONDS:
-                    time.sleep(LINGER_SECONDS)  # not `get(timeout=…)`: each wake-up takes the event loop's turn away
-                    waited += LINGER_SECONDS
+        while (group := self._jobs.get()) is not None:
+            more: list[Job[Any]] | None = group
+            while more and len(group) < GROUP:
                 more = self._waiting()
-                if more is None:
-                    is_open = False
-                elif more:
-                    group += more
-                else:
-                    break
-            busy = len(group) > 1
+                group += more or ()
             outcome = self._transact(group)
             if isinstance(outcome, LogError) and len(group) > 1:
                 for job in group:  # one of them may be too large, or wrong: the others are not to suffer from it
                     self._answer([job], self._transact([job]))
             else:
                 self._answer(group, outcome)
+            if more is None:
+                return
 
     def _waiting(self) -> list[Job[Any]] | None:
         """Return what is queued by now, in order; None at the end of everything, which comes after it."""
