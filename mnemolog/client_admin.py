@@ -33,9 +33,17 @@ def tick(
     return _post("ticks", given(as_of=as_of, policy=policy, force=force, timeout=timeout_seconds), timeout_seconds)
 
 
-def rebuild(what: str = "all") -> Call[Json]:
-    """Fold the log into a new generation: `{generation, decisions, seconds, digest_before, digest_after, equal}`."""
-    return _post("rebuild", {"what": what}, REBUILD_SECONDS)
+def rebuild(what: str = "all", *, activate: int | None = None) -> Call[Json]:
+    """Fold the log into a new generation: `{generation, decisions, seconds, digest_before, digest_after, equal}`.
+
+    With `activate` that of the number is brought up to date and switched to.
+    """
+    return _post("rebuild", given(what=what, activate=activate), REBUILD_SECONDS)
+
+
+def generations() -> Call[Json]:
+    """List the generations: `{active, generations: [number]}`."""
+    return get("/v1/admin/rebuild")
 
 
 def metrics() -> Call[str]:

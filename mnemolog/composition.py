@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from mnemolog.commands import Commands
+from mnemolog.generations import active_folder
 from mnemolog.log_opening import close_log, create_topics, open_log
 from mnemolog.metrics import Metrics
 from mnemolog.parts import make_embedder, make_extractor, make_parameters
 from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
-from mnemolog.rebuilding import Rebuilding, active_folder
+from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
 from projections.embedded_index import EmbeddedIndex
 from projections.index import IndexUnavailable
@@ -240,6 +241,7 @@ class Worker:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._app.stop()
+        await self.rebuilding.close()
         for partition in self.shards.held():
             self.observe.revoke(partition)
             self.remember.revoke(partition)

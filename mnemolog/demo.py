@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from mnemolog import together
 from mnemolog.composition import Worker
 from mnemolog.draining import counts, drain
 from mnemolog.sample import sample_events
@@ -173,7 +174,7 @@ async def _rebuild(worker: Worker, console: Console) -> None:
     console.rule("5. Rebuilt from the log")
     with _bar(console) as bar:
         folding = bar.add_task("records folded", total=None)
-        rebuilding = asyncio.get_running_loop().create_task(worker.rebuilding.rebuild())
+        rebuilding = asyncio.get_running_loop().create_task(together.rebuild(worker, "all"))
         while not rebuilding.done():
             progress = worker.rebuilding.progress
             if progress.total:

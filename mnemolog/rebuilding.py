@@ -1,19 +1,22 @@
-"""rebuild: folds the ledger from offset 0 into a fresh generation beside the live one, verifies it, and switches."""
+"""rebuild: folds the log from offset 0 into a generation beside the live one, verifies it, and switches.
+
+In two steps, because several workers each build a part: all build and verify, and only then all switch. Each part is a
+fold of the same log, so whoever dies between the two leaves nothing wrong behind.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from mnemolog.generations import Generations
 from projections.digest import digests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import AsyncIterator, Iterable
     from pathlib import Path
 
     from projections.shard import Shard
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from schemas.log import Log
 
 What: TypeAlias = Literal["all", "shards", "index"]
-ACTIVE_FILE: Final = "active"
 
 
 class RebuildRunning(Exception):
@@ -30,6 +32,14 @@ class RebuildRunning(Exception):
 
 class RebuildDiffers(Exception):
     """The new generation's digest is not the live one's: nothing was switched; the log or the fold is at fault."""
+
+
+class RebuildInterrupted(Exception):
+    """What was built cannot be switched to: rebuild again."""
+
+
+class UnknownGeneration(Exception):
+    """There is no such generation: `rebuild --list` lists those there are."""
 
 
 @dataclass(slots=True)
@@ -45,120 +55,150 @@ class Progress:
         return 1.0 if self.total == 0 else min(1.0, self.folded / self.total)
 
 
-def active_folder(data_dir: Path) -> Path:
-    """Return the folder of the active generation; generation 1 when there is none yet. Removes what was replaced."""
-    shards = data_dir / "shards"
-    shards.mkdir(parents=True, exist_ok=True)
-    pointer = shards / ACTIVE_FILE
-    named = pointer.read_text("ascii", "replace") if pointer.exists() else ""
-    if not named.isdecimal():  # lost or cut off: any generation will do, because each is a fold of the log
-        folders = [int(f.name) for f in shards.iterdir() if f.is_dir() and f.name.isdecimal()]
-        named = str(max(folders, default=1))
-        _point(pointer, int(named))
-    generation = int(named)
-    for folder in shards.iterdir():
-        if folder.is_dir() and folder.name.isdigit() and int(folder.name) < generation:
-            shutil.rmtree(folder)
-    return shards / str(generation)
+@dataclass(slots=True)
+class _Built:
+    """A generation that was built and verified, and waits to be switched to."""
 
+    generation: int
+    held: dict[int, Shard]
+    shared: Shard
 
-def _point(pointer: Path, generation: int) -> None:
-    """Name the active generation, whole or not at all."""
-    beside = pointer.with_suffix(".new")
-    with beside.open("w", encoding="ascii") as file:
-        file.write(str(generation))
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(pointer)
-    folder = os.open(pointer.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    @property
+    def shards(self) -> list[Shard]:
+        return [*self.held.values(), self.shared]
 
 
 class Rebuilding:
     """Calls no model and no embedder: answers and vectors are in the log."""
 
     def __init__(self, data_dir: Path, log: Log, shards: Shards) -> None:
-        self._folder = data_dir / "shards"
+        self.generations = Generations(data_dir)
         self._log = log
         self._shards = shards
         self._running = asyncio.Lock()
+        self._built: _Built | None = None
+        self._rebuild_id = ""
+        self._unwanted = False
         self.progress = Progress()
 
-    async def rebuild(self, what: What = "all") -> dict[str, Any]:
-        """Rebuild shards, the index, or both; return generation, decisions, seconds, and both digests.
+    async def build(self, what: What, generation: int, rebuild_id: str) -> dict[str, Any]:
+        """Build the shards held (unless only the index is wanted), and the index, of a generation beside the live ones.
 
-        Raises RebuildRunning, RebuildDiffers. The worker serves all the while.
+        A generation that was active before is brought up to date. Returns `{decisions, seconds, digests_before,
+        digests_after}`. Raises RebuildRunning, RebuildDiffers. The worker serves all the while.
         """
         if self._running.locked():
             raise RebuildRunning("a rebuild is running already: wait until it is done")
         async with self._running:
+            await self._drop()
+            self._rebuild_id, self._unwanted = rebuild_id, False
             started = time.monotonic()
             try:
-                found = await self._rebuild(what)
+                if what == "index":
+                    before = after = _digests(self._shards.all())
+                else:
+                    before, after = await self._build_shards(generation)
+                if what != "shards":
+                    await self._shards.indexing.build(generation, self._shards.owners())
+                self._refuse_the_unwanted()
+            except BaseException:
+                await self._drop()
+                raise
             finally:
                 self.progress = Progress()
-            return found | {"seconds": round(time.monotonic() - started, 3)}
+            return {
+                "decisions": sum(shard.ledger.count() for shard in self._shards.all()),
+                "seconds": round(time.monotonic() - started, 3),
+                "digests_before": before,
+                "digests_after": after,
+            }
 
-    async def _rebuild(self, what: What) -> dict[str, Any]:
-        generation = int((self._folder / ACTIVE_FILE).read_text("ascii"))
-        if what == "index":
-            before = _digests(self._shards.all())
-            await self._shards.indexing.rebuild()
-            return _report(generation, self._decisions(), before, _digests(self._shards.all()))
-        generation += 1
-        building = self._folder / str(generation)  # complete when the pointer names it; until then a rebuild goes on
-        held, shared = self._shards.open_generation(building)
-        fresh = [*held.values(), shared]
-        switched = False
-        try:
-            self.progress = Progress(
-                folded=sum(shard.offset(t) for shard in fresh for t in shard.topics),
-                total=sum([await self._log.end(t, shard.partition) for shard in fresh for t in shard.topics]),
+    async def switch(self, what: What, generation: int) -> None:
+        """Make the generation that was built the live one. The generation before is kept, older ones are dropped.
+
+        Raises RebuildInterrupted when it was not built by this process, or when partitions have moved since.
+        """
+        async with self._running:
+            if what != "index":
+                await self._switch_shards(generation)
+            await self._shards.indexing.switch()
+
+    async def drop(self, rebuild_id: str) -> None:
+        """Give up what this rebuild has built and not switched to, as soon as it has come so far."""
+        if rebuild_id == self._rebuild_id:
+            self._unwanted = True
+            if not self._running.locked():
+                await self.close()
+
+    async def close(self) -> None:
+        """Give up what was built and not switched to."""
+        async with self._running:
+            await self._drop()
+
+    async def _build_shards(self, generation: int) -> tuple[dict[str, str], dict[str, str]]:
+        held, shared = self._shards.open_generation(self.generations.begin(generation))
+        self._built = built = _Built(generation, held, shared)
+        self.progress = Progress(
+            folded=sum(shard.offset(t) for shard in built.shards for t in shard.topics),
+            total=sum([await self._log.end(t, shard.partition) for shard in built.shards for t in shard.topics]),
+        )
+        for shard in built.shards:
+            if not await shard.follows_log():
+                shard.start_over()
+            await shard.catch_up_in_thread(self._advance)
+        async with self._standing_still(built) as live:
+            before, after = _digests(live), _digests(built.shards)
+        if before != after:
+            self.generations.drop(generation)
+            raise RebuildDiffers(
+                f"the live digest is {before['total']}, the rebuilt one {after['total']}: nothing was switched"
             )
-            for shard in fresh:
-                await shard.catch_up_in_thread(self._advance)
-            async with AsyncExitStack() as still:
-                live = self._shards.all()
-                for shard in live:
-                    await still.enter_async_context(shard.folding)
-                for old, new in zip(live, fresh, strict=True):
+        return before, after
+
+    async def _switch_shards(self, generation: int) -> None:
+        built = self._built
+        if built is None or built.generation != generation:
+            raise RebuildInterrupted(f"generation {generation} is not built here any more: rebuild again")
+        async with self._standing_still(built):
+            before = self.generations.active
+            self.generations.finish(generation)
+            retired = self._shards.switch(self.generations.folder(generation), built.held, built.shared)
+            self._built = None
+        for shard in retired:
+            shard.close()
+        self.generations.keep_only({before, generation})
+
+    def _refuse_the_unwanted(self) -> None:
+        if self._unwanted:
+            raise RebuildInterrupted("who asked for the rebuild has given it up")
+
+    @asynccontextmanager
+    async def _standing_still(self, built: _Built) -> AsyncIterator[list[Shard]]:
+        """Bring the live shards and those built to the same offsets, and let none be folded; give the live ones."""
+        live = self._shards.all()
+        async with AsyncExitStack() as still:
+            for shard in live:
+                await still.enter_async_context(shard.folding)
+            if self._shards.held() == sorted(built.held):
+                for old, new in zip(live, built.shards, strict=True):
                     for topic in new.topics:
                         # The new one read the log to its end, and the live one may not have come there yet.
                         both = max(old.offset(topic), new.offset(topic))
                         await old.level(topic, both)
                         await new.level(topic, both)
-                before, after = _digests(live), _digests(fresh)
-                if before != after:
-                    shutil.rmtree(building)
-                    raise RebuildDiffers(
-                        f"the live digest is {before['total']}, the rebuilt one {after['total']}: nothing was switched"
-                    )
-                _point(self._folder / ACTIVE_FILE, generation)
-                retired = self._shards.switch(building, held, shared)
-                switched = True
-        finally:
-            if not switched:
-                for shard in fresh:
-                    shard.close()
-        await self._shards.indexing.rebuild()
-        for shard in retired:
+            if self._shards.held() != sorted(built.held):
+                raise RebuildInterrupted("partitions have moved between workers meanwhile: rebuild again")
+            yield live
+
+    async def _drop(self) -> None:
+        built, self._built = self._built, None
+        for shard in built.shards if built is not None else ():
             shard.close()
-        shutil.rmtree(self._folder / str(generation - 1), ignore_errors=True)
-        return _report(generation, self._decisions(), before, after)
+        await self._shards.indexing.drop_built()
 
     def _advance(self, records: int) -> None:
         self.progress.folded += records
 
-    def _decisions(self) -> int:
-        return sum(shard.ledger.count() for shard in self._shards.all())
-
 
 def _digests(shards: Iterable[Shard]) -> dict[str, str]:
     return digests(s.ledger.state(o) for s in shards for o in s.ledger.owners())
-
-
-def _report(generation: int, decisions: int, before: dict[str, str], after: dict[str, str]) -> dict[str, Any]:
-    return {"generation": generation, "decisions": decisions, "digests_before": before, "digests_after": after}

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from mnemolog.draining import drain as drain_here
 from mnemolog.peers import Part, PeerUnavailable, whole
+from mnemolog.rebuilding import RebuildInterrupted, UnknownGeneration
 from projections.digest import combined
 from projections.views import instant
 
@@ -41,9 +43,16 @@ async def tick_part(worker: Worker, policy: str, as_of: datetime, timeout_second
     return {"tick_id": done.tick_id, "decayed": done.decayed, "expired": done.expired, "applied": done.applied}
 
 
-async def rebuild_part(worker: Worker, what: What) -> dict[str, Any]:
-    """Rebuild the partitions of this worker."""
-    return await worker.rebuilding.rebuild(what)
+async def generations_part(worker: Worker) -> dict[str, Any]:
+    """Return the generations of this worker's shards."""
+    found = worker.rebuilding.generations
+    return {"active": found.active, "complete": found.complete(), "following": found.following()}
+
+
+async def switch_part(worker: Worker, what: What, generation: int) -> dict[str, Any]:
+    """Switch this worker to what it has built."""
+    await worker.rebuilding.switch(what, generation)
+    return {}
 
 
 async def part(worker: Worker, doing: Awaitable[dict[str, Any]]) -> Part:
@@ -85,18 +94,65 @@ async def tick(worker: Worker, policy: str, as_of: datetime, timeout_seconds: fl
     }
 
 
-async def rebuild(worker: Worker, what: What) -> dict[str, Any]:
-    """Rebuild all partitions, each by the worker that holds it."""
-    bodies = await _all(worker, rebuild_part(worker, what), "rebuild", {"what": what}, None)
-    before, after = (combined(body[name] for body in bodies)["total"] for name in ("digests_before", "digests_after"))
+async def generations(worker: Worker) -> dict[str, Any]:
+    """Return which generation is active, and all that can be activated."""
+    bodies = await _all(worker, generations_part(worker), "generations", {}, None)
+    known = {g for body in bodies for g in body["complete"]}
+    return {"active": max(body["active"] for body in bodies), "generations": sorted(known)}
+
+
+async def rebuild(worker: Worker, what: What, generation: int | None = None) -> dict[str, Any]:
+    """Build a generation on all workers, verify it, and switch to it; with a number that of before, brought up to date.
+
+    All build before any switches; the index that workers share is switched last, for all at once. Raises
+    UnknownGeneration, RebuildRunning, RebuildDiffers, RebuildInterrupted, PeerUnavailable: then nothing is wrong, and
+    at most some workers answer from the new shards, which are the same fold.
+    """
+    bodies = await _all(worker, generations_part(worker), "generations", {}, None)
+    if generation is not None and not any(generation in body["complete"] for body in bodies):
+        raise UnknownGeneration(
+            f"there is no generation {generation} to activate: `rebuild --list` shows those there are"
+        )
+    index = None if what == "shards" else worker.shards.indexing.generations
+    searched, kept = await index.known() if index is not None else (0, [])
+    if what == "index" and index is None:  # it is made from the active shards when it is searched
+        number = max(body["active"] for body in bodies)
+    else:
+        number = generation or max([body["following"] for body in bodies] + [g + 1 for g in kept])
+    if index is not None:
+        if number == searched:
+            raise RebuildInterrupted(f"generation {number} is the one that is searched: rebuild makes a new one")
+        await index.drop(number)
+    rebuild_id = str(uuid4())
+    asked = {"what": what, "generation": number, "rebuild_id": rebuild_id}
+    try:
+        built = await _all(worker, worker.rebuilding.build(what, number, rebuild_id), "rebuild/build", asked, None)
+        await _all(worker, switch_part(worker, what, number), "rebuild/switch", asked, None)
+        if index is not None:
+            await index.activate(number)
+    finally:
+        await asyncio.shield(_forget(worker, asked))
+    if index is not None:
+        for other in set(kept) - {number, searched}:
+            await index.drop(other)
+    before, after = (combined(body[name] for body in built)["total"] for name in ("digests_before", "digests_after"))
     return {
-        "generation": max(body["generation"] for body in bodies),
-        "decisions": sum(body["decisions"] for body in bodies),
-        "seconds": max(body["seconds"] for body in bodies),
+        "generation": number,
+        "decisions": sum(body["decisions"] for body in built),
+        "seconds": max(body["seconds"] for body in built),
         "digest_before": before,
         "digest_after": after,
         "equal": before == after,
     }
+
+
+async def _forget(worker: Worker, asked: dict[str, Any]) -> None:
+    """Have every worker that can be reached give up what it has built and not switched to."""
+    await worker.rebuilding.drop(asked["rebuild_id"])
+    others = [worker.peers.ask(url, "/v1/internal/rebuild/drop", asked) for url in worker.peers.others()]
+    for failed in await asyncio.gather(*others, return_exceptions=True):
+        if isinstance(failed, BaseException) and not isinstance(failed, PeerUnavailable):
+            raise failed
 
 
 async def _all(

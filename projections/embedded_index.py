@@ -94,6 +94,17 @@ class EmbeddedIndex:
         """Every worker has its own tables."""
         return False
 
+    @property
+    def generations(self) -> None:
+        """Nothing is kept outside this process."""
+        return
+
+    async def reopen(self) -> None:
+        """Nothing is open."""
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
     def let_go(self, tenant: str, user_id: str) -> None:
         """Drop the user's table."""
         self._drop((tenant, user_id))

@@ -79,6 +79,26 @@ class IndexUnavailable(Exception):
     """The index cannot be reached or is busy: try again later."""
 
 
+class IndexGenerations(Protocol):
+    """The generations of an index that workers share: complete, one beside the other; one of them is searched."""
+
+    async def known(self) -> tuple[int, list[int]]:
+        """Return which one is searched, and all that there are. Raises IndexUnavailable."""
+        ...
+
+    def open(self, generation: int) -> Index:
+        """Return a generation as an index of its own, made when it is first written to."""
+        ...
+
+    async def activate(self, generation: int) -> None:
+        """Let a generation be the one that is searched, for every worker at once. Raises IndexUnavailable."""
+        ...
+
+    async def drop(self, generation: int) -> None:
+        """Delete a generation, if there is one. Raises IndexUnavailable."""
+        ...
+
+
 class Index(Protocol):
     """Finds memories by words and by meaning. Puts and removals may arrive twice and in any order."""
 
@@ -93,6 +113,19 @@ class Index(Protocol):
 
     def let_go(self, tenant: str, user_id: str) -> None:
         """Another worker has the user now: drop what is kept in this process only."""
+        ...
+
+    @property
+    def generations(self) -> IndexGenerations | None:
+        """The generations of what is kept outside this process; None where nothing is."""
+        ...
+
+    async def reopen(self) -> None:
+        """Look again at what is searched: it may be another generation."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
         ...
 
     async def put(self, entries: Sequence[IndexEntry]) -> None:

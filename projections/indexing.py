@@ -16,7 +16,7 @@ from schemas.decision import Decision
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from projections.index import Index, IndexQuery, Legs
+    from projections.index import Index, IndexGenerations, IndexQuery, Legs
     from projections.memory import Memory
     from schemas.identity import Owner
     from schemas.log import Record
@@ -49,15 +49,27 @@ def index_entry(owner: Owner, memory: Memory, vector: bytes) -> IndexEntry:
 class Indexing:
     """Brings the index after the shards. A user who is moving between workers waits for the one who gets it."""
 
-    def __init__(self, index: Index, split: Split, is_held: Callable[[Owner], bool]) -> None:
-        """`split` returns from the shard the entries of active memories, and which of the ids are not active."""
+    def __init__(
+        self,
+        index: Index,
+        split: Split,
+        entries: Callable[[Owner], Sequence[IndexEntry]],
+        is_held: Callable[[Owner], bool],
+    ) -> None:
+        """`split` returns from the shard the entries of active memories, and which of the ids are not active.
+
+        `entries` returns those of all active memories of a user.
+        """
         self._index = index
+        self._entries = entries
         self._split = split
         self._is_held = is_held
         self._behind: dict[Owner, dict[str, int]] = {}
         """Memories that the index has to follow, each with the number of its last change."""
         self._changes = 0
         self._following = asyncio.Lock()
+        self._beside: Index | None = None
+        """Another generation, which is built and follows the shards as well."""
 
     def changed(self, owner: Owner, memory_ids: Iterable[str]) -> None:
         """Take note of memories that the shard has changed, or that the index has wrong."""
@@ -79,9 +91,10 @@ class Indexing:
         async with self._following:  # a put must not overtake a later removal
             while some := self._some_behind():
                 split = {owner: self._split(owner, list(ids)) for owner, ids in some.items()}
-                await self._index.put([entry for entries, _ in split.values() for entry in entries])
-                for owner, (_, gone) in split.items():
-                    await self._index.remove(owner.tenant, owner.user_id, gone)
+                for index in (self._index, *([] if self._beside is None else [self._beside])):
+                    await index.put([entry for entries, _ in split.values() for entry in entries])
+                    for owner, (_, gone) in split.items():
+                        await index.remove(owner.tenant, owner.user_id, gone)
                 for owner, ids in some.items():
                     self._followed(owner, ids)
 
@@ -97,11 +110,41 @@ class Indexing:
             self._behind.pop(owner, None)
             self._index.let_go(owner.tenant, owner.user_id)
 
-    async def rebuild(self) -> None:
-        """Fill the index anew from the shards."""
-        async with self._following:
-            self._behind.clear()
-            await self._index.reset()
+    # -- generations
+
+    @property
+    def generations(self) -> IndexGenerations | None:
+        """The generations of an index that outlives this process."""
+        return self._index.generations
+
+    async def build(self, generation: int, owners: Sequence[Owner]) -> None:
+        """Fill a generation of the index with these users beside the one that is searched; both follow from now on.
+
+        Does nothing where the index is made from the shards when it is searched. Raises IndexUnavailable.
+        """
+        generations = self._index.generations
+        if generations is None:
+            return
+        self._beside = beside = generations.open(generation)
+        for owner in owners:
+            async with self._following:
+                if self._is_held(owner):
+                    await beside.put(self._entries(owner))
+
+    async def switch(self) -> None:
+        """Follow shards of another generation."""
+        if self._index.generations is None:
+            async with self._following:
+                self._behind.clear()
+                await self._index.reset()
+
+    async def drop_built(self) -> None:
+        """Follow with one generation only again, whichever is searched by now."""
+        if self._beside is not None:
+            async with self._following:
+                beside, self._beside = self._beside, None
+                await beside.close()
+                await self._index.reopen()
 
     def _some_behind(self) -> dict[Owner, dict[str, int]]:
         some: dict[Owner, dict[str, int]] = {}

@@ -65,7 +65,7 @@ class Shards:
         self._terms: Counter[int] = Counter()
         self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changed = asyncio.Event()
-        self.indexing = Indexing(make_index(self._entries), self._split, self._is_held)
+        self.indexing = Indexing(make_index(self._entries), self._split, self.entries, self._is_held)
         self.globals = self._open_globals(folder)
         self._globals_opened = False
         self._globals_opening = asyncio.Lock()
@@ -210,7 +210,7 @@ class Shards:
 
     def all(self) -> list[Shard]:
         """Return every shard held, that of global memories last."""
-        return [*self._held.values(), self.globals]
+        return [*(self._held[partition] for partition in self.held()), self.globals]
 
     def at(self, partition: int) -> Shard:
         """Return a partition's shard. Raises NotHeld."""

@@ -12,6 +12,10 @@ from mnemolog.client import AsyncClient
 from mnemolog.client_errors import MnemologError
 
 WHAT = Annotated[Literal["all", "shards", "index"], typer.Argument(help="What to build anew.")]
+LIST = Annotated[bool, typer.Option("--list", help="Only list the generations there are.")]
+ACTIVATE = Annotated[
+    int | None, typer.Option(min=1, metavar="GENERATION", help="Switch back to this one, brought up to date.")
+]
 LOOK_SECONDS = 0.3
 
 
@@ -20,9 +24,14 @@ def install(app: typer.Typer) -> None:
     command(app, "rebuild", rebuild)
 
 
-async def rebuild(client: AsyncClient, output: Output, what: WHAT = "all") -> None:
+async def rebuild(
+    client: AsyncClient, output: Output, what: WHAT = "all", *, listed: LIST = False, activate: ACTIVATE = None
+) -> None:
     """Fold the log from its beginning into a new generation, verify it by digest, and switch. Asks no model."""
-    rebuilding = asyncio.get_running_loop().create_task(client.rebuild(what))
+    if listed:
+        output.fields(await client.generations())
+        return
+    rebuilding = asyncio.get_running_loop().create_task(client.rebuild(what, activate=activate))
     with output.progress("%") as bar:
         folding = bar.add_task("rebuilding", total=100)
         while not rebuilding.done():

@@ -46,8 +46,18 @@ async def tick(asked: TickDue, worker: Held) -> Response:
 
 @router.post("/rebuild", response_model=shapes.Rebuilt)
 async def rebuild(worker: Held, asked: Rebuild | None = None) -> Response:
-    """Fold the ledger from its beginning into a new generation, verify it, and switch; asks no model."""
-    return answer(await together.rebuild(worker, (asked or Rebuild()).what))
+    """Fold the ledger from its beginning into a new generation, verify it, and switch; asks no model.
+
+    With `activate` the generation of that number is brought up to date and switched to.
+    """
+    wanted = asked or Rebuild()
+    return answer(await together.rebuild(worker, wanted.what, wanted.activate))
+
+
+@router.get("/rebuild", response_model=shapes.Generations)
+async def generations(worker: Held) -> Response:
+    """List the generations: the active one, and those that can be switched back to."""
+    return answer(await together.generations(worker))
 
 
 @router.get("/dead-letters", response_model=shapes.DeadLetters)

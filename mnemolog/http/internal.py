@@ -9,7 +9,7 @@ from fastapi import Depends, Request, Response
 from mnemolog import together
 from mnemolog.accepting import accept_here
 from mnemolog.http.problems import Problem
-from mnemolog.http.requests import Drain, ForwardedEvents, Rebuild, TickDue
+from mnemolog.http.requests import Drain, ForwardedEvents, RebuildPart, TickDue
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held
 from mnemolog.peers import FORWARDED, Part
@@ -63,7 +63,28 @@ async def ticks(worker: Held, asked: TickDue) -> Response:
     return _answered(await together.part(worker, together.tick_part(worker, policy, asked.as_of, asked.timeout)))
 
 
-@router.post("/rebuild")
-async def rebuild(worker: Held, asked: Rebuild) -> Response:
-    """Rebuild this worker's partitions."""
-    return _answered(await together.part(worker, together.rebuild_part(worker, asked.what)))
+@router.post("/generations")
+async def generations(worker: Held) -> Response:
+    """Return the generations of this worker's shards."""
+    return _answered(await together.part(worker, together.generations_part(worker)))
+
+
+@router.post("/rebuild/build")
+async def build(worker: Held, asked: RebuildPart) -> Response:
+    """Build this worker's part of a generation."""
+    return _answered(
+        await together.part(worker, worker.rebuilding.build(asked.what, asked.generation, asked.rebuild_id))
+    )
+
+
+@router.post("/rebuild/switch")
+async def switch(worker: Held, asked: RebuildPart) -> Response:
+    """Switch this worker to what it has built."""
+    return _answered(await together.part(worker, together.switch_part(worker, asked.what, asked.generation)))
+
+
+@router.post("/rebuild/drop")
+async def drop(worker: Held, asked: RebuildPart) -> Response:
+    """Give up what this worker has built and not switched to."""
+    await worker.rebuilding.drop(asked.rebuild_id)
+    return answer({})

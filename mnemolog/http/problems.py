@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from mnemolog.commands import AnotherCommand
 from mnemolog.draining import DrainTimeout
 from mnemolog.peers import PeerUnavailable
-from mnemolog.rebuilding import RebuildDiffers, RebuildRunning
+from mnemolog.rebuilding import RebuildDiffers, RebuildInterrupted, RebuildRunning, UnknownGeneration
 from projections.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index import IndexUnavailable
 from projections.shard_trouble import ShardDamaged, ShardUnavailable
@@ -40,6 +40,8 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     PeerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     DrainTimeout: HTTPStatus.SERVICE_UNAVAILABLE,
     RebuildRunning: HTTPStatus.CONFLICT,
+    RebuildInterrupted: HTTPStatus.SERVICE_UNAVAILABLE,
+    UnknownGeneration: HTTPStatus.NOT_FOUND,
     RebuildDiffers: HTTPStatus.INTERNAL_SERVER_ERROR,
     AnotherCommand: HTTPStatus.CONFLICT,
     EmbedderRefused: HTTPStatus.UNPROCESSABLE_ENTITY,

@@ -245,6 +245,15 @@ class Rebuild(Body):
     """What to build anew."""
 
     what: Literal["all", "shards", "index"] = "all"
+    activate: Annotated[int, Field(ge=1)] | None = None
+
+
+class RebuildPart(Body):
+    """What a worker is to build of a generation, or to switch to."""
+
+    what: Literal["all", "shards", "index"]
+    generation: Annotated[int, Field(ge=1)]
+    rebuild_id: Id
 
 
 class ForwardedEvents(Body):

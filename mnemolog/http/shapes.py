@@ -244,6 +244,13 @@ class Rebuilt(Shape):
     equal: bool
 
 
+class Generations(Shape):
+    """The generations there are."""
+
+    active: int
+    generations: list[int]
+
+
 class DeadLetter(Shape):
     """A record that was put aside, with the beginning of its bytes."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from mnemolog import together
 from mnemolog.composition import Worker
 from mnemolog.draining import drain
 from mnemolog.sample import sample_events
@@ -29,7 +30,7 @@ async def remembered(folder: Path, broker: str) -> tuple[dict[str, str], dict[st
         counts = await drain(worker, 120.0)
         answer = await worker.commands.tick("ladder", TICK, 60.0)
         assert answer.applied
-        return worker.queries.digest(), counts, await worker.rebuilding.rebuild()
+        return worker.queries.digest(), counts, await together.rebuild(worker, "all")
     finally:
         await worker.stop()
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from contract.front_door import HashEmbedder
 
+from mnemolog import together
 from mnemolog.commands import Fact
 from mnemolog.composition import Worker
 from mnemolog.draining import drain
@@ -165,7 +166,7 @@ async def settled(worker: Worker) -> None:
 async def rebuilt(worker: Worker) -> str:
     """Return the total digest, which a rebuild finds again."""
     live = worker.queries.digest()["total"]
-    report = await worker.rebuilding.rebuild()
+    report = await together.rebuild(worker, "all")
     assert report["digest_before"] == report["digest_after"] == live == worker.queries.digest()["total"]
     return live
 

@@ -20,6 +20,7 @@ from faults.poison import (
 )
 from faults.sample_worker import DRAIN_SECONDS, records, running, settled
 
+from mnemolog import together
 from mnemolog.draining import drain
 from schemas import codec
 from schemas.decision import Decision
@@ -70,7 +71,7 @@ async def test_poison_in_the_ledger_is_void_for_every_reader_and_stops_nobody(tm
         await put(worker, CONVERSATIONS.name, BEN, spelt(BEN, "b-1", content="I live in Oslo."))
         await drain(worker, DRAIN_SECONDS)
         assert (cities(worker, ANNA), cities(worker, BEN)) == (["Berlin", "Paris"], ["Oslo"])
-        assert (await worker.rebuilding.rebuild())["equal"]
+        assert (await together.rebuild(worker, "all"))["equal"]
         digest = worker.queries.digest()
     async with running(tmp_path, partitions=2) as worker:
         assert worker.queries.digest() == digest

@@ -24,6 +24,7 @@ from faults.sample_worker import (
     sample,
 )
 
+from mnemolog import together
 from mnemolog.draining import drain
 from mnemolog.http.app import make_http
 from mnemolog.rebuilding import RebuildRunning
@@ -88,7 +89,7 @@ async def test_a_rebuild_asks_neither_model_nor_embedder(tmp_path: Path):
         extractor.is_forbidden = embedder.is_forbidden = True
         plan: list[tuple[What, int]] = [("all", 2), ("shards", 3), ("index", 3)]
         for what, generation in plan:
-            report = await worker.rebuilding.rebuild(what)
+            report = await together.rebuild(worker, what)
             assert (report["generation"], report["equal"]) == (generation, True)
             assert report["digest_after"] == worker.queries.digest()["total"] == before["total"]
         assert worker.queries.digest() == before
@@ -116,11 +117,11 @@ async def test_a_rebuild_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp
                 await asyncio.Event().wait()
 
         gate_of(worker).before_bulk = stop_there
-        rebuilding = asyncio.create_task(worker.rebuilding.rebuild())
+        rebuilding = asyncio.create_task(together.rebuild(worker, "all"))
         await asyncio.wait_for(in_the_middle.wait(), DRAIN_SECONDS)
         assert 0.0 < worker.rebuilding.progress.ratio < 1.0
         with pytest.raises(RebuildRunning, match="wait until it is done"):
-            await worker.rebuilding.rebuild()
+            await together.rebuild(worker, "all")
         rebuilding.cancel()
         await asyncio.gather(rebuilding, return_exceptions=True)
         assert worker.queries.digest() == before
@@ -136,7 +137,7 @@ async def test_a_rebuild_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp
         assert await rebuilt(worker) == before["total"]
         assert starts[0] > 0
     async with running(tmp_path) as worker:
-        assert [p.name for p in sorted((tmp_path / "shards").iterdir())] == ["2", "active"]
+        assert [p.name for p in sorted((tmp_path / "shards").iterdir())] == ["1", "2", "active"]
         assert worker.queries.digest() == before
 
 
@@ -156,7 +157,7 @@ async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_m
         during = 0
         publishing = asyncio.create_task(_publish_slowly(worker, messages[100:]))
         while not publishing.done():
-            rebuilding = asyncio.create_task(worker.rebuilding.rebuild())
+            rebuilding = asyncio.create_task(together.rebuild(worker, "all"))
             while not rebuilding.done():
                 await found(worker)
                 during += not publishing.done()

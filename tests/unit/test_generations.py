@@ -9,7 +9,7 @@ from examples import XIAOMING, remember
 from memory_log import MemoryLog
 from workbench import Workbench
 
-from mnemolog.rebuilding import active_folder
+from mnemolog.generations import active_folder
 from schemas.topics import LEDGER
 
 if TYPE_CHECKING:

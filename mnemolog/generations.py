@@ -1,0 +1,99 @@
+"""Generations on disk: complete sets of shards in numbered folders, of which a pointer names the active one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+ACTIVE_FILE: Final = "active"
+BUILDING_FILE: Final = "building"
+"""Stands in a generation's folder until it is complete: an interrupted rebuild goes on there."""
+
+
+def active_folder(data_dir: Path) -> Path:
+    """Return the folder of the active generation; generation 1 when there is none yet."""
+    return Generations(data_dir).active_folder
+
+
+class Generations:
+    """The folders below `shards/`."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._folder = data_dir / "shards"
+        self._pointer = self._folder / ACTIVE_FILE
+
+    @property
+    def active(self) -> int:
+        """The number of the active generation; where the pointer is lost, any will do: each is a fold of the log."""
+        named = self._pointer.read_text("ascii", "replace") if self._pointer.exists() else ""
+        if not named.isdecimal():
+            named = str(max(self.complete(), default=1))
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self.activate(int(named))
+        return int(named)
+
+    @property
+    def active_folder(self) -> Path:
+        """Its folder."""
+        return self.folder(self.active)
+
+    def folder(self, generation: int) -> Path:
+        """Return the folder of a generation."""
+        return self._folder / str(generation)
+
+    def complete(self) -> list[int]:
+        """Return the generations that are or were active."""
+        return [g for g in self._all() if not (self.folder(g) / BUILDING_FILE).exists()]
+
+    def following(self) -> int:
+        """Return the number of the next generation: that of an interrupted rebuild, if there is one."""
+        building = set(self._all()) - set(self.complete())
+        return max(building) if building else max([self.active, *self._all()]) + 1
+
+    def begin(self, generation: int) -> Path:
+        """Return the folder of a generation that is to be built, or brought up to date; drop others half built."""
+        for other in set(self._all()) - set(self.complete()) - {generation}:
+            self.drop(other)
+        folder = self.folder(generation)
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            (folder / BUILDING_FILE).touch()
+        return folder
+
+    def finish(self, generation: int) -> None:
+        """Say that a generation is complete, and make it the active one."""
+        (self.folder(generation) / BUILDING_FILE).unlink(missing_ok=True)
+        self.activate(generation)
+
+    def activate(self, generation: int) -> None:
+        """Name the active generation, whole or not at all."""
+        beside = self._pointer.with_suffix(".new")
+        with beside.open("w", encoding="ascii") as file:
+            file.write(str(generation))
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self._pointer)
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def keep_only(self, generations: Collection[int]) -> None:
+        """Drop all others."""
+        for other in set(self._all()) - set(generations):
+            self.drop(other)
+
+    def drop(self, generation: int) -> None:
+        """Delete a generation's folder."""
+        shutil.rmtree(self.folder(generation), ignore_errors=True)
+
+    def _all(self) -> list[int]:
+        if not self._folder.exists():
+            return []
+        return sorted(int(f.name) for f in self._folder.iterdir() if f.is_dir() and f.name.isdecimal())
