@@ -20,6 +20,7 @@ from projections.embedded_index import EmbeddedIndex
 from projections.openai_embedder import OpenAIEmbedder
 from projections.queries import Queries
 from projections.shards import Shards
+from projections.weaviate_address import WeaviateAddress
 from schemas.clock import SystemClock
 from schemas.log import LogError
 from streams.agents import handled, make_app
@@ -39,11 +40,12 @@ from streams.verbatim_extractor import VerbatimExtractor
 from streams.window import WindowLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Sequence
     from typing import Any
 
     from mnemolog.settings import Settings
     from projections.embedder import Embedder
+    from projections.index import Index, IndexEntry
     from schemas.clock import Clock
     from streams.extractor import Extractor
     from streams.transports.kafka_log import KafkaLog
@@ -95,7 +97,7 @@ class Worker:
         self.embedder = self._embedder or make_embedder(settings)
         self.extractor = self._extractor or make_extractor(settings, self.metrics)
         patient = PatientReads(self.log)
-        self.shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, EmbeddedIndex)
+        self.shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, index_maker(settings))
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
         self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self._fail, partial(self.metrics.took, "extract"))
         self.remember_pool = KeyedPool(WORKED_AT_ONCE, self._fail, partial(self.metrics.took, "remember"))
@@ -137,6 +139,7 @@ class Worker:
             log.warning("shard %s is no fold of this log, and is folded anew", shard.path.name)
         for shard in self.shards.all():
             await shard.catch_up()
+        self.shards.following.note_missed()
         self._app = make_app(
             name="mnemolog",
             broker=self._broker(),
@@ -149,6 +152,7 @@ class Worker:
             took=self._took,
         )
         await self._app.start()
+        self._background(self.project.look_after_index)
         self._background(self.observe.close_idle)
         self._background(self.ticking.run)
         self._background(self.recalls.run)
@@ -187,6 +191,7 @@ class Worker:
                 self.observe.revoke(partition)
                 self.remember.revoke(partition)
         if hasattr(self, "shards"):
+            await self.shards.index.close()
             self.shards.close()
         if isinstance(getattr(self, "extractor", None), ModelExtractor):
             await self.extractor.aclose()  # type: ignore[attr-defined]
@@ -238,6 +243,16 @@ def make_parameters(settings: Settings) -> Parameters:
         episode_min_strength=settings.episode_min_strength,
         keep_important=settings.keep_important,
     )
+
+
+def index_maker(settings: Settings) -> Callable[[Callable[[str, str], Sequence[IndexEntry]]], Index]:
+    """Return what makes the configured index; it is given the loader of a user's memories."""
+    if settings.index == "embedded":
+        return EmbeddedIndex
+    from projections.weaviate_index import WeaviateIndex  # noqa: PLC0415 - its client takes a second to import
+
+    address = WeaviateAddress.parse(settings.index)
+    return partial(WeaviateIndex, address, partitions=settings.partitions, api_key=settings.weaviate_api_key)
 
 
 def make_embedder(settings: Settings) -> Embedder:

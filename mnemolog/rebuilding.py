@@ -141,10 +141,12 @@ class Rebuilding:
             if not switched:
                 for shard in fresh:
                     shard.close()
-        await self._shards.rebuild_index()
-        for shard in retired:
-            shard.close()
-        shutil.rmtree(self._folder / str(generation - 1), ignore_errors=True)
+        try:
+            await self._shards.rebuild_index()
+        finally:
+            for shard in retired:
+                shard.close()
+            shutil.rmtree(self._folder / str(generation - 1), ignore_errors=True)
         return _report(generation, self._decisions(), before, after)
 
     def _advance(self, records: int) -> None:

@@ -9,7 +9,7 @@ from projections.index import Legs
 from projections.user_table import UserTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from projections.index import IndexEntry, IndexQuery
 
@@ -45,6 +45,11 @@ class EmbeddedIndex:
     def nbytes(self) -> int:
         """Estimate of the memory that all tables use."""
         return self._bytes
+
+    @property
+    def kept_as(self) -> None:
+        """Nothing outlives this process."""
+        return
 
     def follows(self, tenant: str, user_id: str) -> bool:
         """Tell whether the user's table is loaded."""
@@ -93,9 +98,15 @@ class EmbeddedIndex:
         """Drop the user's table, for example because the user was erased."""
         self._drop((tenant, user_id))
 
-    async def reset(self) -> None:
+    async def reset(self, users: Iterable[tuple[str, str]]) -> None:  # noqa: ARG002 - the protocol's
         """Drop all tables: each is loaded again when it is asked for."""
         self.clear()
+
+    async def check(self) -> None:
+        """Find nothing wrong: it is in this process."""
+
+    async def close(self) -> None:
+        """Hold no connections."""
 
     def clear(self) -> None:
         """Drop all tables, for example because another generation became the active one."""

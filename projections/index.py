@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     import numpy as np
@@ -82,6 +82,11 @@ class IndexUnavailable(Exception):
 class Index(Protocol):
     """Finds memories by words and by meaning. Puts and removals may arrive twice and in any order."""
 
+    @property
+    def kept_as(self) -> str | None:
+        """The name under which what was put outlives this process; None: nothing does."""
+        ...
+
     def follows(self, tenant: str, user_id: str) -> bool:
         """Tell whether the user's changes must be put and removed; False: they are taken from the shard when asked."""
         ...
@@ -94,8 +99,19 @@ class Index(Protocol):
         """Drop memories; unknown ids are no error."""
         ...
 
-    async def reset(self) -> None:
-        """Forget everything, and take it from the shards again."""
+    async def reset(self, users: Iterable[tuple[str, str]]) -> None:
+        """Forget everything about these users and take it from the shards again; searches go on meanwhile.
+
+        `users`, tenant and user_id, are all those of the partitions that are held here.
+        """
+        ...
+
+    async def check(self) -> None:
+        """Raise IndexUnavailable unless the index answers."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
         ...
 
     async def search(self, query: IndexQuery) -> Legs:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from projections.analyser import tokens
+from projections.following import Following
 from projections.index import IndexEntry
 from projections.memory import ACTIVE
 from projections.shard import Shard
@@ -59,10 +59,9 @@ class Shards:
         """Open the shards of a generation's folder, made if there is none. Raises ShardDamaged."""
         self.partitions = partitions
         self._log = log
-        self._behind: dict[Owner, dict[str, None]] = {}
-        self._indexing = asyncio.Lock()
         self._held, self.globals = self.open_generation(folder, self._note)
         self.index = make_index(self._entries)
+        self.following = Following(self.index, self._split, self.all)
 
     def open_generation(
         self, folder: Path, changed: Callable[[Owner, Sequence[str]], None]
@@ -151,7 +150,7 @@ class Shards:
         """Fold the owner's ledger up to `offset`, and bring the index after it."""
         topic, partition = self.ledger_of(owner)
         await self.up_to(topic, partition, offset)
-        await self.index_changes()
+        await self.following.tell_if_it_answers()
 
     async def up_to(self, topic: str, partition: int, offset: int) -> None:
         """Fold a topic's partition up to `offset`, in whichever generation is the active one by then."""
@@ -163,27 +162,11 @@ class Shards:
 
     async def index_changes(self) -> None:
         """Bring the index to where the shards are. Raises IndexUnavailable; then nothing is forgotten."""
-        async with self._indexing:  # a put must not overtake a later removal
-            while self._behind:
-                owner, ids = next(iter(self._behind.items()))
-                if not self.index.follows(owner.tenant, owner.user_id):
-                    del self._behind[owner]
-                    continue
-                listed = list(ids)
-                entries, gone = self._split(owner, listed)
-                await self.index.put(entries)
-                await self.index.remove(owner.tenant, owner.user_id, gone)
-                left = self._behind[owner]
-                for memory_id in listed:
-                    left.pop(memory_id, None)
-                if not left:
-                    del self._behind[owner]
+        await self.following.tell()
 
     async def rebuild_index(self) -> None:
-        """Fill the index anew from the shards."""
-        async with self._indexing:
-            self._behind.clear()
-            await self.index.reset()
+        """Fill the index anew from the shards. Raises IndexUnavailable."""
+        await self.following.rebuild(self.owners())
 
     def entries(self, owner: Owner, ids: Iterable[str] | None = None) -> list[IndexEntry]:
         """Return index entries of a user's active memories, all or those named."""
@@ -208,4 +191,4 @@ class Shards:
         return self.entries(Owner(tenant, user_id))
 
     def _note(self, owner: Owner, ids: Sequence[str]) -> None:
-        self._behind.setdefault(owner, {}).update(dict.fromkeys(ids))
+        self.following.note(owner, ids)

@@ -198,7 +198,7 @@ class Remember:
             if partition not in self._caught_up:
                 await self._shards.at(partition).catch_up()
                 await self._shards.globals.catch_up()
-                await self._shards.index_changes()
+                await self._shards.following.tell_if_it_answers()
                 self._caught_up.add(partition)
 
     async def _give_up(self, record: Record, detail: str) -> None:
