@@ -14,13 +14,11 @@ from mnemolog.commands import Commands
 from mnemolog.generations import active_folder
 from mnemolog.log_opening import close_log, create_topics, open_log
 from mnemolog.metrics import Metrics
-from mnemolog.parts import make_embedder, make_extractor, make_parameters
+from mnemolog.parts import index_maker, make_embedder, make_extractor, make_parameters
 from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
-from projections.embedded_index import EmbeddedIndex
-from projections.index import IndexUnavailable
 from projections.queries import Queries
 from projections.retention import drop_expired
 from projections.shard_trouble import ShardUnavailable
@@ -108,8 +106,10 @@ class Worker:
         if isinstance(self.extractor, ModelExtractor):
             self._exits.push_async_callback(self.extractor.aclose)
         patient = PatientReads(self.log)
-        self.shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, EmbeddedIndex)
-        self._exits.callback(self.shards.close)
+        shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, index_maker(settings))
+        self.shards = shards
+        self._exits.callback(shards.close)
+        self._exits.push_async_callback(shards.following.close)
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
         self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self._fail, partial(self.metrics.took, "extract"))
         self.remember_pool = KeyedPool(WORKED_AT_ONCE, self._fail, partial(self.metrics.took, "remember"))
@@ -166,6 +166,7 @@ class Worker:
         self._exits.push_async_callback(self._stop_agents)
         await self._app.start()
         await self._unless_failed(self.shards.settled())
+        self._background(self.project.look_after_index)
         self._background(self.observe.close_idle)
         self._background(self.ticking.run)
         self._background(self.recalls.run)
@@ -257,12 +258,11 @@ class Worker:
         return self.settings.broker.replace(",", ";kafka://")
 
     async def _follow(self) -> None:
-        """Fold global memories that others decide, and bring the index after what it could not take before."""
+        """Fold global memories that others decide."""
         while True:
             await asyncio.sleep(FOLLOW_EVERY_SECONDS)
-            with suppress(IndexUnavailable, ShardUnavailable):
+            with suppress(ShardUnavailable):
                 await self.shards.follow_globals()
-                await self.shards.indexing.follow()
 
     async def drop_expired(self) -> None:
         """Drop from the log what is older than its retention, and from the shards what the log holds no more."""

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from projections.builtin_embedder import BuiltinEmbedder
+from projections.embedded_index import EmbeddedIndex
 from projections.openai_embedder import OpenAIEmbedder
+from projections.weaviate_address import WeaviateAddress
 from streams.model_extractor import ModelExtractor
 from streams.parameters import Parameters
 from streams.rule_extractor import RuleExtractor
 from streams.verbatim_extractor import VerbatimExtractor
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from mnemolog.metrics import Metrics
     from mnemolog.settings import Settings
+    from projections.index import Index, IndexEntry
     from streams.extractor import Extractor
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -30,6 +36,16 @@ def make_parameters(settings: Settings) -> Parameters:
         episode_min_strength=settings.episode_min_strength,
         keep_important=settings.keep_important,
     )
+
+
+def index_maker(settings: Settings) -> Callable[[Callable[[str, str], Sequence[IndexEntry]]], Index]:
+    """Return what makes the configured index; it is given the loader of a user's memories."""
+    if settings.index == "embedded":
+        return EmbeddedIndex
+    from projections.weaviate_index import WeaviateIndex  # noqa: PLC0415 - its client takes a second to import
+
+    address = WeaviateAddress.parse(settings.index)
+    return partial(WeaviateIndex, address, partitions=settings.partitions, api_key=settings.weaviate_api_key)
 
 
 def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:

@@ -99,7 +99,7 @@ class Rebuilding:
                 else:
                     before, after = await self._build_shards(generation)
                 if what != "shards":
-                    await self._shards.indexing.build(generation, self._shards.owners())
+                    await self._shards.following.build(generation, self._shards.owners())
                 self._refuse_the_unwanted()
             except BaseException:
                 await self._drop()
@@ -121,7 +121,7 @@ class Rebuilding:
         async with self._running:
             if what != "index":
                 await self._switch_shards(generation)
-            await self._shards.indexing.switch()
+            await self._shards.following.switch()
 
     async def drop(self, rebuild_id: str) -> None:
         """Give up what this rebuild has built and not switched to, as soon as it has come so far."""
@@ -194,7 +194,7 @@ class Rebuilding:
         built, self._built = self._built, None
         for shard in built.shards if built is not None else ():
             shard.close()
-        await self._shards.indexing.drop_built()
+        await self._shards.following.drop_built()
 
     def _advance(self, records: int) -> None:
         self.progress.folded += records

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from projections.weaviate_address import WeaviateAddress
 from schemas.faults import plain
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_U
 HOURS: Final = {"ladder": 24.0, "ebbinghaus": 168.0, "off": 24.0}
 NOT_YET: Final = frozenset(
     {
-        "SCHEMA_REGISTRY_URL", "WEAVIATE_API_KEY", "MASTER_KEY", "MASTER_KEY_FILE", "API_KEYS_FILE",
+        "SCHEMA_REGISTRY_URL", "MASTER_KEY", "MASTER_KEY_FILE", "API_KEYS_FILE",
         "SIMILARITY_THRESHOLD", "INTIMACY_LEVELS", "WAKE_TEXT", "WAKE_EVERY_SECONDS", "WAKE_MEMORY_LIMIT",
         "WAKE_QUERY", "REMINDER_TEMPLATE", "GREETING_TIMEOUT_SECONDS",
     }
@@ -40,6 +41,7 @@ class Settings(BaseModel):
 
     broker: str = "sqlite://"
     index: str = "embedded"
+    weaviate_api_key: str | None = None
     data_dir: Path = Path("var")
     partitions: Annotated[int, Field(ge=1, le=1024)] = 8
     extractor: Literal["model", "rules", "verbatim"] | None = None
@@ -163,7 +165,12 @@ def _checked(settings: Settings) -> Settings:
     if settings.broker != "sqlite://" and not settings.broker.startswith("kafka://"):
         raise SettingsError(f"{PREFIX}BROKER={settings.broker!r} must be sqlite:// or kafka://host:9092")
     if settings.index != "embedded":
-        raise SettingsError(f"{PREFIX}INDEX={settings.index!r} is not yet supported by this version: use embedded")
+        try:
+            WeaviateAddress.parse(settings.index)
+        except ValueError as error:
+            raise SettingsError(f"{PREFIX}INDEX={settings.index!r} {error}, or embedded") from None
+    elif settings.weaviate_api_key is not None:
+        raise SettingsError(f"{PREFIX}WEAVIATE_API_KEY is for {PREFIX}INDEX=weaviate://…: set that, or unset the key")
     loopback = settings.host in ("127.0.0.1", "localhost", "::1")
     if not loopback:
         raise SettingsError(f"{PREFIX}HOST={settings.host!r}: without API keys the server listens on loopback only")

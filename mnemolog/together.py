@@ -113,7 +113,7 @@ async def rebuild(worker: Worker, what: What, generation: int | None = None) -> 
         raise UnknownGeneration(
             f"there is no generation {generation} to activate: `rebuild --list` shows those there are"
         )
-    index = None if what == "shards" else worker.shards.indexing.generations
+    index = None if what == "shards" else worker.shards.following.generations
     searched, kept = await index.known() if index is not None else (0, [])
     if what == "index" and index is None:  # it is made from the active shards when it is searched
         number = max(body["active"] for body in bodies)

@@ -46,6 +46,11 @@ class EmbeddedIndex:
         """Estimate of the memory that all tables use."""
         return self._bytes
 
+    @property
+    def kept_as(self) -> None:
+        """Nothing outlives this process."""
+        return
+
     def follows(self, tenant: str, user_id: str) -> bool:
         """Tell whether the user's table is loaded."""
         return (tenant, user_id) in self._tables
@@ -90,34 +95,25 @@ class EmbeddedIndex:
         return legs
 
     @property
-    def is_shared(self) -> bool:
-        """Every worker has its own tables."""
-        return False
-
-    @property
     def generations(self) -> None:
         """Nothing is kept outside this process."""
         return
-
-    async def reopen(self) -> None:
-        """Nothing is open."""
-
-    async def close(self) -> None:
-        """Nothing is open."""
 
     def let_go(self, tenant: str, user_id: str) -> None:
         """Drop the user's table."""
         self._drop((tenant, user_id))
 
-    async def reset(self) -> None:
+    async def reopen(self) -> None:
         """Drop all tables: each is loaded again when it is asked for."""
-        self.clear()
-
-    def clear(self) -> None:
-        """Drop all tables, for example because another generation became the active one."""
         self._tables.clear()
         self._sizes.clear()
         self._bytes = 0
+
+    async def check(self) -> None:
+        """Find nothing wrong: it is in this process."""
+
+    async def close(self) -> None:
+        """Hold no connections."""
 
     def _settle(self, user: tuple[str, str]) -> None:
         """Drop a worn table and count the others, then make room: the tables of several users may have changed."""

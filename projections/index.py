@@ -102,13 +102,13 @@ class IndexGenerations(Protocol):
 class Index(Protocol):
     """Finds memories by words and by meaning. Puts and removals may arrive twice and in any order."""
 
-    def follows(self, tenant: str, user_id: str) -> bool:
-        """Tell whether the user's changes must be put and removed; False: they are taken from the shard when asked."""
+    @property
+    def kept_as(self) -> str | None:
+        """The name under which what was put outlives this process; None: nothing does."""
         ...
 
-    @property
-    def is_shared(self) -> bool:
-        """Tell whether other workers search what is put here, and find it when this one has ended."""
+    def follows(self, tenant: str, user_id: str) -> bool:
+        """Tell whether the user's changes must be put and removed; False: they are taken from the shard when asked."""
         ...
 
     def let_go(self, tenant: str, user_id: str) -> None:
@@ -121,11 +121,7 @@ class Index(Protocol):
         ...
 
     async def reopen(self) -> None:
-        """Look again at what is searched: it may be another generation."""
-        ...
-
-    async def close(self) -> None:
-        """Let go of connections."""
+        """Look again at what is searched: it may be another generation, and the shards may be others."""
         ...
 
     async def put(self, entries: Sequence[IndexEntry]) -> None:
@@ -136,8 +132,12 @@ class Index(Protocol):
         """Drop memories; unknown ids are no error."""
         ...
 
-    async def reset(self) -> None:
-        """Forget everything, and take it from the shards again."""
+    async def check(self) -> None:
+        """Raise IndexUnavailable unless the index answers."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
         ...
 
     async def search(self, query: IndexQuery) -> Legs:

@@ -116,6 +116,15 @@ class LedgerFold:
         listed = [Owner.of_key(name.encode()) for (name,) in found]
         return [owner for owner in listed if not owner.is_partition]
 
+    def memories_since(self, offset: int) -> dict[Owner, list[str]]:
+        """Return the memories of every user who has a counted decision at that offset of the ledger or later."""
+        found: dict[Owner, list[str]] = {}
+        changed = "select distinct owner from decisions where offset >= ?"
+        query = f"select owner, memory_id from memories where owner in ({changed}) order by owner, sequence"  # noqa: S608
+        for name, memory_id in self._connection.execute(query, (offset,)):
+            found.setdefault(Owner.of_key(name.encode()), []).append(memory_id)
+        return found
+
     def count(self) -> int:
         """Return how many decisions count."""
         return int(self._connection.execute("select coalesce(sum(version), 0) from users").fetchone()[0])

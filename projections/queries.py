@@ -174,7 +174,7 @@ class Queries:
                 hits = {hit.memory_id: hit for hit in (*legs.keyword, *legs.semantic)}
                 mine = {i: m for i, hit in hits.items() if (m := _shown(state, hit, filters, at)) is not None}
                 if past is None and (wrong := [i for i, hit in hits.items() if not _is_right(state, hit)]):
-                    self._shards.indexing.changed(one, wrong)
+                    self._shards.following.note(one, wrong)
                 if len(mine) >= min(limit, len(hits)) or asked.limit >= len(state.memories):
                     break
                 # the index does not know what fades: what it found may be hidden, and what is shown lie deeper
@@ -189,7 +189,7 @@ class Queries:
     async def _legs(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""
         if past is None:
-            return await self._shards.indexing.search(owner, asked)
+            return await self._shards.following.search(owner, asked)
         return await search_state(owner, state, self._shards.of(owner).ledger.vectors(owner).all(), asked)
 
     def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:

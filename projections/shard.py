@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -85,7 +86,10 @@ class Shard:
 
     async def follows_log(self) -> bool:
         """Tell whether the records folded are those of the log: not of another one, or of one that was set back."""
-        for topic, following, mark in self._connection.execute("select topic, next, mark from offsets").fetchall():
+        rows = self._connection.execute("select topic, next, mark from offsets").fetchall()
+        for topic, following, mark in rows:
+            if topic not in self.topics:
+                continue
             if following > await self._log.end(topic, self.partition):
                 return False
             for record in await self._log.read(topic, self.partition, following - 1, 1):
@@ -107,6 +111,18 @@ class Shard:
     def offset(self, topic: str) -> int:
         """Return the offset of the next record of the topic that will be folded."""
         return self._offsets.get(topic, 0)
+
+    def indexed(self, index: str) -> int:
+        """Return up to where in the ledger an index has been brought, at least."""
+        return self.offset(_index_row(index))
+
+    def keep_indexed(self, index: str, reached: int) -> None:
+        """Keep that an index holds everything before an offset of the ledger; on a full disk it is kept later."""
+        row = _index_row(index)
+        if self._offsets.get(row) != reached and not self.retired:
+            with contextlib.suppress(sqlite3.OperationalError):
+                self._connection.execute("insert or replace into offsets values(?,?,?)", (row, reached, b""))
+                self._offsets[row] = reached
 
     async def up_to(self, topic: str, offset: int) -> None:
         """Fold the topic until everything before `offset` is folded (or the log ends)."""
@@ -204,6 +220,10 @@ class Shard:
             self.trouble = error
             raise
         self.trouble = None
+
+
+def _index_row(index: str) -> str:
+    return f"index {index}"
 
 
 def _mark(record: Record) -> bytes:

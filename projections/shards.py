@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, defaultdict
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from projections.index import IndexUnavailable
-from projections.indexing import Indexing, index_entry
+from projections.following import Following
+from projections.index_entry import index_entry
 from projections.memory import ACTIVE
 from projections.shard import Shard
 from schemas.identity import Owner, partition_owner
@@ -65,7 +64,7 @@ class Shards:
         self._terms: Counter[int] = Counter()
         self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changed = asyncio.Event()
-        self.indexing = Indexing(make_index(self._entries), self._split, self.entries, self._is_held)
+        self.following = Following(make_index(self._entries), self._split, self.entries, self.all, self._is_held)
         self.globals = self._open_globals(folder)
         self._globals_opened = False
         self._globals_opening = asyncio.Lock()
@@ -92,6 +91,7 @@ class Shards:
                 self._resting[partition] = shard
                 return
             self._held[partition] = shard
+            self.following.note_missed(shard)
             self._tell()
 
     async def follow_globals(self) -> None:
@@ -122,7 +122,7 @@ class Shards:
         self._assigned = frozenset(partitions)
         for partition in self._resting.keys() - self._assigned:
             shard = self._resting.pop(partition)
-            self.indexing.let_go(shard.ledger.owners())
+            self.following.let_go(shard.ledger.owners())
             shard.retired = True
             shard.close()
         self._tell()
@@ -163,11 +163,11 @@ class Shards:
     def _open(self, folder: Path, partition: int, changed: Changed | None = None) -> Shard:
         path = folder / f"{partition}.sqlite"
         belongs = partial(self._belongs, partition)
-        return Shard(path, self._log, partition, changed or self.indexing.changed, belongs=belongs)
+        return Shard(path, self._log, partition, changed or self.following.note, belongs=belongs)
 
     def _open_globals(self, folder: Path, changed: Changed | None = None) -> Shard:
         folder.mkdir(parents=True, exist_ok=True)
-        path, changed = folder / "globals.sqlite", changed or self.indexing.changed
+        path, changed = folder / "globals.sqlite", changed or self.following.note
         return Shard(path, self._log, 0, changed, belongs=lambda o: o.is_global, holds_globals=True)
 
     def open_generation(self, folder: Path) -> tuple[dict[int, Shard], Shard]:
@@ -193,7 +193,7 @@ class Shards:
         self._folder, self._held, self.globals = folder, held, shared
         self._resting.clear()
         for shard in self.all():
-            shard.tell(self.indexing.changed)
+            shard.tell(self.following.note)
         for shard in old:
             shard.retired = True
         return old
@@ -255,8 +255,7 @@ class Shards:
         """Fold the owner's ledger up to `offset`, and bring the index after it, or later if it is away."""
         topic, partition = self.ledger_of(owner)
         await self.up_to(topic, partition, offset)
-        with suppress(IndexUnavailable):
-            await self.indexing.follow()
+        await self.following.tell_if_it_answers()
 
     async def up_to(self, topic: str, partition: int, offset: int) -> None:
         """Fold a topic's partition up to `offset`, in whichever generation is the active one by then."""

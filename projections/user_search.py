@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from projections.embedded_index import EmbeddedIndex
-from projections.indexing import index_entry
+from projections.index_entry import index_entry
 from projections.memory import ACTIVE
 
 if TYPE_CHECKING:

@@ -21,7 +21,12 @@ class WeaviateAddress:
     def parse(cls, url: str) -> WeaviateAddress:
         """Read an address. Raises ValueError, which says what is wrong."""
         parts = urlsplit(url)
-        if parts.scheme not in _SCHEMES or not parts.hostname or parts.path not in ("", "/") or parts.fragment:
+        try:
+            port = parts.port
+        except ValueError:
+            port = 0
+        known = parts.scheme in _SCHEMES and parts.hostname and parts.path in ("", "/") and not parts.fragment
+        if not known or port == 0:
             raise ValueError("must be weaviate://host:8080?grpc=50051, or weaviates:// for TLS")
         if parts.username is not None:
             raise ValueError("takes no user and no password: the key goes into MNEMOLOG_WEAVIATE_API_KEY")
@@ -31,7 +36,7 @@ class WeaviateAddress:
         grpc = asked.get("grpc", ["50051"])[-1]
         if not grpc.isdecimal() or not 0 < int(grpc) < 2**16:
             raise ValueError(f"has ?grpc={grpc}, which is no port")
-        return cls(parts.hostname, parts.port or 8080, int(grpc), parts.scheme == "weaviates")
+        return cls(str(parts.hostname), port or 8080, int(grpc), parts.scheme == "weaviates")
 
     def __str__(self) -> str:
         return f"{_SCHEMES[self.secure]}://{self.host}:{self.http}?grpc={self.grpc}"

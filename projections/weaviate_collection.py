@@ -26,6 +26,7 @@ ALIAS: Final = "Memory"
 SEARCH_SECONDS: Final = 5.0
 WRITE_SECONDS: Final = 30.0
 READY_SECONDS: Final = 2.0
+PATIENCE_SECONDS: Final = 0.5
 _EXHAUSTIVE: Final = 1_000_000
 """Up to so many memories of a user every vector is compared and the graph is not asked: the answer is exact."""
 _LEAST_GRAPH: Final = 4
@@ -40,6 +41,7 @@ class WeaviateCollection:
     def __init__(self, address: WeaviateAddress, api_key: str | None, generation: int | None = None) -> None:
         """`api_key`: None where Weaviate lets everybody in."""
         self.address = address
+        self.api_key = api_key
         self.dimensions: set[int] = set()
         """Lengths of vectors that there is an index for, as far as is known here."""
         self._name = ALIAS if generation is None else name_of(generation)
@@ -60,20 +62,31 @@ class WeaviateCollection:
             skip_init_checks=True,  # they ask the package index whether there is a newer client
         )
 
+    def forget(self) -> None:
+        """Look again, at the next use, at which collection the alias names."""
+        self._is_open = False
+
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
 
-    async def version(self) -> str:
-        """Return Weaviate's version. Raises IndexUnavailable."""
+    async def check(self) -> None:
+        """Raise IndexUnavailable unless Weaviate is ready, and the collection there."""
         await self.open()
+        await self._be_ready()
+
+    async def version(self) -> str:
+        """Return Weaviate's version, reaching both its ports and making nothing. Raises IndexUnavailable."""
+        await self.reach(self._client.connect(), WRITE_SECONDS)
+        opening = asyncio.open_connection(self.address.host, self.address.grpc)
+        _, writer = await self.reach(opening, READY_SECONDS)
+        writer.close()
         return str((await self.reach(self._client.get_meta(), READY_SECONDS)).get("version"))
 
     async def open(self) -> CollectionAsync:
         """Return the collection, connecting and making it where that is still to be done. Raises IndexUnavailable."""
-        if self._in_doubt and self._is_open and not await self.reach(self._client.is_ready(), READY_SECONDS):
-            raise IndexUnavailable(f"{self.address} is not ready")
-        self._in_doubt = False
+        if self._in_doubt and self._is_open:
+            await self._be_ready()
         if not self._is_open:
             async with self._opening:
                 if not self._is_open:
@@ -84,17 +97,34 @@ class WeaviateCollection:
     async def reach(self, answer: Awaitable[_T], seconds: float | None) -> _T:
         """Await an answer. Raises IndexUnavailable; then the next call asks first whether Weaviate is ready.
 
-        The client repeats by itself, for a minute, what could not connect: `seconds` ends that.
+        The client repeats by itself, for a minute, what could not connect. So what takes long is asked about, and
+        given up where nobody is there.
         """
+        asking = asyncio.ensure_future(answer)
         try:
             async with asyncio.timeout(seconds):
-                return await answer
+                if self._is_open and not (await asyncio.wait({asking}, timeout=PATIENCE_SECONDS))[0]:
+                    await self._be_ready()
+                return await asking
         except TimeoutError:
             self._in_doubt = True
             raise IndexUnavailable(f"{self.address} does not answer within {seconds:.0f} s") from None
         except (WeaviateBaseError, httpx.HTTPError, OSError) as error:
             self._in_doubt = True
             raise IndexUnavailable(f"{self.address}: {error}") from error
+        finally:
+            asking.cancel()
+
+    async def _be_ready(self) -> None:
+        self._in_doubt = True
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                ready = await self._client.is_ready()
+        except (TimeoutError, WeaviateBaseError, httpx.HTTPError, OSError):
+            ready = False
+        if not ready:
+            raise IndexUnavailable(f"{self.address} is not ready")
+        self._in_doubt = False
 
     async def make_room(self, dimensions: Iterable[int]) -> None:
         """See that there is a vector index for each length. Raises IndexUnavailable."""

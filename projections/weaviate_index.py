@@ -14,6 +14,7 @@ from weaviate.exceptions import WeaviateBaseError
 from projections.bm25 import Statistics
 from projections.index import Hit, IndexUnavailable, Legs
 from projections.weaviate_collection import SEARCH_SECONDS, WRITE_SECONDS, WeaviateCollection, vector_name
+from projections.weaviate_generations import WeaviateGenerations
 from projections.weaviate_objects import (
     COLUMNS,
     exactly,
@@ -72,27 +73,49 @@ class WeaviateIndex:
         self._load = load
         self._partitions = partitions
 
+    @property
+    def kept_as(self) -> str:
+        """Weaviate's address: another Weaviate holds other things."""
+        return str(self.collection.address)
+
     def follows(self, tenant: str, user_id: str) -> bool:  # noqa: ARG002 - the protocol's
         """Tell that every user's changes must be put and removed."""
         return True
 
     @property
-    def is_shared(self) -> bool:
-        """Every worker searches what is put here."""
-        return True
+    def generations(self) -> WeaviateGenerations:
+        """The collections there are."""
+        return WeaviateGenerations(self.collection, self._generation)
+
+    def _generation(self, generation: int) -> WeaviateIndex:
+        address, api_key = self.collection.address, self.collection.api_key
+        return WeaviateIndex(address, self._load, partitions=self._partitions, api_key=api_key, generation=generation)
+
+    async def reopen(self) -> None:
+        """Look again at which collection the alias names."""
+        self.collection.forget()
 
     def let_go(self, tenant: str, user_id: str) -> None:
         """Do nothing: the next worker finds the user's memories here."""
+
+    async def check(self) -> None:
+        """Raise IndexUnavailable unless Weaviate is ready."""
+        await self.collection.check()
 
     async def close(self) -> None:
         """Close the connections."""
         await self.collection.close()
 
     async def put(self, entries: Sequence[IndexEntry]) -> None:
-        """Store each entry unless the index holds the same memory at the same or a later version."""
+        """Store each entry unless the index holds the same memory at a later version.
+
+        The same version is deleted and written again: a Weaviate that was killed within about 3 s of the first time
+        holds the object without its vector, and what is equal to the object it has, it does not write.
+        """
         for tenant, some in self._by_tenant(newest(entries)):
             held = await self._versions(tenant, [_id(entry) for entry in some])
-            await self._write(tenant, [entry for entry in some if held.get(_id(entry), -1) < entry.version])
+            await self._delete(tenant, [_id(entry) for entry in some if held.get(_id(entry)) == entry.version])
+            await self._write(tenant, [entry for entry in some if held.get(_id(entry), -1) <= entry.version])
 
     async def remove(self, tenant: str, user_id: str, memory_ids: Sequence[str]) -> None:
         """Drop memories; unknown ids are no error."""
@@ -102,14 +125,17 @@ class WeaviateIndex:
     async def reset(self, users: Iterable[tuple[str, str]]) -> None:
         """Write every memory of these users anew, and drop what else their Weaviate tenants hold.
 
-        Searches go on meanwhile. Other workers' users are in other tenants, and are left alone.
+        Searches go on meanwhile, and miss at most 500 memories at a time. Other workers' users are in other tenants,
+        and are left alone.
         """
         kept: dict[str, set[UUID]] = {}
         for tenant, user_id in users:
             entries, name = self._load(tenant, user_id), partition_tenant(tenant, user_id, self._partitions)
             kept.setdefault(name, set()).update(map(_id, entries))
             for start in range(0, len(entries), _BATCH):
-                await self._write(name, entries[start : start + _BATCH])
+                some = entries[start : start + _BATCH]
+                await self._delete(name, [_id(entry) for entry in some])  # see `put`
+                await self._write(name, some)
         for name, ids in kept.items():
             ours = (await self.collection.open()).with_tenant(name)
             held = await self.collection.reach(_unless_there_is_no_tenant(_ids(ours), []), None)

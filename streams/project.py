@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
+from projections.following import LOOK_EVERY_SECONDS
 from projections.index import IndexUnavailable
 from schemas.topics import LEDGER
 from streams.patience import fold_patiently, patiently
@@ -29,7 +31,17 @@ class Project:
             await self._shards.ready(position.partition)
         following = position.offset + 1
         await fold_patiently(lambda: self._shards.up_to(position.topic, position.partition, following))
-        self._shards.indexing.decided(delivery.record)
-        await patiently(self._shards.indexing.follow, IndexUnavailable, lambda _: self._counted("project", "waiting"))
+        await self.index_changes()
         self._counted("project", "folded")
         delivery.ack()
+
+    async def look_after_index(self) -> None:
+        """Bring the index to where the shards are, and look again for ever: it may lose what it was told last."""
+        while True:
+            await self.index_changes()
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            await self._shards.following.look()
+
+    async def index_changes(self) -> None:
+        """Bring the index to where the shards are, however long that takes."""
+        await patiently(self._shards.following.tell, IndexUnavailable, lambda _: self._counted("project", "waiting"))

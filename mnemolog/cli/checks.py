@@ -13,6 +13,8 @@ import httpx
 
 from mnemolog.cli.reaching import live_url
 from mnemolog.log_opening import opened_log
+from projections.index import IndexUnavailable
+from projections.weaviate_address import WeaviateAddress
 from schemas.log import LogError, LogLocked, UnknownTopic
 from schemas.topics import TOPICS
 from streams.transports.directory_lock import read_note
@@ -39,7 +41,7 @@ async def checked(settings: Settings) -> list[Check]:
     """Reach every component that the settings name."""
     folder = _data_directory(settings)
     log = [await _log(settings)] if folder.ok else []
-    return [folder, *log, *await asyncio.gather(_model(settings), _embedder(settings))]
+    return [folder, *log, *await asyncio.gather(_index(settings), _model(settings), _embedder(settings))]
 
 
 async def server(url: str) -> Check:
@@ -108,6 +110,25 @@ async def _held(note: dict[str, object]) -> Check:
         return Check("log", ok=True, detail=f"{holder}, which answers at {note['url']}")
     advice = f"look at its log; if it hangs, end it (kill {note['pid']}) and start `mnemolog up` again"
     return Check("log", ok=False, detail=f"{holder}, but {note['url']} does not answer", advice=advice)
+
+
+async def _index(settings: Settings) -> Check:
+    if settings.index == "embedded":
+        return Check("index", ok=True, detail="embedded, in process")
+    from projections.weaviate_collection import WeaviateCollection  # noqa: PLC0415 - takes a second to import
+
+    collection = WeaviateCollection(WeaviateAddress.parse(settings.index), settings.weaviate_api_key)
+    try:
+        version = await collection.version()
+    except IndexUnavailable as error:
+        advice = (
+            "start Weaviate, or correct MNEMOLOG_INDEX or MNEMOLOG_WEAVIATE_API_KEY; until then searches answer 503, "
+            "and nothing is lost"
+        )
+        return Check("index", ok=False, detail=str(error), advice=advice)
+    finally:
+        await collection.close()
+    return Check("index", ok=True, detail=f"Weaviate {version} at {settings.index}, which answers")
 
 
 async def _model(settings: Settings) -> Check:

@@ -58,7 +58,7 @@ class Followed:
 
     async def search(self, asked):
         if not self.loaded_early:
-            self.index.clear()
+            await self.index.reopen()
         return await self.index.search(asked)
 
 

@@ -160,7 +160,7 @@ async def settled(worker: Worker) -> None:
     await drain(worker, DRAIN_SECONDS)
     for shard in worker.shards.all():
         await shard.catch_up()
-    await worker.shards.indexing.follow()
+    await worker.shards.following.tell()
 
 
 async def rebuilt(worker: Worker) -> str:

@@ -192,7 +192,7 @@ async def _catch_up(worker: SimulatedWorker) -> None:
     """Let a worker read what others had decided before it was given its partitions."""
     for shard in worker.shards.all():
         await shard.catch_up()
-    await worker.shards.indexing.follow()
+    await worker.shards.following.tell()
 
 
 def play(workload: Workload, parts: Parts = PRODUCTION, *, calm: bool = False) -> Played:

@@ -149,7 +149,7 @@ async def check_index(workers: dict[int, SimulatedWorker]) -> None:
                 embedding_model="hash",
                 limit=10_000,
             )
-            legs = await worker.shards.indexing.search(owner, query)
+            legs = await worker.shards.following.search(owner, query)
             found = {hit.memory_id: hit.version for hit in legs.semantic}
             assert found == {m.memory_id: m.text_version for m in active}, f"{owner}: the index is not the shard"
 

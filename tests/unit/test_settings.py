@@ -39,7 +39,7 @@ def test_what_a_later_version_will_have_is_refused_with_not_yet(name: str):
         from_environment({f"MNEMOLOG_{name}": "1"})
 
 
-@pytest.mark.parametrize(("name", "value"), [("ENCRYPTION", "on"), ("INDEX", "weaviate://localhost:8080")])
+@pytest.mark.parametrize(("name", "value"), [("ENCRYPTION", "on")])
 def test_a_value_that_a_later_version_will_have_is_refused_with_not_yet(name: str, value: str):
     with pytest.raises(SettingsError, match="not yet"):
         from_environment({f"MNEMOLOG_{name}": value})
@@ -52,6 +52,37 @@ def test_a_value_that_a_later_version_will_have_is_refused_with_not_yet(name: st
 def test_a_value_that_cannot_be_used_is_an_error_that_names_the_setting(name: str, value: str):
     with pytest.raises(SettingsError, match=f"MNEMOLOG_{name}"):
         from_environment({f"MNEMOLOG_{name}": value})
+
+
+@pytest.mark.parametrize(
+    "address", ["weaviate://localhost:8080", "weaviate://10.0.0.1:80?grpc=81", "weaviates://example.org:443?grpc=443"]
+)
+def test_an_index_in_weaviate_is_named_by_its_address(address: str):
+    settings = from_environment({"MNEMOLOG_INDEX": address, "MNEMOLOG_WEAVIATE_API_KEY": "key"})
+    assert (settings.index, settings.weaviate_api_key) == (address, "key")
+
+
+@pytest.mark.parametrize(
+    ("address", "advice"),
+    [
+        ("weaviat", "must be weaviate://"),
+        ("http://localhost:8080", "must be weaviate://"),
+        ("weaviate://", "must be weaviate://"),
+        ("weaviate://host/v1", "must be weaviate://"),
+        ("weaviate://host:port", "must be weaviate://"),
+        ("weaviate://host?grpc=no", "no port"),
+        ("weaviate://host?rest=1", "only .grpc=PORT"),
+        ("weaviate://key@host", "WEAVIATE_API_KEY"),
+    ],
+)
+def test_an_address_of_weaviate_that_cannot_be_used_says_what_to_write(address: str, advice: str):
+    with pytest.raises(SettingsError, match=advice):
+        from_environment({"MNEMOLOG_INDEX": address})
+
+
+def test_a_key_for_weaviate_without_weaviate_is_an_error():
+    with pytest.raises(SettingsError, match="MNEMOLOG_INDEX"):
+        from_environment({"MNEMOLOG_WEAVIATE_API_KEY": "key"})
 
 
 def test_a_key_or_a_base_url_means_a_model_and_the_shared_names_are_honoured():

@@ -1,0 +1,196 @@
+"""Keeps the index after the shards: what changed, what it was told, and what it may have lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from projections.index import IndexUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from projections.index import Index, IndexEntry, IndexGenerations, IndexQuery, Legs
+    from projections.shard import Shard
+    from schemas.identity import Owner
+
+TOLD_AT_ONCE: Final = 500
+"""Memories that the index is told of in one call."""
+SAFE_AFTER_SECONDS: Final = 30.0
+"""An index that is killed may lose what it acknowledged so recently; Weaviate does, of vectors, for about 3 s."""
+LOOK_EVERY_SECONDS: Final = 2.0
+"""Shorter than any index takes to start, so that no restart goes unnoticed."""
+
+
+class Following:
+    """Tells the index of changes, each at least once. What it cannot be told of waits, and nothing is forgotten."""
+
+    def __init__(
+        self,
+        index: Index,
+        split: Callable[[Owner, Sequence[str]], tuple[list[IndexEntry], list[str]]],
+        entries: Callable[[Owner], Sequence[IndexEntry]],
+        shards: Callable[[], Sequence[Shard]],
+        is_held: Callable[[Owner], bool],
+    ) -> None:
+        """`split` returns a user's named memories as entries of those that are active, and the ids of the others.
+
+        `entries` returns those of all active memories of a user, `shards` those that are held.
+        """
+        self.index = index
+        self._split = split
+        self._entries = entries
+        self._shards = shards
+        self._is_held = is_held
+        self._beside: Index | None = None
+        """Another generation, which is being built and follows the shards as well."""
+        self._behind: dict[Owner, dict[str, None]] = {}
+        self._told: deque[tuple[float, Mapping[Owner, Sequence[str]]]] = deque()
+        self._reached: deque[tuple[float, list[tuple[Shard, int]]]] = deque()
+        self._telling = asyncio.Lock()
+        self._lags = False
+
+    def note(self, owner: Owner, ids: Iterable[str]) -> None:
+        """Note that memories have changed."""
+        self._behind.setdefault(owner, {}).update(dict.fromkeys(ids))
+
+    def note_missed(self, shard: Shard) -> None:
+        """Note what the index may have missed: before this shard was held here, or because it is another index."""
+        if self.index.kept_as is not None:
+            self._note_all(shard.ledger.memories_since(shard.indexed(self.index.kept_as)))
+
+    def let_go(self, owners: Iterable[Owner]) -> None:
+        """Forget users whose partition another worker has now."""
+        for owner in owners:
+            self._behind.pop(owner, None)
+            self.index.let_go(owner.tenant, owner.user_id)
+
+    async def search(self, owner: Owner, query: IndexQuery) -> Legs:
+        """Search the index when it has been told of the user's last change. Raises IndexUnavailable."""
+        if owner in self._behind:
+            await self.tell()
+        return await self.index.search(query)
+
+    async def tell(self) -> None:
+        """Bring the index to where the shards are. Raises IndexUnavailable; then nothing is forgotten."""
+        async with self._telling:  # a put must not overtake a later removal
+            while some := self._take():
+                try:
+                    await self._tell(some)
+                except BaseException:
+                    self._note_all(some)
+                    self._doubt()
+                    raise
+                if self.index.kept_as is not None:
+                    self._told.append((time.monotonic(), some))
+            self._lags = False
+            self._keep_reached()
+
+    async def tell_if_it_answers(self) -> None:
+        """Bring the index to where the shards are, so that who has written finds it; not one that lags behind."""
+        if not self._lags:
+            with contextlib.suppress(IndexUnavailable):
+                await self.tell()
+
+    async def look(self) -> None:
+        """See whether the index answers, to be called every LOOK_EVERY_SECONDS; if not, it is in doubt."""
+        if self.index.kept_as is not None:
+            try:
+                await self.index.check()
+            except IndexUnavailable:
+                self._doubt()
+            else:
+                if not self._behind and not self._telling.locked():
+                    self._keep_reached()
+
+    # -- generations
+
+    @property
+    def generations(self) -> IndexGenerations | None:
+        """The generations of an index that outlives this process."""
+        return self.index.generations
+
+    async def build(self, generation: int, owners: Sequence[Owner]) -> None:
+        """Fill a generation of the index with these users, beside the one that is searched; both follow from now on.
+
+        Does nothing where the index is made from the shards when it is searched. Raises IndexUnavailable.
+        """
+        generations = self.index.generations
+        if generations is None:
+            return
+        self._beside = beside = generations.open(generation)
+        for owner in owners:
+            async with self._telling:
+                if self._is_held(owner):
+                    await beside.put(self._entries(owner))
+
+    async def switch(self) -> None:
+        """Follow shards of another generation."""
+        if self.index.generations is None:
+            async with self._telling:
+                self._behind.clear()
+                await self.index.reopen()
+
+    async def drop_built(self) -> None:
+        """Follow with one generation only again, whichever is searched by now."""
+        if self._beside is not None:
+            async with self._telling:
+                beside, self._beside = self._beside, None
+                await beside.close()
+                await self.index.reopen()
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self.drop_built()
+        await self.index.close()
+
+    def _take(self) -> dict[Owner, list[str]]:
+        """Take off the list what the index is told next, about as much as one call holds."""
+        some: dict[Owner, list[str]] = {}
+        count = 0
+        for owner in list(self._behind):
+            if count >= TOLD_AT_ONCE:
+                break
+            if not self._is_held(owner):
+                continue  # the user is moving between workers: whoever comes to hold the shard sees to it
+            ids = list(self._behind.pop(owner))
+            if self.index.follows(owner.tenant, owner.user_id):
+                some[owner] = ids
+                count += len(ids)
+        return some
+
+    async def _tell(self, changed: Mapping[Owner, Sequence[str]]) -> None:
+        split = {owner: self._split(owner, ids) for owner, ids in changed.items()}
+        for index in (self.index, *([] if self._beside is None else [self._beside])):
+            for owner, (_, gone) in split.items():
+                if gone:
+                    await index.remove(owner.tenant, owner.user_id, gone)
+            await index.put([entry for entries, _ in split.values() for entry in entries])
+
+    def _doubt(self) -> None:
+        """Note again what the index was told recently: it may have been killed."""
+        self._lags = True
+        while self._told:
+            self._note_all(self._told.popleft()[1])
+        self._reached.clear()
+
+    def _keep_reached(self) -> None:
+        """Keep in the shards how far the index safely is; after a kill of everything it is told from there."""
+        if self.index.kept_as is None:
+            return
+        now = time.monotonic()
+        self._reached.append((now, [(shard, shard.offset(shard.ledger_topic)) for shard in self._shards()]))
+        while self._told and self._told[0][0] < now - SAFE_AFTER_SECONDS:
+            self._told.popleft()
+        safe: list[tuple[Shard, int]] = []
+        while self._reached and self._reached[0][0] < now - SAFE_AFTER_SECONDS:
+            safe = self._reached.popleft()[1]
+        for shard, offset in safe:
+            shard.keep_indexed(self.index.kept_as, offset)
+
+    def _note_all(self, changed: Mapping[Owner, Iterable[str]]) -> None:
+        for owner, ids in changed.items():
+            self.note(owner, ids)

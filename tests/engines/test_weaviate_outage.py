@@ -1,0 +1,143 @@
+"""Weaviate is away and comes back: only searches notice, and what was remembered meanwhile is found afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import pytest
+from contract.front_door import FrontDoor, front_door
+from contract.index_suite import COFFEE, query
+from weaviate_server import WeaviateServer, free_ports, running_weaviate
+
+from mnemolog import together
+from mnemolog.cli.checks import Check, checked
+from mnemolog.settings import from_environment
+from projections.index import IndexUnavailable
+from projections.weaviate_address import WeaviateAddress
+from projections.weaviate_index import WeaviateIndex
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+SOON_S = 60.0
+
+
+@pytest.fixture
+def node(weaviate: WeaviateServer, tmp_path: Path) -> Iterator[WeaviateServer]:
+    assert weaviate  # another node: this one is killed
+    folder = tmp_path / "weaviate"
+    folder.mkdir()
+    with running_weaviate(folder) as one:
+        yield one
+
+
+async def found(door: FrontDoor, user_id: str, text: str) -> list[str]:
+    answer = await door.post("/v1/search", {"user_id": user_id, "query": text, "recall": False})
+    assert answer.status_code == HTTPStatus.OK, answer.text
+    return [result["memory"] for result in answer.json()["results"]]
+
+
+async def finds_soon(door: FrontDoor, user_id: str, text: str, expected: list[str]) -> None:
+    """Search again until the answer is as expected; the search must not fail once it has succeeded."""
+    deadline = time.monotonic() + SOON_S
+    while True:
+        try:
+            assert sorted(expected) == sorted(await found(door, user_id, text))
+        except AssertionError:
+            if time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(0.3)
+        else:
+            return
+
+
+@asynccontextmanager
+async def door_of(folder: Path, node: WeaviateServer) -> AsyncIterator[FrontDoor]:
+    async with front_door(folder / "worker", index=node.url) as door:
+        yield door
+
+
+async def test_what_is_remembered_while_it_is_down_is_found_when_it_is_back(node: WeaviateServer, tmp_path: Path):
+    async with door_of(tmp_path, node) as door:
+        forgotten = await door.remember("likes green tea")
+        assert await found(door, "u1", "tea") == ["likes green tea"]
+        node.kill()
+        refused = await door.post("/v1/search", {"user_id": "u1", "query": "tea"})
+        assert (refused.status_code, refused.headers["Retry-After"]) == (HTTPStatus.SERVICE_UNAVAILABLE, "1")
+        assert node.url in refused.json()["detail"]
+        await door.remember("plays the cello")
+        assert (await door.http.delete(f"/v1/memories/{forgotten['memory_id']}")).is_success
+        listed = (await door.get("/v1/memories", user_id="u1")).json()["items"]
+        assert [memory["content"] for memory in listed] == ["plays the cello"]
+        assert (await door.get("/health/ready")).is_success
+        node.start()
+        await finds_soon(door, "u1", "cello tea", ["plays the cello"])
+
+
+async def test_a_worker_that_was_started_without_it_brings_it_up_to_date(node: WeaviateServer, tmp_path: Path):
+    async with door_of(tmp_path, node) as door:
+        await door.remember("likes green tea")
+        node.kill()
+        await door.remember("plays the cello")
+    async with door_of(tmp_path, node) as door:
+        assert (await door.get("/health/ready")).is_success
+        await door.remember("owns a red bicycle")
+        node.start()
+        await finds_soon(door, "u1", "cello bicycle", ["owns a red bicycle", "plays the cello", "likes green tea"])
+
+
+async def test_an_index_that_lost_everything_is_filled_by_a_rebuild(node: WeaviateServer, tmp_path: Path):
+    async with door_of(tmp_path, node) as door:
+        await door.remember("likes green tea")
+        index = door.worker.shards.following.index
+        assert isinstance(index, WeaviateIndex)
+        active, _ = await index.collection.generations()
+        await index.collection.drop(active)
+        assert await found(door, "u1", "tea") == []
+        assert (await together.rebuild(door.worker, "index"))["equal"]
+        assert await found(door, "u1", "tea") == ["likes green tea"]
+        assert (await together.rebuild(door.worker, "all"))["equal"]
+        assert await found(door, "u1", "tea") == ["likes green tea"]
+
+
+async def test_other_memories_in_the_index_are_dropped_by_a_rebuild(node: WeaviateServer, tmp_path: Path):
+    async with door_of(tmp_path, node) as door:
+        await door.remember("likes green tea", "u1")
+        await door.worker.shards.following.index.put([COFFEE])
+        assert (await door.worker.shards.following.index.search(query("咖啡"))).keyword
+        await together.rebuild(door.worker, "index")
+        assert not (await door.worker.shards.following.index.search(query("咖啡"))).keyword
+        assert await found(door, "u1", "tea") == ["likes green tea"]
+
+
+async def test_the_doctor_says_whether_it_answers_and_what_to_do(node: WeaviateServer, tmp_path: Path):
+    async def index() -> Check:
+        settings = from_environment({"MNEMOLOG_INDEX": node.url}, data_dir=tmp_path / "worker")
+        return next(check for check in await checked(settings) if check.name == "index")
+
+    assert await index() == Check("index", ok=True, detail=f"Weaviate 1.35.2 at {node.url}, which answers")
+    node.kill()
+    down = await index()
+    assert not down.ok
+    assert node.url in down.detail
+    assert "start Weaviate, or correct MNEMOLOG_INDEX" in down.advice
+
+
+async def test_where_nothing_listens_it_is_unavailable_and_says_where():
+    http, grpc = free_ports(2)
+    index = WeaviateIndex(
+        WeaviateAddress.parse(f"weaviate://127.0.0.1:{http}?grpc={grpc}"), lambda *_: (), partitions=1
+    )
+    try:
+        for _ in range(2):
+            with pytest.raises(IndexUnavailable, match=str(http)):
+                await index.search(query("tea"))
+            with pytest.raises(IndexUnavailable, match=str(http)):
+                await index.put([COFFEE])
+    finally:
+        await index.close()
