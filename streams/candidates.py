@@ -129,6 +129,8 @@ def _decide_entry(
     if not held:  # a single slot is decided by its value, whatever the wording
         alike += known.same_slot(draft.state, said)
     if said.kind == "episodic":
+        span = timedelta(hours=parameters.episode_merge_hours)
+        alike = [m for m in alike if m.kind != "episodic" or m.status == FORGOTTEN or _is_close(m, entry, span)]
         merged = known.first_active(alike, said.effective) or _mergeable(draft, entry, parameters)
         if merged is not None:
             _merge(draft, entry, merged)
@@ -188,10 +190,15 @@ def _mergeable(draft: Draft, entry: _Entry, parameters: Parameters) -> Memory | 
         and memory.status_at(entry.said.effective) == ACTIVE
         and memory.event_type == entry.candidate.event_type
         and memory.agent_id in (None, entry.said.agent_id)
-        and abs(memory.occurred_at - entry.happened_at) <= span
+        and _is_close(memory, entry, span)
         and overlap(words, known.cached_keywords(memory.content)) >= parameters.keyword_overlap
     )
     return next(iter(known.in_order(found)), None)
+
+
+def _is_close(memory: Memory, entry: _Entry, span: timedelta) -> bool:
+    """Tell whether an episode happened near enough to what the entry tells of to be the same."""
+    return abs(memory.occurred_at - entry.happened_at) <= span
 
 
 def _merge(draft: Draft, entry: _Entry, memory: Memory) -> None:
