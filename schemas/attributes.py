@@ -45,6 +45,9 @@ LISTS: Final = frozenset(
 MAPS: Final = frozenset({"important_dates"})
 """Values are `name: date`; the newest date of a name wins."""
 
+NICKNAME: Final = "nickname"
+"""What some call the user, as extractors say it: kept as `user_name` while no other is known, else as a pet name."""
+
 _ARTICLE = re.compile(r"(?:the|an|a)\s+(?=\S)")
 _TRAILING: Final = ".。!！?？,，;；:：、…~～·'\"’”」』)）"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap, Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, cast
 
@@ -11,6 +11,7 @@ import orjson
 
 from projections.importance import DECIMALS, grade
 from projections.memory import ACTIVE, FORGOTTEN
+from schemas.attributes import NICKNAME
 from schemas.envelope import Sealed
 from schemas.events import MemoryFormed, MemoryReinforced, MemoryRevised, MemorySuperseded
 from schemas.identity import event_of_piece, extracted_memory_id
@@ -92,6 +93,9 @@ def decide_candidates(
             draft.say(subject, "nothing", "this very memory was formed before", memory_id)
         else:
             said = _statement(item, candidate, max(c.occurred_at for c in cited))
+            if said.attribute == NICKNAME:
+                said = slots.named(draft.state, said)
+                candidate = replace(candidate, attribute=said.attribute)  # noqa: PLW2901 - the same, read with the profile
             anew = frozenset(c.piece_id for c in cited if c.by_user and c.piece_id in fresh)
             entry = _Entry(subject=subject, memory_id=memory_id, candidate=candidate, said=said, cited=cited, anew=anew)
             _decide_entry(draft, item, entry, seen, parameters)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from schemas.attributes import NICKNAME
+
 if TYPE_CHECKING:
     from datetime import date
 
@@ -15,6 +17,7 @@ IDENTITY: Final = 0.8
 
 _CATEGORIES: Final = {
     "user_name": "people",
+    NICKNAME: "people",
     "employer": "people",
     "family": "people",
     "friends": "people",
@@ -25,7 +28,18 @@ _CATEGORIES: Final = {
     "important_dates": "schedule",
 }
 _IDENTITY: Final = frozenset(
-    {"user_name", "age", "birthday", "occupation", "employer", "city", "relationship_status", "family", "allergies"}
+    {
+        "user_name",
+        NICKNAME,
+        "age",
+        "birthday",
+        "occupation",
+        "employer",
+        "city",
+        "relationship_status",
+        "family",
+        "allergies",
+    }
 )
 
 
