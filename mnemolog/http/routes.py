@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -11,10 +12,11 @@ from fastapi.routing import APIRoute
 from mnemolog.http.problems import MEDIA_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable
+
+    from pydantic import BaseModel
 
 _PROBLEM: Final = {
-    "description": "refused; `detail` says what to do",
     "content": {
         MEDIA_TYPE: {
             "schema": {
@@ -39,6 +41,22 @@ _PROBLEM: Final = {
 }
 
 
+EVERYWHERE: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.MISDIRECTED_REQUEST, HTTPStatus.INTERNAL_SERVER_ERROR)
+WITH_BODIES: Final = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+BY_WORKERS: Final = (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SERVICE_UNAVAILABLE)
+"""What every route answers that a started worker is needed for."""
+
+
+def refused(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
+    """Return the description of refusals for the OpenAPI document."""
+    return {s.value: {"description": f"{s.phrase}; `detail` says what to do", **_PROBLEM} for s in statuses}
+
+
+def answers(**shapes: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+    """Return the description of other successes, by their status: `answers(s202=Waiting)`."""
+    return {int(name[1:]): {"model": shape} for name, shape in shapes.items()}
+
+
 class _Request(Request):
     """A request whose JSON is read strictly: no NaN, no halves of characters, which nothing behind could carry."""
 
@@ -47,6 +65,11 @@ class _Request(Request):
 
 
 class _Route(APIRoute):
+    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:  # noqa: ANN401 - FastAPI's own
+        reads = set(given.get("methods") or ("GET",)) == {"GET"}
+        given["responses"] = refused(*EVERYWHERE, *(() if reads else WITH_BODIES)) | (given.get("responses") or {})
+        super().__init__(path, endpoint, **given)
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
 
@@ -56,9 +79,9 @@ class _Route(APIRoute):
         return strict
 
 
-def routes(tag: str, prefix: str = "") -> APIRouter:
-    """Return a router for one part of the front door."""
-    return APIRouter(prefix=prefix, tags=[tag], route_class=_Route, responses={"4XX": _PROBLEM, "5XX": _PROBLEM})
+def routes(tag: str, prefix: str = "", always: Iterable[HTTPStatus] = BY_WORKERS) -> APIRouter:
+    """Return a router for one part of the front door; `always` are the refusals of all its routes."""
+    return APIRouter(prefix=prefix, tags=[tag], route_class=_Route, responses=refused(*always))
 
 
 def answer(body: Any, status: int = 200) -> Response:  # noqa: ANN401 - any JSON
