@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
 from projections.importance import DECIMALS, strength
 from projections.memory import ACTIVE, EXPIRED, Memory, UserState
 from schemas.decision import MAX_CHANGES
 from schemas.events import MemoryDecayed, MemoryExpired
+from schemas.words import Policy
 
 if TYPE_CHECKING:
     from schemas.inbox import DecayDue
     from streams.draft import Draft
     from streams.parameters import Parameters
 
-Policy: TypeAlias = Literal["ladder", "ebbinghaus", "off"]
 POLICIES: Final = get_args(Policy)
 LADDER_REST: Final = timedelta(days=7)
 """Evatar: long_term memories not accessed for so long fade by a step."""

@@ -27,6 +27,7 @@ from projections.queries import Filters, UnknownMemory
 from projections.views import memory_view
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.input_events import Fault
+from schemas.refusals import Refusal, refusal_of
 
 router = routes("memories", "/v1/memories")
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
@@ -173,8 +174,7 @@ def _decided(worker: Worker, owner: Owner, decided: Answer, statuses: dict[str, 
     if outcome is None:
         return answer({"command_id": decided.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
     if outcome.action == "refused" or outcome.memory_id is None:
-        known = not outcome.reason.startswith("unknown")
-        detail = outcome.reason.partition(": ")[2] or outcome.reason  # the word before is for those who read the log
-        raise Problem(HTTPStatus.CONFLICT if known else HTTPStatus.NOT_FOUND, detail)
+        refusal, detail = refusal_of(outcome.reason)
+        raise Problem(HTTPStatus.NOT_FOUND if refusal is Refusal.UNKNOWN else HTTPStatus.CONFLICT, detail)
     memory = worker.shards.state(owner).memories[outcome.memory_id]
     return answer(memory_view(owner, memory, worker.clock.now()), (statuses or {}).get(outcome.action, HTTPStatus.OK))
