@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from projections.weaviate_address import WeaviateAddress
 from schemas.faults import plain
+from schemas.words import Policy  # noqa: TC001 - pydantic reads it
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +63,7 @@ class Settings(BaseModel):
     episode_merge_hours: Annotated[float, Field(ge=0)] = 24.0
     keyword_overlap: Annotated[float, Field(ge=0, le=1)] = 0.6
     profile_conflict: Literal["supersede", "keep"] = "supersede"
-    decay_policy: Literal["ladder", "ebbinghaus", "off"] = "ladder"
+    decay_policy: Policy = "ladder"
     decay_every_hours: Annotated[float, Field(gt=0)] | None = None
     min_episode_grade: Annotated[float, Field(ge=1, le=4)] = 2.0
     max_episodes: Annotated[int, Field(ge=1)] = 1000

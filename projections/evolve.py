@@ -160,6 +160,7 @@ def _apply(
                 superseded_by=event.superseded_by,
                 expires_at=event.expires_at,
                 last_accessed_at=event.last_accessed_at,
+                restored_at=max(before.restored_at or event.envelope.occurred_at, event.envelope.occurred_at),
                 forgotten_at=None,
             )
         case _:
@@ -202,6 +203,7 @@ def formed(event: MemoryFormed) -> Memory:
         said_at=event.formed_at,
         last_accessed_at=event.formed_at,
         last_recalled_at=None,
+        restored_at=None,
         expires_at=event.expires_at,
         status=SUPERSEDED if event.superseded_by else ACTIVE,
         superseded_by=event.superseded_by,

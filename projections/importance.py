@@ -32,6 +32,6 @@ def ebbinghaus(initial: float, days: float, importance: float, recalls: int) -> 
 
 
 def strength(memory: Memory, as_of: datetime) -> float:
-    """Return how well a memory is remembered at an instant."""
-    days = (as_of - memory.formed_at).total_seconds() / SECONDS_PER_DAY
+    """Return how well a memory is remembered at an instant: it fades from its forming, or from its restoring on."""
+    days = (as_of - max(memory.formed_at, memory.restored_at or memory.formed_at)).total_seconds() / SECONDS_PER_DAY
     return ebbinghaus(memory.initial_strength, days, memory.importance, memory.recall_count)

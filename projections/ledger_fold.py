@@ -18,6 +18,7 @@ from schemas import codec
 from schemas.decision import MAX_CHANGES, Decision
 from schemas.events import MemoryFormed, MemoryReinforced, MemoryRevised, TickApplied
 from schemas.identity import Owner, partition_owner
+from schemas.inbox import DecayDue
 from schemas.text import digest
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog.shard")
 MAX_CACHED_USERS: Final = 2_000
-TICKS: Final = frozenset({"DecayDue"})
+TICKS: Final = frozenset({DecayDue.__name__})
 
 
 @dataclass(slots=True)

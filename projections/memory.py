@@ -54,6 +54,8 @@ class Memory:
     """Effective time at which it was last said, which orders the values of a single slot; recalls do not move it."""
     last_accessed_at: datetime
     last_recalled_at: datetime | None
+    restored_at: datetime | None
+    """Effective time at which it was brought back last: it fades from there, as if it were new."""
     expires_at: datetime | None
     status: str
     superseded_by: str | None

@@ -15,6 +15,7 @@ _TIMES: Final = (
     "said_at",
     "last_accessed_at",
     "last_recalled_at",
+    "restored_at",
     "expires_at",
     "forgotten_at",
 )

@@ -9,41 +9,40 @@ import re
 import unicodedata
 from typing import Final
 
-SINGLE: Final = frozenset(
-    {
-        "user_name",
-        "age",
-        "birthday",
-        "occupation",
-        "employer",
-        "city",
-        "relationship_status",
-        "language",
-        "communication_style",
-    }
+SINGLE: Final = (
+    "user_name",
+    "age",
+    "birthday",
+    "occupation",
+    "employer",
+    "city",
+    "relationship_status",
+    "language",
+    "communication_style",
 )
 """One value each: the newest by effective time wins."""
 
-LISTS: Final = frozenset(
-    {
-        "likes",
-        "dislikes",
-        "interests",
-        "skills",
-        "allergies",
-        "personality_traits",
-        "pet_names",
-        "family",
-        "friends",
-        "accounts",
-        "sensitive_topics",
-        "usage_patterns",
-    }
+LISTS: Final = (
+    "likes",
+    "dislikes",
+    "interests",
+    "skills",
+    "allergies",
+    "personality_traits",
+    "pet_names",
+    "family",
+    "friends",
+    "accounts",
+    "sensitive_topics",
+    "usage_patterns",
 )
 """Values accumulate."""
 
-MAPS: Final = frozenset({"important_dates"})
+MAPS: Final = ("important_dates",)
 """Values are `name: date`; the newest date of a name wins."""
+
+NICKNAME: Final = "nickname"
+"""What some call the user, as extractors say it: kept as `user_name` while no other is known, else as a pet name."""
 
 _ARTICLE = re.compile(r"(?:the|an|a)\s+(?=\S)")
 _TRAILING: Final = ".。!！?？,，;；:：、…~～·'\"’”」』)）"

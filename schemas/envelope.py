@@ -29,11 +29,18 @@ class Envelope:
         """Whose message it is."""
         return Owner(self.tenant, self.user_id)
 
-    def follow(self, event_id: str, *, occurred_at: datetime | None = None) -> Envelope:
-        """Return the envelope of what this message causes; it happens when its cause happened unless said otherwise."""
+    def follow(self, event_id: str, *, occurred_at: datetime | None = None, owner: Owner | None = None) -> Envelope:
+        """Return the envelope of what this message causes; it happens when its cause happened unless said otherwise.
+
+        With another `owner` than the cause's it is of no agent.
+        """
+        whose = owner or self.owner
         return replace(
             self,
             event_id=event_id,
+            tenant=whose.tenant,
+            user_id=whose.user_id,
+            agent_id=self.agent_id if whose == self.owner else None,
             occurred_at=occurred_at or self.occurred_at,
             causation_id=self.event_id,
             correlation_id=self.correlation_id or self.event_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap, Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, cast
 
@@ -11,6 +11,7 @@ import orjson
 
 from projections.importance import DECIMALS, grade
 from projections.memory import ACTIVE, FORGOTTEN
+from schemas.attributes import NICKNAME
 from schemas.envelope import Sealed
 from schemas.events import MemoryFormed, MemoryReinforced, MemoryRevised, MemorySuperseded
 from schemas.identity import event_of_piece, extracted_memory_id
@@ -92,6 +93,9 @@ def decide_candidates(
             draft.say(subject, "nothing", "this very memory was formed before", memory_id)
         else:
             said = _statement(item, candidate, max(c.occurred_at for c in cited))
+            if said.attribute == NICKNAME:
+                said = slots.named(draft.state, said)
+                candidate = replace(candidate, attribute=said.attribute)  # noqa: PLW2901 - the same, read with the profile
             anew = frozenset(c.piece_id for c in cited if c.by_user and c.piece_id in fresh)
             entry = _Entry(subject=subject, memory_id=memory_id, candidate=candidate, said=said, cited=cited, anew=anew)
             _decide_entry(draft, item, entry, seen, parameters)
@@ -129,6 +133,8 @@ def _decide_entry(
     if not held:  # a single slot is decided by its value, whatever the wording
         alike += known.same_slot(draft.state, said)
     if said.kind == "episodic":
+        span = timedelta(hours=parameters.episode_merge_hours)
+        alike = [m for m in alike if m.kind != "episodic" or m.status == FORGOTTEN or _is_close(m, entry, span)]
         merged = known.first_active(alike, said.effective) or _mergeable(draft, entry, parameters)
         if merged is not None:
             _merge(draft, entry, merged)
@@ -188,10 +194,15 @@ def _mergeable(draft: Draft, entry: _Entry, parameters: Parameters) -> Memory | 
         and memory.status_at(entry.said.effective) == ACTIVE
         and memory.event_type == entry.candidate.event_type
         and memory.agent_id in (None, entry.said.agent_id)
-        and abs(memory.occurred_at - entry.happened_at) <= span
+        and _is_close(memory, entry, span)
         and overlap(words, known.cached_keywords(memory.content)) >= parameters.keyword_overlap
     )
     return next(iter(known.in_order(found)), None)
+
+
+def _is_close(memory: Memory, entry: _Entry, span: timedelta) -> bool:
+    """Tell whether an episode happened near enough to what the entry tells of to be the same."""
+    return abs(memory.occurred_at - entry.happened_at) <= span
 
 
 def _merge(draft: Draft, entry: _Entry, memory: Memory) -> None:

@@ -16,6 +16,7 @@ from schemas.events import (
     MemoryRevised,
 )
 from schemas.identity import commanded_memory_id
+from schemas.refusals import Refusal
 from schemas.text import content_hash
 from streams import known, slots
 from streams.candidates import supersede
@@ -52,7 +53,8 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
     held = slots.holders(draft.state, said)
     present = slots.present(held, effective)
     if profile_keeps and present and not slots.holds(present[-1], said.value):
-        draft.say("0", "refused", f"the profile keeps the {item.attribute} that it has", present[-1].memory_id)
+        detail = f"the profile keeps the {item.attribute} that it has"
+        draft.say("0", "refused", Refusal.PROFILE_KEEPS.because(detail), present[-1].memory_id)
         return
     newer = slots.newer_than(held, effective)
     memory_id = commanded_memory_id(draft.state.owner, item.envelope.event_id)
@@ -101,12 +103,13 @@ def decide_revise(draft: Draft, item: ReviseMemory) -> None:
     if memory is None:
         return
     if item.expected_version is not None and item.expected_version != memory.version:
-        reason = f"version_moved: the memory has version {memory.version}, expected was {item.expected_version}"
-        draft.say(memory.memory_id, "refused", reason, memory.memory_id)
+        detail = f"the memory has version {memory.version}, expected was {item.expected_version}"
+        draft.say(memory.memory_id, "refused", Refusal.VERSION_MOVED.because(detail), memory.memory_id)
         return
     new = None if item.content is None else _as_said(memory, item.content.text, draft)
     if new is not None and _other_with(draft, memory, new) is not None:
-        draft.say(memory.memory_id, "refused", "duplicate: another memory has this very text", memory.memory_id)
+        reason = Refusal.DUPLICATE.because("another memory has this very text")
+        draft.say(memory.memory_id, "refused", reason, memory.memory_id)
         return
     memory_type = item.memory_type
     effective = item.envelope.occurred_at
@@ -135,7 +138,7 @@ def decide_forget(draft: Draft, item: ForgetMemory) -> None:
     """Make the memory unfindable, whatever its status."""
     memory = draft.state.memories.get(item.memory_id)
     if memory is None:
-        draft.say(item.memory_id, "refused", "unknown: no such memory")
+        draft.say(item.memory_id, "refused", Refusal.UNKNOWN.because("no such memory"))
     elif memory.status == FORGOTTEN:
         draft.say(memory.memory_id, "nothing", "forgotten already", memory.memory_id)
     else:
@@ -148,14 +151,15 @@ def decide_restore(draft: Draft, item: RestoreMemory) -> None:
     effective = item.envelope.occurred_at
     memory = draft.state.memories.get(item.memory_id)
     if memory is None:
-        draft.say(item.memory_id, "refused", "unknown: no such memory")
+        draft.say(item.memory_id, "refused", Refusal.UNKNOWN.because("no such memory"))
         return
     status = memory.status_at(effective)
     if status == ACTIVE:
         draft.say(memory.memory_id, "nothing", "it is active", memory.memory_id)
         return
     if status == SUPERSEDED:
-        draft.say(memory.memory_id, "refused", "superseded: a newer value holds its place", memory.memory_id)
+        reason = Refusal.SUPERSEDED.because("a newer value holds its place")
+        draft.say(memory.memory_id, "refused", reason, memory.memory_id)
         return
     said = _as_said(memory, memory.content, draft)
     same = _other_with(draft, memory, said)
@@ -207,11 +211,12 @@ def decide_recall(draft: Draft, item: RecordRecall) -> bool:
 def _shown(draft: Draft, memory_id: str) -> Memory | None:
     memory = draft.state.memories.get(memory_id)
     if memory is None:
-        draft.say(memory_id, "refused", "unknown: no such memory")
+        draft.say(memory_id, "refused", Refusal.UNKNOWN.because("no such memory"))
         return None
     status = memory.status_at(draft.item.envelope.occurred_at)
     if status != ACTIVE:
-        draft.say(memory_id, "refused", f"{status}: only active memories can be revised", memory_id)
+        reason = Refusal(status).because("only active memories can be revised")
+        draft.say(memory_id, "refused", reason, memory_id)
         return None
     return memory
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
 from projections.importance import DECIMALS, strength
 from projections.memory import ACTIVE, EXPIRED, Memory, UserState
 from schemas.decision import MAX_CHANGES
 from schemas.events import MemoryDecayed, MemoryExpired
+from schemas.words import Policy
 
 if TYPE_CHECKING:
     from schemas.inbox import DecayDue
     from streams.draft import Draft
     from streams.parameters import Parameters
 
-Policy: TypeAlias = Literal["ladder", "ebbinghaus", "off"]
+POLICIES: Final = get_args(Policy)
 LADDER_REST: Final = timedelta(days=7)
 """Evatar: long_term memories not accessed for so long fade by a step."""
 LADDER_FACTOR: Final = 0.9
@@ -33,8 +34,8 @@ def touched_by(state: UserState, tick_id: str) -> tuple[int, int]:
 
 def decide_decay(draft: Draft, tick: DecayDue, parameters: Parameters) -> bool:
     """Draft at most 1,000 of the tick's changes; return whether these are the last."""
-    if tick.policy == "off":
-        return True
+    if tick.policy == "off" or tick.policy not in POLICIES:
+        return True  # its closing decision says that the policy is not known
     tick_id = tick.envelope.event_id
     open_ones = [
         m

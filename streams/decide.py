@@ -19,7 +19,7 @@ from schemas.inbox import (
 )
 from streams import commands
 from streams.candidates import decide_candidates
-from streams.decay import decide_decay
+from streams.decay import POLICIES, decide_decay
 from streams.draft import Draft, Place
 
 if TYPE_CHECKING:
@@ -91,5 +91,8 @@ def close_tick(state: UserState, tick: Tick, place: Place, decayed: int, expired
             expired=expired,
         )
     )
-    draft.say(tick.envelope.event_id, "decayed" if decayed + expired else "nothing", "every user has met the tick")
+    if tick.policy in POLICIES:
+        draft.say(tick.envelope.event_id, "decayed" if decayed + expired else "nothing", "every user has met the tick")
+    else:
+        draft.say(tick.envelope.event_id, "nothing", f"the policy {tick.policy!r} is not known: nothing was changed")
     return draft.decision()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -48,17 +48,7 @@ class Draft:
         """Return the next event's envelope; it follows the item and belongs to the state's user."""
         owner, cause = self.state.owner, self.item.envelope
         event_id = derived_id("event", owner.tenant, owner.user_id, cause.event_id, self.part, len(self.events))
-        following = cause.follow(event_id, occurred_at=occurred_at)
-        if following.owner == owner:
-            return following
-        return type(following)(
-            event_id=event_id,
-            tenant=owner.tenant,
-            user_id=owner.user_id,
-            occurred_at=following.occurred_at,
-            causation_id=following.causation_id,
-            correlation_id=following.correlation_id,
-        )
+        return cause.follow(event_id, occurred_at=occurred_at, owner=owner)
 
     @property
     def part(self) -> int:
@@ -77,16 +67,8 @@ class Draft:
     def decision(self, *, last_part: bool = True) -> Decision:
         """Return the finished decision; it expects the version of the state that the draft began with."""
         owner, cause = self.state.owner, self.item.envelope
-        envelope = type(cause)(
-            event_id=derived_id("decision", owner.tenant, owner.user_id, cause.event_id, self.part),
-            tenant=owner.tenant,
-            user_id=owner.user_id,
-            agent_id=cause.agent_id if cause.owner == owner else None,
-            occurred_at=cause.occurred_at,
-            recorded_at=self.place.recorded_at,
-            causation_id=cause.event_id,
-            correlation_id=cause.correlation_id or cause.event_id,
-        )
+        event_id = derived_id("decision", owner.tenant, owner.user_id, cause.event_id, self.part)
+        envelope = replace(cause.follow(event_id, owner=owner), recorded_at=self.place.recorded_at)
         return Decision(
             envelope=envelope,
             item_id=cause.event_id,

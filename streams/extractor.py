@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from schemas.observations import TurnContext
+    from schemas.words import Kind, MemoryType
 
 Speaker: TypeAlias = Literal["user", "assistant", "screenshot", "article"]
 SourceType: TypeAlias = Literal["chat", "photo", "inferred"]
@@ -50,10 +51,10 @@ class Proposal:
     """One thing that the extractor proposes to remember, with every default already filled in."""
 
     content: str
-    kind: Literal["semantic", "episodic"] = "semantic"
+    kind: Kind = "semantic"
     category: str = "fact"
     """people finance schedule project preference interest habit fact"""
-    memory_type: Literal["short_term", "long_term"] = "short_term"
+    memory_type: MemoryType = "short_term"
     importance: float = 0.5
     """0 to 1."""
     attribute: str | None = None

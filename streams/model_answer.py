@@ -7,15 +7,16 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 
+from schemas.words import Category
 from streams.extractor import Proposal
 from streams.luna import episode_importance
-from streams.prompts import CATEGORIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from schemas.words import Kind
     from streams.extractor import Window
 
 MAX_ENTRIES: Final = 200
@@ -111,7 +112,7 @@ def _proposal(entry: object, window: Window) -> Proposal:
     content = _text(fields.get("content"), MAX_CONTENT)
     if content is None:
         raise _BadEntryError("content is not a text, or empty")
-    kind: Literal["semantic", "episodic"] = "episodic" if _word(fields.get("kind")) == "episodic" else "semantic"
+    kind: Kind = "episodic" if _word(fields.get("kind")) == "episodic" else "semantic"
     category = _word(fields.get("category")) or "fact"
     sources = _sources(fields.get("sources"), window)
     event_type = _word(fields.get("event_type"))
@@ -124,7 +125,7 @@ def _proposal(entry: object, window: Window) -> Proposal:
     return Proposal(
         content=content,
         kind=kind,
-        category=category if category in CATEGORIES else "fact",
+        category=category if category in get_args(Category) else "fact",
         memory_type="long_term" if _word(fields.get("memory_type")) == "long_term" else "short_term",
         importance=DEFAULT_IMPORTANCE if importance is None else importance,
         attribute=attribute if fills else None,

@@ -6,7 +6,10 @@ import hashlib
 import json
 import re
 from datetime import UTC
-from typing import TYPE_CHECKING, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Final, Literal, TypedDict, get_args
+
+from schemas.attributes import LISTS, MAPS, SINGLE
+from schemas.words import EVENT_TYPES, Category, Kind
 
 if TYPE_CHECKING:
     from schemas.observations import TurnContext
@@ -20,45 +23,8 @@ class Message(TypedDict):
     content: str
 
 
-CATEGORIES: Final = ("people", "finance", "schedule", "project", "preference", "interest", "habit", "fact")
-EVENT_TYPES: Final = (
-    "confession",
-    "first_kiss",
-    "fight",
-    "makeup",
-    "gift",
-    "milestone",
-    "date",
-    "anniversary",
-    "personal_share",
-    "casual",
-)
-SINGLE_ATTRIBUTES: Final = (
-    "user_name",
-    "age",
-    "birthday",
-    "occupation",
-    "employer",
-    "city",
-    "relationship_status",
-    "language",
-    "communication_style",
-)
-ATTRIBUTE_LISTS: Final = (
-    "likes",
-    "dislikes",
-    "interests",
-    "skills",
-    "allergies",
-    "personality_traits",
-    "pet_names",
-    "family",
-    "friends",
-    "accounts",
-    "sensitive_topics",
-)
-"""Without `usage_patterns`, which is counted and not asked."""
-ATTRIBUTE_MAPS: Final = ("important_dates",)
+ASKED_LISTS: Final = tuple(name for name in LISTS if name != "usage_patterns")
+"""That one is counted and not asked."""
 
 SYSTEM: Final = f"""\
 You keep the long memory of an assistant. The user message lists observations, one a line: `[number] date time \
@@ -105,12 +71,12 @@ quoting, word for word. A line may end with what was known then: (mood: ..., sce
 
 Fields
 - `kind`: semantic (a trait or fact) or episodic (an event)
-- `category`: {", ".join(CATEGORIES)}
+- `category`: {", ".join(get_args(Category))}
 - `memory_type`: long_term or short_term
 - `importance`: 0 to 1; 0.25 is ordinary, 1 extremely important
 - `attribute` and `value`, where a semantic memory fills a slot of the user's own profile. One value: \
-{", ".join(SINGLE_ATTRIBUTES)}. One memory for each value of: {", ".join(ATTRIBUTE_LISTS)}. \
-For {", ".join(ATTRIBUTE_MAPS)} the value is `name: date`, the date as YYYY-MM-DD or MM-DD. \
+{", ".join(SINGLE)}. One memory for each value of: {", ".join(ASKED_LISTS)}. \
+For {", ".join(MAPS)} the value is `name: date`, the date as YYYY-MM-DD or MM-DD. \
 The value is the bare word or name, not a sentence.
 - `event_type`: {", ".join(EVENT_TYPES)}, or another word
 - `occurred_on`: YYYY-MM-DD, the day on which an event happened or a plan is due
@@ -145,8 +111,8 @@ SCHEMA: Final[dict[str, object]] = {
                 "type": "object",
                 "properties": {
                     "content": _TEXT,
-                    "kind": {"type": "string", "enum": ["semantic", "episodic"]},
-                    "category": {"type": "string", "enum": list(CATEGORIES)},
+                    "kind": {"type": "string", "enum": list(get_args(Kind))},
+                    "category": {"type": "string", "enum": list(get_args(Category))},
                     "memory_type": {"type": "string", "enum": ["short_term", "long_term"]},
                     "importance": {"type": "number"},
                     "attribute": _TEXT,

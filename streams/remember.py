@@ -14,7 +14,7 @@ from schemas.identity import InvalidOwner, Owner, partition_owner
 from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, DecayDue, RememberFact, ReviseMemory
 from schemas.log import NewRecord
 from streams.dead_letter import put_aside
-from streams.decay import touched_by
+from streams.decay import POLICIES, touched_by
 from streams.decide import close_tick, decide, decide_tick
 from streams.draft import Place
 from streams.patience import append_patiently, fold_patiently
@@ -156,7 +156,7 @@ class Remember:
                 break
             await self._append(closer, close_tick(state, tick, place, decayed, expired))
             self._counted("remember", "tick")
-            self._ticked(tick.policy, "applied")
+            self._ticked(*(tick.policy, "applied") if tick.policy in POLICIES else ("unknown", "nothing"))
         delivery.ack()
         self._tell(closer, tick_id)
 

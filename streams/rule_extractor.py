@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Final
 
-from schemas.attributes import same_value
+from schemas.attributes import NICKNAME, same_value
 from streams.extractor import Extraction, Proposal
 from streams.rules.chinese import read_chinese
 from streams.rules.english import read_english
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from streams.extractor import Piece, Window
     from streams.rules.found import Found
 
-RULES_VERSION: Final = "2"
+RULES_VERSION: Final = "3"
 """Raise it with every change of what the rules answer: it is part of the memory's lineage."""
 
 
@@ -36,9 +36,10 @@ class RuleExtractor:
         return hashlib.sha256(f"rules:{RULES_VERSION}".encode()).hexdigest()
 
     async def extract(self, window: Window) -> Extraction:
-        """Return what the rules find, in the order of the words; what is found twice cites both pieces. Never raises.
+        """Return what the rules find, in the order of the words, nicknames last. Never raises.
 
-        Values of a single attribute that differ are all returned, the newest last. All proposals are semantic.
+        What is found twice cites both pieces. Values of a single attribute that differ are all returned, the newest
+        last. All proposals are semantic.
         """
         kept: list[tuple[Found, list[int]]] = []
         for index, piece in enumerate(window.pieces):
@@ -48,6 +49,7 @@ class RuleExtractor:
                     kept.append((found, [index]))
                 elif index not in known:
                     known.append(index)
+        kept.sort(key=lambda entry: entry[0].attribute == NICKNAME)  # a name that is said after it is known by then
         return Extraction(proposals=tuple(_proposal(found, tuple(sources)) for found, sources in kept))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from projections.memory import ACTIVE, EXPIRED
@@ -35,6 +36,13 @@ def newer_than(held: list[Memory], effective: datetime) -> Memory | None:
 def present(held: list[Memory], effective: datetime) -> list[Memory]:
     """Return the holders whose value is shown at the instant."""
     return [m for m in held if m.status_at(effective) == ACTIVE]
+
+
+def named(state: UserState, said: Statement) -> Statement:
+    """Return a nickname as what it is to this user: the name, while no other is known, else one of many."""
+    name = replace(said, attribute="user_name")
+    others = [m for m in present(holders(state, name), said.effective) if not holds(m, said.value)]
+    return replace(said, attribute="pet_names") if others else name
 
 
 def holds(memory: Memory, value: str | None) -> bool:

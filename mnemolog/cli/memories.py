@@ -5,9 +5,10 @@ from typing import Annotated
 import typer
 
 from mnemolog.cli.invoking import command
-from mnemolog.cli.options import AGENT, AS_OF, SOME_USER, USER, Category, Kind, MemoryType, Scope, Status
+from mnemolog.cli.options import AGENT, AS_OF, SOME_USER, USER
 from mnemolog.cli.output import Output
 from mnemolog.client import AsyncClient
+from schemas.words import Category, Kind, MemoryType, Scope, Status
 
 CONTENT = Annotated[str, typer.Argument(help="What to remember, as it is.")]
 MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]

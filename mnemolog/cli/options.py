@@ -1,18 +1,11 @@
 """Options that several commands share."""
 
 from datetime import datetime
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated
 
 import typer
 
 from schemas.instant import read_instant
-
-Category: TypeAlias = Literal["people", "finance", "schedule", "project", "preference", "interest", "habit", "fact"]
-Kind: TypeAlias = Literal["semantic", "episodic"]
-MemoryType: TypeAlias = Literal["long_term", "short_term"]
-Policy: TypeAlias = Literal["ladder", "ebbinghaus", "off"]
-Scope: TypeAlias = Literal["personal", "global"]
-Status: TypeAlias = Literal["active", "expired", "forgotten", "superseded"]
 
 USER = Annotated[str, typer.Option("--user", "-u", help="Whose memory it is.")]
 SOME_USER = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory it is, if not anybody's.")]

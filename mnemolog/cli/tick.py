@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from mnemolog.cli.invoking import CommandFailed, command
-from mnemolog.cli.options import Policy, instant
+from mnemolog.cli.options import instant
 from mnemolog.cli.output import Output
 from mnemolog.client import AsyncClient
+from schemas.words import Policy
 
 AS_OF = Annotated[datetime, typer.Option("--as-of", parser=instant, metavar="TIME", help="The time that it is.")]
 POLICY = Annotated[Policy | None, typer.Option("--policy", help="[default: DECAY_POLICY]")]

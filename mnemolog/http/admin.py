@@ -9,7 +9,7 @@ from mnemolog import dead_letters, together
 from mnemolog.http import shapes
 from mnemolog.http.problems import Problem
 from mnemolog.http.requests import Drain, KnownAt, Rebuild, Retry, TickDue
-from mnemolog.http.routes import answer, routes
+from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import Held
 from projections.views import instant
 
@@ -33,7 +33,7 @@ async def drained(worker: Held, asked: Drain | None = None) -> Response:
     return answer(await together.drain(worker, (asked or Drain()).timeout))
 
 
-@router.post("/ticks", response_model=shapes.Tick)
+@router.post("/ticks", response_model=shapes.Tick, responses=answers(s202=shapes.Tick))
 async def tick(asked: TickDue, worker: Held) -> Response:
     """Emit a decay tick at exactly `as_of` and wait until it is applied; 202 when that takes longer."""
     if asked.as_of > worker.clock.now() + MAX_AHEAD and not asked.force:
@@ -44,7 +44,7 @@ async def tick(asked: TickDue, worker: Held) -> Response:
     return answer(done, HTTPStatus.OK if done["applied"] else HTTPStatus.ACCEPTED)
 
 
-@router.post("/rebuild", response_model=shapes.Rebuilt)
+@router.post("/rebuild", response_model=shapes.Rebuilt, responses=refused(HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND))
 async def rebuild(worker: Held, asked: Rebuild | None = None) -> Response:
     """Fold the ledger from its beginning into a new generation, verify it, and switch; asks no model.
 
@@ -68,7 +68,7 @@ async def listed(worker: Held) -> Response:
     return answer({"items": [dead_letters.view(letter) for letter in shown], "total": len(letters)})
 
 
-@router.post("/dead-letters", response_model=shapes.Retried)
+@router.post("/dead-letters", response_model=shapes.Retried, responses=refused(HTTPStatus.NOT_FOUND))
 async def retried(worker: Held, asked: Retry | None = None) -> Response:
     """Send dead letters back where they came from."""
     ids = (asked or Retry()).ids

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI
 
@@ -37,5 +38,6 @@ def make_http(worker: Worker) -> FastAPI:
     for part in (publishing, conversations, memories, search, agents, admin, internal):
         app.include_router(part.router, dependencies=[Depends(known_query)])
     app.include_router(health.router)
-    app.add_middleware(Edge, metrics=worker.metrics, hosts=LOOPBACK | {name_of(worker.settings.host)})
+    hosts = LOOPBACK | {name_of(worker.settings.host), name_of(urlsplit(worker.url).netloc)}
+    app.add_middleware(Edge, metrics=worker.metrics, hosts=hosts)
     return app

@@ -11,7 +11,7 @@ from mnemolog.http import shapes
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.publishing import Wait, accept
 from mnemolog.http.requests import Conversation
-from mnemolog.http.routes import routes
+from mnemolog.http.routes import answers, refused, routes
 from mnemolog.http.tenants import Held, Tenant
 from schemas.identity import derived_id
 from schemas.input_events import Fault, InvalidEvent, parse_event
@@ -20,7 +20,12 @@ from schemas.observations import Observation
 router = routes("publishing")
 
 
-@router.post("/v1/conversations", status_code=202, response_model=shapes.ConversationAccepted)
+@router.post(
+    "/v1/conversations",
+    status_code=202,
+    response_model=shapes.ConversationAccepted,
+    responses=answers(s200=shapes.ConversationAccepted) | refused(HTTPStatus.CONFLICT),
+)
 async def converse(asked: Conversation, worker: Held, tenant: Tenant, wait: Wait = 0.0) -> Response:
     """Accept a conversation. Without a session the user and the agent have one; by default it ends with the request."""
     session_id = asked.session_id or derived_id("session", tenant, asked.user_id, asked.agent_id or "")

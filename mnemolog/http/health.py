@@ -6,11 +6,11 @@ from fastapi import Request, Response
 
 from mnemolog.http import shapes
 from mnemolog.http.problems import Problem
-from mnemolog.http.routes import answer, routes
+from mnemolog.http.routes import answer, refused, routes
 from mnemolog.http.tenants import is_ready
 from mnemolog.metrics import MEDIA_TYPE
 
-router = routes("health")
+router = routes("health", always=())
 
 
 @router.get("/health/live", response_model=shapes.Health)
@@ -19,7 +19,7 @@ async def live() -> Response:
     return answer({"status": "live"})
 
 
-@router.get("/health/ready", response_model=shapes.Health)
+@router.get("/health/ready", response_model=shapes.Health, responses=refused(HTTPStatus.SERVICE_UNAVAILABLE))
 async def ready(request: Request) -> Response:
     """Tell whether requests may be sent here: everything is folded, and nothing has ended the worker."""
     worker = request.app.state.worker

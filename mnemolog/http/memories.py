@@ -20,18 +20,26 @@ from mnemolog.http.requests import (
     Revision,
     UserId,
 )
-from mnemolog.http.routes import answer, routes
+from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import CommandId, Held, Tenant
 from projections.memory import Memory
 from projections.queries import Filters, UnknownMemory
 from projections.views import memory_view
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.input_events import Fault
+from schemas.refusals import Refusal, refusal_of
 
 router = routes("memories", "/v1/memories")
+UNKNOWN = refused(HTTPStatus.NOT_FOUND)
+COMMAND = answers(s202=shapes.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
-@router.post("", status_code=201, response_model=shapes.Memory)
+@router.post(
+    "",
+    status_code=201,
+    response_model=shapes.Memory,
+    responses=answers(s200=shapes.Memory, s202=shapes.Waiting) | refused(HTTPStatus.CONFLICT),
+)
 async def remember(asked: NewMemory, worker: Held, tenant: Tenant, command_id: CommandId) -> Response:
     """Remember as is: 201 with the memory, 200 with the known one when it is an exact duplicate."""
     fact = Fact(**asked.model_dump(exclude={"user_id"}))
@@ -63,7 +71,7 @@ async def listed(asked: Annotated[MemoriesAsked, Query()], worker: Held, tenant:
     return answer(paged(owner, found, page, size, asked.as_of or now))
 
 
-@router.get("/{memory_id}", response_model=shapes.Memory)
+@router.get("/{memory_id}", response_model=shapes.Memory, responses=UNKNOWN)
 async def one(
     *,
     memory_id: MemoryId,
@@ -80,7 +88,7 @@ async def one(
     return answer(memory_view(owner, memory, as_of or now))
 
 
-@router.patch("/{memory_id}", response_model=shapes.Memory)
+@router.patch("/{memory_id}", response_model=shapes.Memory, responses=COMMAND)
 async def revise(
     *,
     memory_id: MemoryId,
@@ -99,7 +107,7 @@ async def revise(
     return _decided(worker, owner, decided)
 
 
-@router.delete("/{memory_id}", response_model=shapes.Memory)
+@router.delete("/{memory_id}", response_model=shapes.Memory, responses=COMMAND)
 async def forget(
     memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserId | None = None
 ) -> Response:
@@ -108,7 +116,7 @@ async def forget(
     return _decided(worker, owner, await worker.commands.forget(owner, memory_id, command_id))
 
 
-@router.post("/{memory_id}/restore", response_model=shapes.Memory)
+@router.post("/{memory_id}/restore", response_model=shapes.Memory, responses=COMMAND)
 async def restore(
     memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserId | None = None
 ) -> Response:
@@ -117,14 +125,14 @@ async def restore(
     return _decided(worker, owner, await worker.commands.restore(owner, memory_id, command_id))
 
 
-@router.get("/{memory_id}/history", response_model=shapes.History)
+@router.get("/{memory_id}/history", response_model=shapes.History, responses=UNKNOWN)
 async def history(memory_id: MemoryId, worker: Held, tenant: Tenant, user_id: UserId | None = None) -> Response:
     """Return every event about a memory, and the words and answers that it came from."""
     _owner(worker, tenant, memory_id, user_id)
     return answer(await worker.queries.history(tenant, memory_id))
 
 
-@router.get("/{memory_id}/importance", response_model=shapes.Curve)
+@router.get("/{memory_id}/importance", response_model=shapes.Curve, responses=UNKNOWN)
 async def importance(
     *,
     memory_id: MemoryId,
@@ -168,8 +176,7 @@ def _decided(worker: Worker, owner: Owner, decided: Answer, statuses: dict[str, 
     if outcome is None:
         return answer({"command_id": decided.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
     if outcome.action == "refused" or outcome.memory_id is None:
-        known = not outcome.reason.startswith("unknown")
-        detail = outcome.reason.partition(": ")[2] or outcome.reason  # the word before is for those who read the log
-        raise Problem(HTTPStatus.CONFLICT if known else HTTPStatus.NOT_FOUND, detail)
+        refusal, detail = refusal_of(outcome.reason)
+        raise Problem(HTTPStatus.NOT_FOUND if refusal is Refusal.UNKNOWN else HTTPStatus.CONFLICT, detail)
     memory = worker.shards.state(owner).memories[outcome.memory_id]
     return answer(memory_view(owner, memory, worker.clock.now()), (statuses or {}).get(outcome.action, HTTPStatus.OK))

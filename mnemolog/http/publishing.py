@@ -13,7 +13,7 @@ from mnemolog.composition import Worker
 from mnemolog.http import shapes
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserId
-from mnemolog.http.routes import answer, routes
+from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import Held, IdempotencyKey, Tenant
 from mnemolog.publishing import Conflict
 from schemas.identity import Owner, derived_id
@@ -39,7 +39,13 @@ _BODY = {
 router = routes("publishing")
 
 
-@router.post("/v1/events", status_code=202, response_model=shapes.Accepted, openapi_extra=_BODY)
+@router.post(
+    "/v1/events",
+    status_code=202,
+    response_model=shapes.Accepted,
+    responses=answers(s200=shapes.Accepted) | refused(HTTPStatus.CONFLICT),
+    openapi_extra=_BODY,
+)
 async def publish(
     request: Request, worker: Held, tenant: Tenant, key: IdempotencyKey = None, wait: Wait = 0.0
 ) -> Response:
@@ -62,7 +68,7 @@ async def publish(
     return await accept(worker, events, wait, [f"$[{n}]" if many else "$" for n in range(len(events))])
 
 
-@router.get("/v1/events/{event_id:text}", response_model=shapes.EventState)
+@router.get("/v1/events/{event_id:text}", response_model=shapes.EventState, responses=refused(HTTPStatus.NOT_FOUND))
 async def state(event_id: str, worker: Held, tenant: Tenant, user_id: UserId = DEFAULT_USER) -> Response:
     """Return how far an event has come, and what it led to."""
     states = await worker.publishing.states(Owner(tenant, user_id), [event_id])

@@ -11,6 +11,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from schemas.identity import check_user_id
 from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES
 from schemas.instant import read_instant
+from schemas.words import Category, Kind, MemoryType, Policy, Scope, SourceType, Status
 
 MAX_EVENTS = 1_000
 MAX_PAGE_SIZE = 200
@@ -79,13 +80,6 @@ Question = Annotated[str, AfterValidator(_asks_something), AfterValidator(_fits)
 Value = Annotated[str, AfterValidator(_fits)]
 Metadata = Annotated[dict[str, Any], AfterValidator(_json)]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Kind = Literal["semantic", "episodic"]
-MemoryType = Literal["short_term", "long_term"]
-Category = Literal["people", "finance", "schedule", "project", "preference", "interest", "habit", "fact"]
-SourceType = Literal["chat", "photo", "inferred", "manual", "import"]
-Status = Literal["active", "expired", "forgotten", "superseded"]
-Scope = Literal["personal", "global"]
-Policy = Literal["ladder", "ebbinghaus", "off"]
 
 MemoryId = Annotated[str, Path(min_length=1, max_length=256)]
 

@@ -12,12 +12,13 @@ from fastapi.routing import APIRoute
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable
+
+    from pydantic import BaseModel
 
 _READS: Final = ("/v1/search", "/v1/events/status")
 """Questions that are no GET."""
 _PROBLEM: Final = {
-    "description": "refused; `detail` says what to do",
     "content": {
         MEDIA_TYPE: {
             "schema": {
@@ -42,6 +43,22 @@ _PROBLEM: Final = {
 }
 
 
+EVERYWHERE: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.MISDIRECTED_REQUEST, HTTPStatus.INTERNAL_SERVER_ERROR)
+WITH_BODIES: Final = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+BY_WORKERS: Final = (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SERVICE_UNAVAILABLE)
+"""What every route answers that a started worker is needed for."""
+
+
+def refused(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
+    """Return the description of refusals for the OpenAPI document."""
+    return {s.value: {"description": f"{s.phrase}; `detail` says what to do", **_PROBLEM} for s in statuses}
+
+
+def answers(**shapes: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+    """Return the description of other successes, by their status: `answers(s202=Waiting)`."""
+    return {int(name[1:]): {"model": shape} for name, shape in shapes.items()}
+
+
 class _Request(Request):
     """A request whose JSON is read strictly: no NaN, no halves of characters, which nothing behind could carry."""
 
@@ -50,6 +67,11 @@ class _Request(Request):
 
 
 class _Route(APIRoute):
+    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:  # noqa: ANN401 - FastAPI's own
+        reads = set(given.get("methods") or ("GET",)) == {"GET"}
+        given["responses"] = refused(*EVERYWHERE, *(() if reads else WITH_BODIES)) | (given.get("responses") or {})
+        super().__init__(path, endpoint, **given)
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
 
@@ -64,10 +86,14 @@ class _Route(APIRoute):
         return strict
 
 
-def routes(tag: str, prefix: str = "", **more: Any) -> APIRouter:  # noqa: ANN401 - FastAPI's own settings
-    """Return a router for one part of the front door."""
-    answers: dict[int | str, dict[str, Any]] = {"4XX": _PROBLEM, "5XX": _PROBLEM}
-    return APIRouter(prefix=prefix, tags=[tag], route_class=_Route, responses=answers, **more)
+def routes(
+    tag: str,
+    prefix: str = "",
+    always: Iterable[HTTPStatus] = BY_WORKERS,
+    **more: Any,  # noqa: ANN401 - FastAPI's own settings
+) -> APIRouter:
+    """Return a router for one part of the front door; `always` are the refusals of all its routes."""
+    return APIRouter(prefix=prefix, tags=[tag], route_class=_Route, responses=refused(*always), **more)
 
 
 def answer(body: Any, status: int = 200) -> Response:  # noqa: ANN401 - any JSON

@@ -220,6 +220,13 @@ class Drained(Shape):
     memories: int
 
 
+class Waiting(Shape):
+    """A command that is in the log and not decided yet."""
+
+    command_id: str
+    state: str
+
+
 class Tick(Shape):
     """What a tick changed."""
 

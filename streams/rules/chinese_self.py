@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from schemas.attributes import NICKNAME
 from streams.rules.chinese_clauses import without_particles
 from streams.rules.dates import birth_date
 from streams.rules.found import profile
@@ -92,7 +93,7 @@ def about_self(clause: Clause) -> Iterator[Found]:
     bare = without_particles(clause.core)
     called = _CALL_ME.match(without_particles(clause.text))
     if called and not _NO_NAME.match(called[1]):
-        yield _name(called[1])
+        yield profile(NICKNAME, called[1], f"用户可以叫{called[1]}")
     elif m := _MY_NAME.match(bare):
         yield _name(m[1])
     if re.match(r"^我的?生日", bare) or (clause.mine and _BIRTHDAY.search(bare)):

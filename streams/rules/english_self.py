@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from schemas.attributes import NICKNAME
 from streams.rules.dates import birth_date
 from streams.rules.found import profile
 from streams.rules.occupations import english_occupation
@@ -26,6 +27,7 @@ _NAMED = re.compile(
     rf"called)\s+(?P<name>{NAME})$",
     re.IGNORECASE,
 )
+_CALL_ME = re.compile(r"\bcalls? me\b|^i go by\b", re.IGNORECASE)
 _I_AM = re.compile(rf"^am (?P<name>{NAME})$")
 _IT_IS = re.compile(rf"^(?:it's|it is|this is) (?P<name>{NAME})(?: here)?$")
 _AGE = re.compile(
@@ -94,7 +96,10 @@ _STATUS = re.compile(
 def about_self(clause: Clause) -> Iterator[Found]:
     """Yield who the user is. Only what stands at the start of the clause, after subject and adverbs, is believed."""
     if name := _name(clause):
-        yield profile("user_name", name, f"User's name is {name}")
+        if _CALL_ME.search(clause.text):
+            yield profile(NICKNAME, name, f"User is called {name}")
+        else:
+            yield profile("user_name", name, f"User's name is {name}")
     if m := _HIVES.match(clause.text):
         yield _allergy(m["what"].lower())
     yield from _birthday(clause)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
+
+from schemas.attributes import NICKNAME
 
 if TYPE_CHECKING:
     from datetime import date
+
+    from schemas.words import MemoryType
 
 ORDINARY: Final = 0.5
 """Evatar's default importance."""
@@ -15,6 +19,7 @@ IDENTITY: Final = 0.8
 
 _CATEGORIES: Final = {
     "user_name": "people",
+    NICKNAME: "people",
     "employer": "people",
     "family": "people",
     "friends": "people",
@@ -25,7 +30,18 @@ _CATEGORIES: Final = {
     "important_dates": "schedule",
 }
 _IDENTITY: Final = frozenset(
-    {"user_name", "age", "birthday", "occupation", "employer", "city", "relationship_status", "family", "allergies"}
+    {
+        "user_name",
+        NICKNAME,
+        "age",
+        "birthday",
+        "occupation",
+        "employer",
+        "city",
+        "relationship_status",
+        "family",
+        "allergies",
+    }
 )
 
 
@@ -35,7 +51,7 @@ class Found:
 
     content: str
     category: str = "fact"
-    memory_type: Literal["short_term", "long_term"] = "long_term"
+    memory_type: MemoryType = "long_term"
     importance: float = ORDINARY
     attribute: str | None = None
     value: str | None = None

@@ -6,14 +6,12 @@ import os
 import subprocess
 import sys
 from importlib.metadata import version
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import orjson
 import pytest
 
-from mnemolog.cli import options
 from mnemolog.cli.data_directory import check_not_served
-from mnemolog.http import requests
 from mnemolog.settings import Settings
 from streams.transports.directory_lock import DirectoryLock
 
@@ -182,11 +180,6 @@ def test_a_word_that_is_not_of_the_list_is_wrong_usage(arguments: str) -> None:
     done = mnemolog(*arguments.split(), "--url", NOBODY)
     assert done.returncode == 2
     assert b"is not one of" in done.stderr
-
-
-def test_the_words_of_the_options_are_those_of_the_requests() -> None:
-    for name in ("Category", "Kind", "MemoryType", "Policy", "Scope", "Status"):
-        assert set(get_args(getattr(options, name))) == set(get_args(getattr(requests, name))), name
 
 
 def test_the_version_is_that_of_the_package() -> None:

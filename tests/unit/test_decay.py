@@ -186,6 +186,23 @@ def test_forgotten_and_superseded_memories_do_not_fade():
     assert len(back.when(tick(later(days=18))).events) == 1
 
 
+def test_a_restored_episode_fades_anew_and_does_not_expire_at_the_next_tick_for_its_old_strength():
+    state = given(happened("送花", "t-1", importance=0.5), tick(later(days=50), "ebbinghaus"))
+    weak = state.only
+    assert (weak.status, strength(weak, later(days=50)) < 0.3) == ("expired", True)
+    back = state.when(restore(weak.memory_id, "r-1", later(days=51)))
+    assert strength(back.only, later(days=51)) == 0.6
+    met = back.when(tick(later(days=57), "ebbinghaus"))
+    assert [type(e) for e in met.events] == [MemoryDecayed]
+    assert met.only.status == "active"
+    assert met.when(tick(later(days=101), "ebbinghaus")).only.status == "expired", "as old again as it was then"
+
+
+def test_a_policy_that_is_not_known_changes_nothing_and_is_not_taken_for_another():
+    state = given(FACT, happened("送花", "t-2"), said("用户明天去柏林", "t-3", memory_type="short_term"))
+    assert state.when(tick(later(days=400), "half-life")).events == []
+
+
 def test_an_episode_that_was_recalled_after_the_tick_is_ignored_by_it():
     state = given(happened("送花", "t-1", importance=1.0))
     state = state.when(recalled(state.only.memory_id, command="r-1", at=later(days=9)))

@@ -33,6 +33,18 @@ def test_close_in_time_is_within_24_hours_of_what_happened(hours: float, action:
     given(happened(GIFT, "t-1")).when(happened(GIFT_TOO, "t-2", later(hours=hours))).then(action)
 
 
+@pytest.mark.parametrize(("hours", "action"), [(24, "revised"), (24.01, "formed"), (24 * 365, "formed")])
+def test_the_very_same_text_is_the_same_event_only_when_it_is_close_in_time(hours: float, action: str):
+    """Roses every birthday are as many events as birthdays."""
+    given(happened(GIFT, "t-1")).when(happened(GIFT, "t-2", later(hours=hours))).then(action)
+
+
+def test_the_very_same_text_far_away_in_time_is_an_event_of_its_own_and_merges_with_its_own():
+    roses = given(happened(GIFT, "t-1"), happened(GIFT, "t-2", later(days=365)))
+    again = roses.when(happened(GIFT, "t-3", later(days=365, hours=3))).then("revised")
+    assert [(m.source_ids, m.access_count) for m in again.memories] == [(("t-1",), 0), (("t-2", "t-3"), 1)]
+
+
 def test_a_late_telling_of_an_earlier_event_merges_by_when_it_happened():
     late = happened(GIFT_TOO, "t-2", later(days=9), occurred_on="2026-01-05")
     given(happened(GIFT, "t-1")).when(late).then("revised")

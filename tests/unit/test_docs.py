@@ -114,7 +114,7 @@ def test_every_message_and_every_topic_is_on_the_page_of_events_and_no_other_is(
 
 def test_every_attribute_of_the_profile_is_on_the_page_of_events_and_no_other_is():
     named = re.findall(r"`([a-z_]+)`", section(REFERENCE / "events.md", "Attributes").split("\n\n", 1)[1])
-    assert set(named) - {"other"} == SINGLE | LISTS | MAPS
+    assert set(named) - {"other"} == {*SINGLE, *LISTS, *MAPS}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.relative_to(ROOT).as_posix() for page in PAGES])

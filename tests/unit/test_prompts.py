@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
 from schemas.observations import TurnContext
+from schemas.words import Category
 from streams.extractor import Piece, Window
-from streams.prompts import ASSISTANT_LINES, CATEGORIES, PROMPT_HASH, SCHEMA, SYSTEM, line, messages, repair
+from streams.prompts import ASSISTANT_LINES, PROMPT_HASH, SCHEMA, SYSTEM, line, messages, repair
 
 if TYPE_CHECKING:
     from streams.extractor import SourceType
@@ -123,7 +124,7 @@ def test_habits_of_use_are_counted_and_not_asked():
 
 def test_the_schema_names_every_category_and_asks_for_content_and_sources_only():
     entry: Any = json.loads(json.dumps(SCHEMA))["properties"]["memories"]["items"]
-    assert entry["properties"]["category"]["enum"] == list(CATEGORIES)
+    assert entry["properties"]["category"]["enum"] == list(get_args(Category))
     assert entry["required"] == ["content", "sources"]
 
 

@@ -1,0 +1,25 @@
+"""The closed lists of words that memories, requests, settings, the command line and the prompt share."""
+
+from typing import Final, Literal, TypeAlias
+
+Category: TypeAlias = Literal["people", "finance", "schedule", "project", "preference", "interest", "habit", "fact"]
+Kind: TypeAlias = Literal["semantic", "episodic"]
+MemoryType: TypeAlias = Literal["short_term", "long_term"]
+Policy: TypeAlias = Literal["ladder", "ebbinghaus", "off"]
+Scope: TypeAlias = Literal["personal", "global"]
+SourceType: TypeAlias = Literal["chat", "photo", "inferred", "manual", "import"]
+Status: TypeAlias = Literal["active", "expired", "forgotten", "superseded"]
+
+EVENT_TYPES: Final = (
+    "confession",
+    "first_kiss",
+    "fight",
+    "makeup",
+    "gift",
+    "milestone",
+    "date",
+    "anniversary",
+    "personal_share",
+    "casual",
+)
+"""Those that have a meaning of their own; an episode may have any other word."""
