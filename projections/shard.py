@@ -96,6 +96,7 @@ class Shard:
         run("commit")
         self._offsets.clear()
         self.ledger.forget()
+        self.turns.forget()
 
     def offset(self, topic: str) -> int:
         """Return the offset of the next record of the topic that will be folded."""
@@ -167,6 +168,7 @@ class Shard:
                 run("insert or replace into offsets values(?,?,?)", (topic, following, _mark(records[-1])))
                 run("commit")
             except BaseException:
+                self.turns.forget()
                 if self._connection.in_transaction:
                     run("rollback")
                 raise

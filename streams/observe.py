@@ -134,7 +134,7 @@ class Observe:
         await self._shards.up_to(record.position.topic, partition, record.position.offset + 1)
         if self._revoked[partition] != assignment:
             return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here
-        first = self._shards.at(partition).turns.seen(owner, [message.envelope.event_id]).get(message.envelope.event_id)
+        first = self._shards.at(partition).turns.first(owner, message.envelope.event_id)
         if first is not None and first.position != record.position:
             if first.digest != digest_of(message):
                 detail = f"event_id {first.event_id!r} was accepted with another body at {first.position}"
