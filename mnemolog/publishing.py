@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from mnemolog.unfolded import Unfolded
 from schemas import codec
 from schemas.log import NewRecord
 from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
@@ -67,6 +68,14 @@ def headers_of(message: Observation) -> tuple[tuple[str, bytes], ...]:
     )
 
 
+def _record(message: Observation, owner: Owner, partition: int) -> NewRecord:
+    value = codec.encode(message)
+    codec.remember(value, message)  # the shard folds it next, and observe reads it
+    return NewRecord(
+        topic=topic_of(message).name, partition=partition, key=owner.key, value=value, headers=headers_of(message)
+    )
+
+
 class Publishing:
     """Accepts events. An answer means that the log has acknowledged them: no queue in memory stands between."""
 
@@ -74,6 +83,7 @@ class Publishing:
         self._log = log
         self._shards = shards
         self._observe = observe
+        self._unfolded = Unfolded()
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def publish(self, messages: Sequence[Observation]) -> list[Accepted]:
@@ -81,19 +91,22 @@ class Publishing:
 
         Raises Conflict, and then nothing was appended; LogUnavailable.
         """
-        partitions = [self._shards.partition(m.envelope.owner) for m in messages]
+        owners = [m.envelope.owner for m in messages]
+        partitions = [self._shards.partition(owner) for owner in owners]
         async with AsyncExitStack() as stack:
             for partition in sorted(set(partitions)):
                 await stack.enter_async_context(self._locks[partition])
-                await self._fold_inputs(partition)
-            return await self._append(messages, partitions)
+                await self._know_inputs(partition)
+            return await self._append(messages, owners, partitions)
 
-    async def _append(self, messages: Sequence[Observation], partitions: Sequence[int]) -> list[Accepted]:
-        known = self._known(messages)
+    async def _append(
+        self, messages: Sequence[Observation], owners: Sequence[Owner], partitions: Sequence[int]
+    ) -> list[Accepted]:
+        names = [(owner, m.envelope.event_id) for owner, m in zip(owners, messages, strict=True)]
+        known = self._known(names, partitions)
         conflicts: dict[int, Position | None] = {}
         new: dict[tuple[Owner, str], int] = {}
-        for number, message in enumerate(messages):
-            name = (message.envelope.owner, message.envelope.event_id)
+        for number, (name, message) in enumerate(zip(names, messages, strict=True)):
             if name in known:
                 digest, position = known[name]
                 if digest != digest_of(message):
@@ -105,31 +118,36 @@ class Publishing:
                 new[name] = number
         if conflicts:
             raise Conflict(conflicts)
-        records = [self._record(messages[n], partitions[n]) for n in new.values()]
+        records = [_record(messages[n], owners[n], partitions[n]) for n in new.values()]
         appended = await self._log.append(records) if records else []
-        positions = {name: a.position for name, a in zip(new, appended, strict=True)}
-        positions.update({name: position for name, (_, position) in known.items()})
-        return [Accepted(m.envelope.event_id, positions[m.envelope.owner, m.envelope.event_id]) for m in messages]
+        positions = {name: position for name, (_, position) in known.items()}
+        for (name, number), acknowledged in zip(new.items(), appended, strict=True):
+            positions[name] = acknowledged.position
+            self._unfolded.add(name, digest_of(messages[number]), acknowledged.position)
+        return [Accepted(name[1], positions[name]) for name in names]
 
-    def _known(self, messages: Sequence[Observation]) -> dict[tuple[Owner, str], tuple[bytes, Position]]:
+    def _known(
+        self, names: Sequence[tuple[Owner, str]], partitions: Sequence[int]
+    ) -> dict[tuple[Owner, str], tuple[bytes, Position]]:
         """Return digest and position of the events that were accepted before."""
-        by_owner: defaultdict[Owner, list[str]] = defaultdict(list)
-        for message in messages:
-            by_owner[message.envelope.owner].append(message.envelope.event_id)
-        return {
-            (owner, event_id): (seen.digest, seen.position)
-            for owner, ids in by_owner.items()
-            for event_id, seen in self._shards.of(owner).turns.seen(owner, ids).items()
-        }
+        known: dict[tuple[Owner, str], tuple[bytes, Position]] = {}
+        asked: defaultdict[int, list[tuple[Owner, str]]] = defaultdict(list)
+        for name, partition in zip(names, partitions, strict=True):
+            if (found := self._unfolded.get(partition, name)) is not None:
+                known[name] = found
+            else:
+                asked[partition].append(name)
+        for partition, some in asked.items():
+            seen = self._shards.at(partition).turns.seen_of(some)
+            known.update({name: (one.digest, one.position) for name, one in seen.items()})
+        return known
 
-    def _record(self, message: Observation, partition: int) -> NewRecord:
-        return NewRecord(
-            topic=topic_of(message).name,
-            partition=partition,
-            key=message.envelope.owner.key,
-            value=codec.encode(message),
-            headers=headers_of(message),
-        )
+    async def _know_inputs(self, partition: int) -> None:
+        """Fold what the log holds beyond the shard, unless all of it was appended here."""
+        for topic in INPUTS:
+            end = await self._log.end(topic.name, partition)
+            if not self._unfolded.bridges(topic.name, partition, self._shards.at(partition).offset(topic.name), end):
+                await self._shards.up_to(topic.name, partition, end)
 
     async def _fold_inputs(self, partition: int) -> None:
         for topic in INPUTS:
