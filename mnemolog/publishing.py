@@ -143,10 +143,14 @@ class Publishing:
         return known
 
     async def _know_inputs(self, partition: int) -> None:
-        """Fold what the log holds beyond the shard, unless all of it was appended here."""
+        """Fold what the log holds beyond the shard, unless all of it was appended here. Raises what folding raises.
+
+        A shard that cannot fold accepts nothing more: what it would have to fold later only grows.
+        """
         for topic in INPUTS:
-            end = await self._log.end(topic.name, partition)
-            if not self._unfolded.bridges(topic.name, partition, self._shards.at(partition).offset(topic.name), end):
+            end, shard = await self._log.end(topic.name, partition), self._shards.at(partition)
+            bridged = self._unfolded.bridges(topic.name, partition, shard.offset(topic.name), end)
+            if shard.is_stuck or not bridged:
                 await self._shards.up_to(topic.name, partition, end)
 
     async def _fold_inputs(self, partition: int) -> None:

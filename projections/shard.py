@@ -64,6 +64,8 @@ class Shard:
         """Held while records are folded; who holds it sees the shard stand still."""
         self.retired = False
         """Another generation took its place: it folds no more."""
+        self.is_stuck = False
+        """The last fold failed: the next one may fail as well."""
         self.ledger = LedgerFold(self._connection, None if holds_globals else partition, belongs)
         self.turns = TurnsFold(self._connection, partition, belongs)
 
@@ -168,6 +170,7 @@ class Shard:
                 run("insert or replace into offsets values(?,?,?)", (topic, following, _mark(records[-1])))
                 run("commit")
             except BaseException:
+                self.is_stuck = True
                 self.turns.forget()
                 if self._connection.in_transaction:
                     run("rollback")
@@ -176,7 +179,7 @@ class Shard:
             raise ShardFull(f"{self.path.name}: {error}; free space on its disk") from error
         except sqlite3.DatabaseError as error:
             raise damage(self.path, error) from error
-        self._offsets[topic] = following
+        self._offsets[topic], self.is_stuck = following, False
         if batch is not None:
             self.ledger.keep(batch)
             for owner, ids in batch.memories.items():
