@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 COMMIT_EVERY_SECONDS = 0.5
 ONE_DAY_SECONDS = 86_400.0
-LONGEST_TURN_SECONDS = 0.002
+LONGEST_TURN_SECONDS = 0.001
 """An agent that never has to wait lets others have the event loop so often: a request may be one of them."""
 
 
