@@ -22,7 +22,7 @@ import numpy as np
 from bench.rounds import Rounds
 from mnemolog.composition import Worker
 from mnemolog.draining import drain
-from mnemolog.serve import tune_interpreter
+from mnemolog.serve import tune_process
 from mnemolog.settings import from_environment
 from projections.builtin_embedder import BuiltinEmbedder
 from schemas import codec
@@ -179,7 +179,7 @@ def forwarder(log: Path, folder: Path) -> faust.App:
 
 async def main() -> dict[str, object]:
     """Measure (b), then (a), as a worker's process is set up."""
-    tune_interpreter()
+    tune_process()
     said = texts(TURNS_READY)
     ready = Rounds("ready vectors, against two forwarding agents", 0.3)
     for _ in range(ROUNDS):

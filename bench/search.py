@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mnemolog.serve import tune_process
 from projections.embedded_index import EmbeddedIndex
 from projections.queries import Filters, Queries
 from projections.shards import Shards
@@ -183,7 +184,8 @@ def report(size: int, first: float, times: dict[str, list[float]]) -> dict[str, 
 
 
 async def main() -> dict[str, object]:
-    """Measure each size."""
+    """Measure each size, as a worker's process is set up."""
+    tune_process()
     found: dict[str, object] = {}
     for size in SIZES:
         with tempfile.TemporaryDirectory() as folder:

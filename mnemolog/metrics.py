@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -30,8 +31,10 @@ class Metrics:
 
     def __init__(self) -> None:
         registry = self.registry = CollectorRegistry()
-        self._items = Counter("mnemolog_items", "Items by what became of them", ("step", "outcome"), registry=registry)
-        self._seconds = Histogram("mnemolog_step_seconds", "Time that an item takes", ("step",), registry=registry)
+        items = Counter("mnemolog_items", "Items by what became of them", ("step", "outcome"), registry=registry)
+        self._item = cache(items.labels)  # asked several times for each item, and the library looks each up with care
+        seconds = Histogram("mnemolog_step_seconds", "Time that an item takes", ("step",), registry=registry)
+        self._second = cache(seconds.labels)
         self._redelivered = Counter(
             "mnemolog_redeliveries", "Items that were done already", ("step",), registry=registry
         )
@@ -65,13 +68,13 @@ class Metrics:
             if step == "project":
                 self._index_errors.inc()
             return
-        self._items.labels(step, outcome).inc()
+        self._item(step, outcome).inc()
         if outcome == "repeated":
             self._redelivered.labels(step).inc()
 
     def took(self, step: str, seconds: float) -> None:
         """Keep how long an item of a step took."""
-        self._seconds.labels(step).observe(seconds)
+        self._second(step).observe(seconds)
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from mnemolog.unfolded import Unfolded
 from schemas import codec
 from schemas.log import NewRecord
 from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from schemas.observations import Observation
     from streams.observe import Observe
 
-    Known: TypeAlias = dict[tuple[Owner, str], tuple[bytes, Position]]
+    Name: TypeAlias = tuple[Owner, str]
+    Known: TypeAlias = dict[Name, tuple[bytes, Position]]
 
 FINAL: Final = ("remembered", "nothing", "rejected", "dead")
 UNDECIDED: Final = ("extracted", "dead")
@@ -74,6 +76,14 @@ def headers_of(message: Observation) -> tuple[tuple[str, bytes], ...]:
     )
 
 
+def _record(message: Observation, owner: Owner, partition: int) -> NewRecord:
+    value = codec.encode(message)
+    codec.remember(value, message)  # the shard folds it next, and observe reads it
+    return NewRecord(
+        topic=topic_of(message).name, partition=partition, key=owner.key, value=value, headers=headers_of(message)
+    )
+
+
 class Publishing:
     """Accepts events. An answer means that the log has acknowledged them: no queue in memory stands between."""
 
@@ -81,6 +91,7 @@ class Publishing:
         self._log = log
         self._shards = shards
         self._observe = observe
+        self._unfolded = Unfolded()
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def publish(self, messages: Sequence[Observation]) -> list[Accepted]:
@@ -88,71 +99,73 @@ class Publishing:
 
         Raises Conflict, and then nothing was appended; LogUnavailable.
         """
-        partitions = [self._shards.partition(m.envelope.owner) for m in messages]
+        names, partitions = self._placed(messages)
         async with self._alone(partitions):
-            return await self._append(messages, partitions)
+            known = self._known(names, partitions)
+            new = _compare(messages, names, known)
+            return await self._append(messages, names, partitions, known, new)
 
     async def check(self, messages: Sequence[Observation]) -> None:
         """Raise Conflict if these events would be refused now."""
-        async with self._alone([self._shards.partition(m.envelope.owner) for m in messages]):
-            self._compare(messages, self._known(messages))
+        names, partitions = self._placed(messages)
+        async with self._alone(partitions):
+            _compare(messages, names, self._known(names, partitions))
+
+    def _placed(self, messages: Sequence[Observation]) -> tuple[list[Name], list[int]]:
+        owners = [m.envelope.owner for m in messages]
+        names = [(owner, m.envelope.event_id) for owner, m in zip(owners, messages, strict=True)]
+        return names, [self._shards.partition(owner) for owner in owners]
 
     @asynccontextmanager
     async def _alone(self, partitions: Iterable[int]) -> AsyncIterator[None]:
-        """Let nobody else publish to these partitions here, with everything folded that was."""
+        """Let nobody else publish to these partitions here, with everything known that the log holds of them."""
         async with AsyncExitStack() as stack:
             for partition in sorted(set(partitions)):
                 await stack.enter_async_context(self._locks[partition])
-                await self._fold_inputs(partition)
+                await self._know_inputs(partition)
             yield
 
-    async def _append(self, messages: Sequence[Observation], partitions: Sequence[int]) -> list[Accepted]:
-        known = self._known(messages)
-        new = self._compare(messages, known)
-        records = [self._record(messages[n], partitions[n]) for n in new.values()]
+    async def _append(
+        self,
+        messages: Sequence[Observation],
+        names: Sequence[Name],
+        partitions: Sequence[int],
+        known: Known,
+        new: dict[Name, int],
+    ) -> list[Accepted]:
+        """Append what is new, and remember that it is not folded yet."""
+        records = [_record(messages[n], names[n][0], partitions[n]) for n in new.values()]
         appended = await self._log.append(records) if records else []
-        positions = {name: a.position for name, a in zip(new, appended, strict=True)}
-        positions.update({name: position for name, (_, position) in known.items()})
-        return [Accepted(m.envelope.event_id, positions[m.envelope.owner, m.envelope.event_id]) for m in messages]
+        positions = {name: position for name, (_, position) in known.items()}
+        for (name, number), acknowledged in zip(new.items(), appended, strict=True):
+            positions[name] = acknowledged.position
+            self._unfolded.add(name, digest_of(messages[number]), acknowledged.position)
+        return [Accepted(name[1], positions[name]) for name in names]
 
-    def _compare(self, messages: Sequence[Observation], known: Known) -> dict[tuple[Owner, str], int]:
-        """Return the place of each event that is new. Raises Conflict."""
-        conflicts: dict[int, Position | None] = {}
-        new: dict[tuple[Owner, str], int] = {}
-        for number, message in enumerate(messages):
-            name = (message.envelope.owner, message.envelope.event_id)
-            if name in known:
-                digest, position = known[name]
-                if digest != digest_of(message):
-                    conflicts[number] = position
-            elif name in new:
-                if digest_of(messages[new[name]]) != digest_of(message):
-                    conflicts[number] = None
-            else:
-                new[name] = number
-        if conflicts:
-            raise Conflict(conflicts)
-        return new
-
-    def _known(self, messages: Sequence[Observation]) -> Known:
+    def _known(self, names: Sequence[Name], partitions: Sequence[int]) -> Known:
         """Return digest and position of the events that were accepted before."""
-        by_owner: defaultdict[Owner, list[str]] = defaultdict(list)
-        for message in messages:
-            by_owner[message.envelope.owner].append(message.envelope.event_id)
-        return {
-            (owner, event_id): (seen.digest, seen.position)
-            for owner, ids in by_owner.items()
-            for event_id, seen in self._shards.of(owner).turns.seen(owner, ids).items()
-        }
+        known: Known = {}
+        asked: defaultdict[int, list[Name]] = defaultdict(list)
+        for name, partition in zip(names, partitions, strict=True):
+            if (found := self._unfolded.get(partition, name)) is not None:
+                known[name] = found
+            else:
+                asked[partition].append(name)
+        for partition, some in asked.items():
+            seen = self._shards.at(partition).turns.seen_of(some)
+            known.update({name: (one.digest, one.position) for name, one in seen.items()})
+        return known
 
-    def _record(self, message: Observation, partition: int) -> NewRecord:
-        return NewRecord(
-            topic=topic_of(message).name,
-            partition=partition,
-            key=message.envelope.owner.key,
-            value=codec.encode(message),
-            headers=headers_of(message),
-        )
+    async def _know_inputs(self, partition: int) -> None:
+        """Fold what the log holds beyond the shard, unless all of it was appended here. Raises what folding raises.
+
+        A shard that cannot fold accepts nothing more: what it would have to fold later only grows.
+        """
+        for topic in INPUTS:
+            end, shard = await self._log.end(topic.name, partition), self._shards.at(partition)
+            bridged = self._unfolded.bridges(topic.name, partition, shard.offset(topic.name), end)
+            if shard.trouble is not None or not bridged:
+                await self._shards.up_to(topic.name, partition, end)
 
     async def _fold_inputs(self, partition: int) -> None:
         for topic in INPUTS:
@@ -218,3 +231,22 @@ class Publishing:
                 return False
             # Looking takes the time of those who work: many events are looked at less often.
             await asyncio.sleep(max(POLL_SECONDS, LOOKING_SHARE * (loop.time() - began)))
+
+
+def _compare(messages: Sequence[Observation], names: Sequence[Name], known: Known) -> dict[Name, int]:
+    """Return the place of each event that is new. Raises Conflict."""
+    conflicts: dict[int, Position | None] = {}
+    new: dict[Name, int] = {}
+    for number, (name, message) in enumerate(zip(names, messages, strict=True)):
+        if name in known:
+            digest, position = known[name]
+            if digest != digest_of(message):
+                conflicts[number] = position
+        elif name in new:
+            if digest_of(messages[new[name]]) != digest_of(message):
+                conflicts[number] = None
+        else:
+            new[name] = number
+    if conflicts:
+        raise Conflict(conflicts)
+    return new

@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import uvicorn
+from threadpoolctl import threadpool_limits
 
 from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
@@ -140,16 +141,19 @@ def _url(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def tune_interpreter() -> None:
+def tune_process() -> None:
     """Set what belongs to a process, not to a library: this one is a worker and nothing else."""
     gc.set_threshold(*COLLECT_AFTER)
     sys.setswitchinterval(SWITCH_SECONDS)
+    # A user's few thousand vectors are multiplied faster by one thread than two find each other; texts are embedded in
+    # another process.
+    threadpool_limits(limits=1, user_api="blas")
 
 
 def run(settings: Settings, told: TextIO | None = None) -> int:
     """Serve until a signal; return the exit code: 0 after a signal, 1 with a sentence on `told` (stderr) else."""
     told = told or sys.stderr
-    tune_interpreter()
+    tune_process()
 
     async def announced() -> None:
         ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()

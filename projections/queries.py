@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from projections.embedder import Embedder
     from projections.index import Hit
     from projections.memory import Memory, UserState
+    from projections.observed import Turn
     from projections.ranking import Ranked
     from projections.shards import Shards
-    from projections.turns import Turn
     from schemas.decision import Decision
 
 

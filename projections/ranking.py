@@ -59,25 +59,28 @@ def rank(
     versions: dict[str, int] = {}
     for hit in (*semantic, *keyword):
         versions[hit.memory_id] = max(hit.version, versions.get(hit.memory_id, hit.version))
-    ranked = []
-    for memory_id, version in versions.items():
+    placed = []
+    for memory_id in versions:
         importance, occurred_at = facts[memory_id]
         parts = (scaled_semantic.get(memory_id, 0.0), scaled_keyword.get(memory_id, 0.0))
         age = recency(occurred_at, as_of)
-        ranked.append(
-            Ranked(
-                memory_id=memory_id,
-                version=version,
-                score=_score(*parts, importance, age),
-                semantic=parts[0],
-                keyword=parts[1],
-                importance=importance,
-                recency=age,
-                cosine=cosines.get(memory_id),
-            )
+        score = _score(*parts, importance, age)
+        if score >= min_score:
+            placed.append((-score, -importance, memory_id, parts, age))
+    placed.sort()
+    return [
+        Ranked(
+            memory_id=memory_id,
+            version=versions[memory_id],
+            score=-score,
+            semantic=semantic_part,
+            keyword=keyword_part,
+            importance=-importance,
+            recency=age,
+            cosine=cosines.get(memory_id),
         )
-    ranked.sort(key=lambda one: (-one.score, -one.importance, one.memory_id))
-    return [one for one in ranked if one.score >= min_score][:limit]
+        for score, importance, memory_id, (semantic_part, keyword_part), age in placed[:limit]
+    ]
 
 
 def scale(hits: Sequence[Hit], least: float) -> dict[str, float]:

@@ -107,6 +107,7 @@ class Shard:
         run("commit")
         self._offsets.clear()
         self.ledger.forget()
+        self.turns.forget()
 
     def offset(self, topic: str) -> int:
         """Return the offset of the next record of the topic that will be folded."""
@@ -196,6 +197,7 @@ class Shard:
 
     def drop_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Dropped:
         """Take one step of forgetting a topic's observations before an offset; for one who holds `folding`."""
+        self.turns.forget()
         with self._transaction():
             return drop_before(self._connection, topic, earliest, after, rows)
 
@@ -209,6 +211,7 @@ class Shard:
                 yield
                 run("commit")
             except BaseException:
+                self.turns.forget()
                 if self._connection.in_transaction:
                     run("rollback")
                 raise

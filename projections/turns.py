@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from projections.ledger_fold import name_of
+from projections.observed import Progress, Seen, Turn
 from projections.repeats import keep_repeats
 from schemas import codec
 from schemas.decision import Decision
@@ -27,39 +27,10 @@ if TYPE_CHECKING:
     from schemas.log import Record
     from schemas.observations import Observation
 
+KEPT_OBSERVATIONS: Final = 4096
+OBSERVATIONS_AT_ONCE: Final = 250
 WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused"})
 """Actions that leave no memory behind."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The first record of an observation: later ones with the same id are repeats, or conflicts."""
-
-    event_id: str
-    position: Position
-    digest: bytes
-    kind: str
-    pieces: int
-    """0: nothing is extracted from it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far an observation has come; `waiting` is not known here."""
-
-    state: str
-    """accepted, extracted, remembered, nothing, rejected or dead."""
-    reason: str | None
-    memory_ids: tuple[str, ...]
-    decisions: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A turn as it was published."""
-
-    message: TurnRecorded
-    recorded_at: datetime
 
 
 class TurnsFold:
@@ -77,11 +48,18 @@ class TurnsFold:
         self._partition = partition
         self._letters = letters
         self._belongs = belongs
+        self._latest: dict[tuple[str, str], Seen] = {}
+        """Of the observations folded last, those whose first record it was: observe asks for each of them next."""
+
+    def forget(self) -> None:
+        """Keep nothing in memory: the file does not hold what was folded last."""
+        self._latest.clear()
 
     def fold_inputs(self, records: Sequence[Record]) -> None:
         """Keep the first record of each observation; unreadable ones are observe's to put aside."""
         rows: list[tuple[object, ...]] = []
         dead: list[tuple[str, str, str, int, str]] = []
+        folded: dict[tuple[str, str], Seen] = {}
         for record in records:
             try:
                 message = observation_of_record(record)
@@ -92,26 +70,33 @@ class TurnsFold:
                 continue
             if not self._belongs(message.envelope.owner):
                 continue
-            turn = isinstance(message, TurnRecorded)
+            name, event_id, kind = name_of(message.envelope.owner), message.envelope.event_id, type(message).__name__
+            pieces = piece_count(message) if is_extractable(message) else 0
+            folded[name, event_id] = seen = Seen(event_id, record.position, digest_of(message), kind, pieces)
+            turn = message if isinstance(message, TurnRecorded) else None
             rows.append(
                 (
-                    name_of(message.envelope.owner),
-                    message.envelope.event_id,
+                    name,
+                    event_id,
                     record.position.topic,
                     record.position.offset,
-                    digest_of(message),
-                    type(message).__name__,
-                    message.session_id if isinstance(message, TurnRecorded) else None,
+                    seen.digest,
+                    kind,
+                    turn.session_id if turn else None,
                     message.envelope.agent_id,
-                    piece_count(message) if is_extractable(message) else 0,
+                    pieces,
                     record.recorded_at.isoformat(),
-                    _spelt(record, message) if turn else None,
+                    _spelt(record, turn) if turn else None,
                 )
             )
-        run = self._connection.executemany
-        if run("insert or ignore into observations values(?,?,?,?,?,?,?,?,?,?,?)", rows).rowcount < len(rows):
+        inserting = "insert or ignore into observations values(?,?,?,?,?,?,?,?,?,?,?)"
+        if self._connection.executemany(inserting, rows).rowcount < len(rows):
             keep_repeats(self._connection, rows)
-        run("insert or ignore into dead values(?,?,?,?,?)", dead)
+        else:  # all of them are first records
+            if len(self._latest) + len(folded) > KEPT_OBSERVATIONS:
+                self._latest.clear()
+            self._latest.update(folded)
+        self._connection.executemany("insert or ignore into dead values(?,?,?,?,?)", dead)
 
     def fold_inbox(self, records: Sequence[Record]) -> None:
         """Keep which pieces an extraction in the inbox covers; unreadable ones are remember's to put aside.
@@ -126,6 +111,7 @@ class TurnsFold:
                 raise
             except codec.Undecodable:
                 continue
+            codec.remember(record.value, item)  # remember decides on it next
             if isinstance(item, (CandidatesExtracted, ExtractionRejected)):
                 name = name_of(item.envelope.owner)
                 cited = _citing(item)
@@ -143,20 +129,30 @@ class TurnsFold:
         )
         return {piece for piece in pieces if self._connection.execute(query, (name, piece)).fetchone()[0]}
 
+    def first(self, owner: Owner, event_id: str) -> Seen | None:
+        """Return the first record of an observation, None when it is not known."""
+        return self._latest.get((name_of(owner), event_id)) or self.seen(owner, [event_id]).get(event_id)
+
     def seen(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, Seen]:
-        """Return the first record of each of the observations that are known."""
+        """Return the first record of each of a user's observations that are known."""
+        found = self.seen_of([(owner, event_id) for event_id in event_ids])
+        return {event_id: seen for (_, event_id), seen in found.items()}
+
+    def seen_of(self, names: Sequence[tuple[Owner, str]]) -> dict[tuple[Owner, str], Seen]:
+        """Return the first record of each of the observations, named by user and id, that are known."""
         found = {}
-        name = name_of(owner)
-        for begin in range(0, len(event_ids), 500):
-            some = event_ids[begin : begin + 500]
-            marks = ",".join("?" * len(some))
-            query = (
-                "select event_id, topic, offset, digest, kind, pieces from observations "  # noqa: S608 - only marks
-                f"where owner=? and event_id in ({marks})"
+        owners = {name_of(owner): owner for owner, _ in names}
+        for begin in range(0, len(names), OBSERVATIONS_AT_ONCE):
+            some = names[begin : begin + OBSERVATIONS_AT_ONCE]
+            query = (  # a cross join: SQLite would otherwise read the whole table
+                f"with asked(owner, event_id) as (values {','.join(['(?,?)'] * len(some))})"  # noqa: S608 - only marks
+                " select owner, event_id, topic, offset, digest, kind, pieces"
+                " from asked cross join observations using(owner, event_id)"
             )
-            for event_id, topic, offset, digest, kind, pieces in self._connection.execute(query, (name, *some)):
+            asked = [part for owner, event_id in some for part in (name_of(owner), event_id)]
+            for name, event_id, topic, offset, digest, kind, pieces in self._connection.execute(query, asked):
                 position = Position(topic, self._partition, offset)
-                found[event_id] = Seen(event_id, position, bytes(digest), kind, pieces)
+                found[owners[name], event_id] = Seen(event_id, position, bytes(digest), kind, pieces)
         return found
 
     def dead(self, owner: Owner, event_id: str) -> str | None:

@@ -17,12 +17,15 @@ from fastavro.schema import fingerprint, parse_schema, to_parsing_canonical_form
 
 from schemas import decision, envelope, events, inbox, observations
 from schemas.dead_letters import DeadLetter
+from schemas.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MARKER: Final = b"\xc3\x01"
 HEADER_BYTES: Final = 10
+REMEMBERED_BYTES: Final = 8 << 20
+"""Of the bytes of messages that are remembered; the messages themselves take a few times as much."""
 MESSAGES: Final[tuple[type, ...]] = (
     *observations.OBSERVATIONS,
     *inbox.INBOX_ITEMS,
@@ -42,6 +45,7 @@ _RECORDS: Final = {
     )
 }
 Message = TypeVar("Message")
+_remembered: Final = Remembered(REMEMBERED_BYTES)
 
 
 class Undecodable(ValueError):
@@ -147,7 +151,19 @@ def encode(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES
 
 
 def decode(data: bytes) -> Any:  # noqa: ANN401 - any class of MESSAGES
-    """Return the message. Raises Undecodable or UnknownSchema."""
+    """Return the message, which others may have too. Raises Undecodable or UnknownSchema."""
+    return _remembered.get(data) or _decoded(data)
+
+
+def remember(data: bytes, message: Any) -> None:  # noqa: ANN401 - any class of MESSAGES
+    """Let `decode` return this very message for these bytes, which it must be what decoding them gives.
+
+    Only for what will be decoded again soon: it costs memory, and takes the place of others.
+    """
+    _remembered.put(data, message)
+
+
+def _decoded(data: bytes) -> Any:  # noqa: ANN401 - any class of MESSAGES
     if data[:2] != MARKER or len(data) < HEADER_BYTES:
         raise Undecodable("not a single-object Avro message: it must begin with C3 01 and an 8-byte fingerprint")
     spelling = _by_header().get(data[:HEADER_BYTES])

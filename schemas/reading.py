@@ -54,6 +54,7 @@ def observation_of_record(record: Record) -> Observation:
             raise ForeignKey([Fault("$key", str(error))]) from None
     if record.value[:1] == b"\xc3":
         message = _checked(codec.decode_as(record.value, *OBSERVATIONS))
+        codec.remember(record.value, message)  # observe and the fold both read it
     else:
         message = _of_json(record, key_owner.tenant if key_owner else DEFAULT_TENANT)
     if key_owner is not None and message.envelope.owner != key_owner:

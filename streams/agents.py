@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -30,6 +31,8 @@ SESSION_SECONDS = 45.0
 HEARTBEATS = 6
 """In a session."""
 ONE_DAY_SECONDS = 86_400.0
+LONGEST_TURN_SECONDS = 0.001
+"""An agent that never has to wait lets others have the event loop so often: a request may be one of them."""
 
 
 class Moved(Protocol):
@@ -86,9 +89,13 @@ def make_app(
         channel = app.topic(*topics, key_serializer="raw", value_serializer="raw", key_type=bytes, value_type=bytes)
 
         async def run(stream: Any) -> None:  # noqa: ANN401 - Faust's stream is untyped
+            turn = time.perf_counter()
             async for event in stream.noack().events():
+                began = time.perf_counter()
+                if began - turn > LONGEST_TURN_SECONDS:
+                    await asyncio.sleep(0)
+                    turn = began = time.perf_counter()
                 try:
-                    began = time.perf_counter()
                     await handler.handle(_delivery(event))
                     took(label, time.perf_counter() - began)
                 except NotHeld:
@@ -102,6 +109,15 @@ def make_app(
     consume(tuple(t.name for t in INPUTS), observe, "observe")
     consume((INBOX.name,), remember, "remember")
     consume((LEDGER.name, GLOBALS.name), project, "project")
+
+    _follow_group(app, observe, remember, moved, failed)
+    return app
+
+
+def _follow_group(
+    app: faust.App, observe: Observe, remember: Remember, moved: Moved, failed: Callable[[BaseException], None]
+) -> None:
+    """Tell of partitions that come and go."""
 
     async def revoked(*arguments: Any, **_: Any) -> None:  # noqa: ANN401 - the app, and the partitions
         for partition in {tp.partition for tp in arguments[-1] if tp.topic == LEDGER.name}:
@@ -117,7 +133,6 @@ def make_app(
 
     app.on_partitions_revoked.connect(revoked)
     app.on_partitions_assigned.connect(assigned)
-    return app
 
 
 def _assigned(places: set[TP]) -> list[int]:

@@ -173,13 +173,13 @@ def _forgotten(entry: _Entry, alike: list[Memory]) -> Memory | None:
 
 def _from_same_words(draft: Draft, entry: _Entry, parameters: Parameters) -> list[Memory]:
     """Return forgotten memories that cite a piece which the entry cites too, and are alike in words: paraphrases."""
-    cited, words = {c.piece_id for c in entry.cited}, known.cached_keywords(entry.said.content)
+    cited = {c.piece_id for c in entry.cited}
+    forgotten = [m for m in draft.state.memories.values() if m.status == FORGOTTEN and not cited.isdisjoint(m.pieces)]
+    if not forgotten:
+        return []
+    words = known.cached_keywords(entry.said.content)
     return known.in_order(
-        m
-        for m in draft.state.memories.values()
-        if m.status == FORGOTTEN
-        and not cited.isdisjoint(m.pieces)
-        and overlap(words, known.cached_keywords(m.content)) >= parameters.keyword_overlap
+        m for m in forgotten if overlap(words, known.cached_keywords(m.content)) >= parameters.keyword_overlap
     )
 
 

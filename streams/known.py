@@ -72,7 +72,7 @@ def in_order(found: Iterable[Memory]) -> list[Memory]:
 
 
 def _near(state: UserState, said: Statement, vectors: Mapping[str, bytes], threshold: float) -> Iterator[Memory]:
-    statement = _content_words(said.content)
+    statement = _content_words(said.content) if state.memories else ()
     for memory in state.memories.values():
         if _content_words(memory.content) != statement:
             continue  # the second check would refuse it: asked first, because it is one comparison for each memory

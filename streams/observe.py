@@ -131,7 +131,7 @@ class Observe:
         await fold_patiently(lambda: self._shards.up_to(topic, partition, following))
         if self._shards.term(partition) != term:
             return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here
-        first = self._shards.at(partition).turns.seen(owner, [message.envelope.event_id]).get(message.envelope.event_id)
+        first = self._shards.at(partition).turns.first(owner, message.envelope.event_id)
         if first is not None and first.position != record.position:
             if first.digest != digest_of(message):
                 detail = f"event_id {first.event_id!r} was accepted with another body at {first.position}"

@@ -12,9 +12,9 @@ from mnemolog.http.memories import paged
 from mnemolog.http.requests import MAX_PAGE_SIZE, EpisodesAsked, Id, Instant, KnownAt, UserId
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held, Tenant
+from projections.observed import Turn
 from projections.profile import profile as profile_of
 from projections.queries import Filters
-from projections.turns import Turn
 from projections.views import instant
 from schemas.identity import Owner, check_user_id
 from schemas.input_events import DEFAULT_USER

@@ -58,7 +58,10 @@ async def publish(
     events: list[Observation] = []
     faults: list[Fault] = []
     for place, raw in enumerate(raws):
-        event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
+        if isinstance(raw, dict) and raw.get("event_id") is not None:
+            event_id = ""  # it has its own
+        else:
+            event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
             events.append(parse_event(raw, tenant=tenant, accepted_at=now, event_id=event_id))
         except InvalidEvent as error:

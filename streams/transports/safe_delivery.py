@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from faust.types import TP, Message
 
-MESSAGES_BETWEEN_YIELDS = 100  # the event loop gets a turn at least this often
+MESSAGES_BETWEEN_YIELDS = 50  # the event loop gets a turn at least this often
 
 
 class SafeDelivery(Consumer):

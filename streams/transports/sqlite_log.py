@@ -275,8 +275,7 @@ class SqliteLog:
 
     def _tail(self, topic: str, partition: int) -> Tail:
         if (tail := self._tails.get((topic, partition))) is None:
-            count = self._settings(topic).partitions
-            raise UnknownTopic(f"topic {topic} has partitions 0 to {count - 1}, not {partition}")
+            raise UnknownTopic(f"topic {topic} has {self._settings(topic).partitions} partitions, and no {partition}")
         return tail
 
     def _select(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:

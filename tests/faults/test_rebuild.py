@@ -155,9 +155,14 @@ async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_m
         messages = sample()
         await publish(worker, messages[:100])
         during = 0
-        publishing = asyncio.create_task(_publish_slowly(worker, messages[100:]))
+        again = asyncio.Event()
+        publishing = asyncio.create_task(_publish_slowly(worker, messages[100:], again))
+        rebuilds = 0
         while not publishing.done():
             rebuilding = asyncio.create_task(together.rebuild(worker, "all"))
+            rebuilds += 1
+            if rebuilds > 1:
+                again.set()
             while not rebuilding.done():
                 await found(worker)
                 during += not publishing.done()
@@ -181,8 +186,11 @@ async def http_of(worker: Worker) -> AsyncIterator[httpx.AsyncClient]:
         yield http
 
 
-async def _publish_slowly(worker: Worker, messages: Sequence[Observation]) -> None:
+async def _publish_slowly(worker: Worker, messages: Sequence[Observation], again: asyncio.Event) -> None:
+    """Publish in parts, the second half of them when another rebuild has begun."""
     for begin in range(0, len(messages), 20):
+        if begin > len(messages) / 2:
+            await again.wait()
         await worker.publishing.publish(messages[begin : begin + 20])
         await asyncio.sleep(0.05)
 

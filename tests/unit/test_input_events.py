@@ -196,3 +196,18 @@ def test_avro_keeps_to_the_limits_of_json():
     ):
         with pytest.raises(InvalidEvent):
             observation_of_record(record(codec.encode(bad)))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        TURN | {"occurred_at": "2026-01-05T09:00:00.123456+01:00", "context": {"intimacy": 30}, "metadata": {"a": [1]}},
+        TURN | {"name": "三哥", "agent_id": "luna", "infer": False},
+        END,
+        SCREEN | {"summary": "y", "relevance": "low"},
+        ARTICLE | {"title": "y"},
+    ],
+)
+def test_what_was_published_is_to_the_letter_what_is_decoded(raw: dict[str, Any]):
+    message = parsed(raw)
+    assert repr(codec.decode(codec.encode(message))) == repr(message)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from projections.turns import Progress
+    from projections.observed import Progress
 
 
 @pytest.fixture
@@ -141,3 +141,16 @@ async def test_the_reserved_owner_of_ticks_is_no_user(bench: Workbench):
     await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
     await bench.decides(tick(later(days=8)))
     assert bench.shards.owners() == [XIAOMING]
+
+
+async def test_the_first_record_of_an_observation_is_the_same_whether_it_was_just_folded_or_not(bench: Workbench):
+    for event_id in ("t-1", "t-1", "t-2"):
+        await bench.says(event_id)
+        await bench.shards.at(0).catch_up()
+    turns = bench.shards.at(0).turns
+    first = {i: seen.position.offset for i in ("t-1", "t-2", "t-3") if (seen := turns.first(XIAOMING, i))}
+    assert first == {"t-1": 0, "t-2": 2}
+    expected = turns.seen(XIAOMING, ["t-1", "t-2"])
+    assert {i: turns.first(XIAOMING, i) for i in expected} == expected
+    turns.forget()
+    assert {i: turns.first(XIAOMING, i) for i in expected} == expected

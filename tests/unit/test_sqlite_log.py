@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from schemas.log import LogError, LogUnavailable, NewRecord
+from streams.transports.sqlite_file import LOG_FILE, open_file
 from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite_writer import Job, SqliteWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -223,3 +226,20 @@ async def test_two_event_loops_write_to_the_same_log(inbox: SqliteLog):
 
     assert await asyncio.to_thread(other_loop) == 0
     assert await values(inbox) == [b"from another thread"]
+
+
+async def test_appends_of_a_busy_loop_share_few_commits(tmp_path: Path):
+    commits: list[None] = []
+    connection, reader = open_file(tmp_path)
+    writer = SqliteWriter(connection, tmp_path / LOG_FILE, lambda: commits.append(None))
+    loop = asyncio.get_running_loop()
+    answers: list[asyncio.Future[int]] = []
+    for number in range(30):
+        answers.append(loop.create_future())
+        writer.submit(Job(lambda _, number=number: number, lambda _: None, loop, answers[-1]))  # type: ignore[misc]
+        time.sleep(0.001)  # noqa: ASYNC251 - this is what keeps the loop busy
+        await asyncio.sleep(0)
+    assert await asyncio.gather(*answers) == list(range(30))
+    assert len(commits) < 6
+    writer.close()
+    reader.close()
