@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from weaviate.classes.aggregate import Metrics
@@ -17,22 +16,24 @@ from projections.weaviate_collection import SEARCH_SECONDS, WRITE_SECONDS, Weavi
 from projections.weaviate_generations import WeaviateGenerations
 from projections.weaviate_objects import (
     COLUMNS,
+    by_tenant,
     exactly,
+    hits_of,
+    id_of,
     mark,
     microseconds,
     near,
-    newest,
     object_id,
     ordered,
     owner_id,
     partition_tenant,
-    passes,
     properties,
     wanted_of,
+    weights,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from uuid import UUID
 
     from weaviate.collections.classes.filters import _Filters
@@ -48,7 +49,10 @@ _PAUSE_SECONDS: Final = 0.2
 _TIES: Final = 16
 """Hits asked for beyond the limit, so that equals at the limit are told apart by id."""
 _CANDIDATES: Final = 400
-"""Memories with a word of the query up to which all are looked at, so that the keyword leg is exact."""
+"""With fewer memories that have a word of the query all are looked at, and the keyword leg is exact."""
+_LARGE_KNOWN: Final = 10_000
+_MOST: Final = 10_000
+"""What Weaviate answers at most, unless it is configured otherwise."""
 _T = TypeVar("_T")
 
 
@@ -72,6 +76,8 @@ class WeaviateIndex:
         self.collection = WeaviateCollection(address, api_key, generation)
         self._load = load
         self._partitions = partitions
+        self._large: frozenset[tuple[str, str]] = frozenset()
+        """Users for whom all memories with a word were too many before; a hint, which saves asking in vain."""
 
     @property
     def kept_as(self) -> str:
@@ -112,10 +118,10 @@ class WeaviateIndex:
         The same version is deleted and written again: a Weaviate that was killed within about 3 s of the first time
         holds the object without its vector, and what is equal to the object it has, it does not write.
         """
-        for tenant, some in self._by_tenant(newest(entries)):
-            held = await self._versions(tenant, [_id(entry) for entry in some])
-            await self._delete(tenant, [_id(entry) for entry in some if held.get(_id(entry)) == entry.version])
-            await self._write(tenant, [entry for entry in some if held.get(_id(entry), -1) <= entry.version])
+        for tenant, some in by_tenant(entries, self._partitions, _BATCH):
+            held = await self._versions(tenant, [id_of(entry) for entry in some])
+            await self._delete(tenant, [id_of(entry) for entry in some if held.get(id_of(entry)) == entry.version])
+            await self._write(tenant, [entry for entry in some if held.get(id_of(entry), -1) <= entry.version])
 
     async def remove(self, tenant: str, user_id: str, memory_ids: Sequence[str]) -> None:
         """Drop memories; unknown ids are no error."""
@@ -131,10 +137,10 @@ class WeaviateIndex:
         kept: dict[str, set[UUID]] = {}
         for tenant, user_id in users:
             entries, name = self._load(tenant, user_id), partition_tenant(tenant, user_id, self._partitions)
-            kept.setdefault(name, set()).update(map(_id, entries))
+            kept.setdefault(name, set()).update(map(id_of, entries))
             for start in range(0, len(entries), _BATCH):
                 some = entries[start : start + _BATCH]
-                await self._delete(name, [_id(entry) for entry in some])  # see `put`
+                await self._delete(name, [id_of(entry) for entry in some])  # see `put`
                 await self._write(name, some)
         for name, ids in kept.items():
             ours = (await self.collection.open()).with_tenant(name)
@@ -151,38 +157,26 @@ class WeaviateIndex:
 
     async def _keyword(self, ours: CollectionAsync, query: IndexQuery) -> tuple[Hit, ...]:
         """Score by our own BM25 what Weaviate finds: its weights would follow the other users of the tenant."""
-        if not query.tokens:
-            return ()
-        before, whose = mark(query.tenant, query.user_id), _of_user(query)
+        before = mark(query.tenant, query.user_id)
         asked = [before + token for token in query.tokens]
-        most = max(_CANDIDATES, 2 * query.limit)
-
-        async def best(chosen: _Filters | None) -> list[dict[str, Any]]:
-            answer = await ours.query.bm25(
-                " ".join(asked), query_properties=["tokens"], limit=most, filters=chosen, return_properties=_FOUND
-            )
-            return [dict(one.properties) for one in answer.objects]
-
-        async def count(token: str) -> int:
-            chosen = whose & Filter.by_property("tokens").contains_any([token])
-            return (await ours.aggregate.over_all(filters=chosen)).total_count or 0
-
-        found, everything = await asyncio.gather(
-            best(None), ours.aggregate.over_all(filters=whose, return_metrics=Metrics("length").integer(sum_=True))
+        user = (query.tenant, query.user_id)
+        if not asked:
+            return ()
+        if user not in self._large:
+            found, statistics = await asyncio.gather(_all(ours, asked), _statistics(ours, query))
+            if len(found) < _CANDIDATES:
+                words = [set(one["tokens"].split()) for one in found]
+                holding = {token: sum(token in has for has in words) for token in asked}
+                return hits_of(found, query, statistics, holding)
+            self._large = (self._large if len(self._large) < _LARGE_KNOWN else frozenset()) | {user}
+        statistics, counts = await asyncio.gather(
+            _statistics(ours, query), asyncio.gather(*(_count(ours, token) for token in (None, *asked)))
         )
-        if len(found) == most:  # there may be more: look where the filters leave fewer, and count what is not looked at
-            found, *counts = await asyncio.gather(best(_chosen(query)), *map(count, asked))
-            holding = dict(zip(asked, counts, strict=True))
-        else:
-            words = [set(one["tokens"].split()) for one in found]
-            holding = {token: sum(token in has for has in words) for token in asked}
-        total: Any = everything.properties.get("length")
-        statistics = Statistics(everything.total_count or 0, int(total.sum_ or 0) if total else 0)
-        return ordered(
-            Hit(one["memory_id"], int(one["version"]), statistics.score(one["tokens"].split(), holding))
-            for one in found
-            if passes(one, query)
-        )[: query.limit]
+        if statistics.rows < _CANDIDATES:
+            self._large -= {user}
+        holding = {token: count for token, count in zip(asked, counts[1:], strict=True) if count}
+        found = await _best(ours, query, weights(holding, statistics.rows, counts[0])) if holding else []
+        return hits_of(found, query, statistics, holding)
 
     async def _semantic(self, ours: CollectionAsync, query: IndexQuery) -> tuple[Hit, ...]:
         if query.vector is None or query.embedding_model is None or len(query.vector) not in self.collection.dimensions:
@@ -235,14 +229,50 @@ class WeaviateIndex:
             deleting = _unless_there_is_no_tenant(ours.data.delete_many(where=chosen), None)
             await self.collection.reach(deleting, WRITE_SECONDS)
 
-    def _by_tenant(self, entries: Iterable[IndexEntry]) -> Iterator[tuple[str, list[IndexEntry]]]:
-        def tenant(entry: IndexEntry) -> str:
-            return partition_tenant(entry.tenant, entry.user_id, self._partitions)
 
-        for name, some in groupby(sorted(entries, key=tenant), tenant):
-            theirs = list(some)
-            for start in range(0, len(theirs), _BATCH):
-                yield name, theirs[start : start + _BATCH]
+async def _all(ours: CollectionAsync, asked: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the memories that have one of the words, if they are fewer than _CANDIDATES."""
+    answer = await ours.query.bm25(
+        " ".join(asked), query_properties=["tokens"], limit=_CANDIDATES, return_properties=_FOUND
+    )
+    return [dict(one.properties) for one in answer.objects]
+
+
+async def _best(ours: CollectionAsync, query: IndexQuery, weights: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return the memories that score best, some more than the limit.
+
+    Weaviate scores all before we cut: asked for fewer than there are, it misses some of the best (1.35.2, of what it
+    has not yet written to a segment).
+    """
+    repeated = " ".join(token for token, times in weights.items() for _ in range(times))
+    scored = await ours.query.bm25(
+        repeated,
+        query_properties=["tokens"],
+        limit=_MOST,
+        filters=_chosen(query),
+        return_properties=[],
+        return_metadata=MetadataQuery(score=True),
+    )
+    first = sorted(scored.objects, key=lambda one: -(one.metadata.score or 0.0))[: query.limit + query.limit // 4]
+    if not first:
+        return []
+    chosen = Filter.by_id().contains_any([one.uuid for one in first])
+    answer = await ours.query.fetch_objects(filters=chosen, limit=len(first), return_properties=_FOUND)
+    return [dict(one.properties) for one in answer.objects]
+
+
+async def _statistics(ours: CollectionAsync, query: IndexQuery) -> Statistics:
+    """Return how many memories and tokens the user has."""
+    lengths = Metrics("length").integer(sum_=True)
+    counted = await ours.aggregate.over_all(filters=_of_user(query), return_metrics=lengths)
+    total: Any = counted.properties.get("length")
+    return Statistics(counted.total_count or 0, int(total.sum_ or 0) if total else 0)
+
+
+async def _count(ours: CollectionAsync, token: str | None) -> int:
+    """Return how many memories hold a token; None: how many there are."""
+    chosen = None if token is None else Filter.by_property("tokens").contains_any([token])
+    return (await ours.aggregate.over_all(filters=chosen)).total_count or 0
 
 
 async def _unless_there_is_no_tenant(answer: Awaitable[_T], empty: _T) -> _T:
@@ -260,13 +290,9 @@ async def _ids(ours: CollectionAsync) -> list[UUID]:
     return [one.uuid async for one in ours.iterator(return_properties=[])]
 
 
-def _id(entry: IndexEntry) -> UUID:
-    return object_id(entry.tenant, entry.user_id, entry.memory_id)
-
-
 def _object(entry: IndexEntry) -> DataObject[Any, None]:
     vector = {vector_name(len(entry.vector)): entry.vector.tolist()}
-    return DataObject(uuid=_id(entry), properties=properties(entry), vector=vector)
+    return DataObject(uuid=id_of(entry), properties=properties(entry), vector=vector)
 
 
 def _of_user(query: IndexQuery) -> _Filters:

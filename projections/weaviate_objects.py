@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import base64
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID, uuid5
 
+from projections.bm25 import idf
 from projections.index import Hit
 from schemas.identity import NAMESPACE, Owner
 from schemas.topics import partition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from projections.bm25 import Statistics
     from projections.index import IndexEntry, IndexQuery
 
 Properties: TypeAlias = "Mapping[str, Any]"
@@ -26,6 +29,8 @@ _NOBODY: Final = ""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _MARK_BYTES: Final = 9
+_FINENESS: Final = 16
+"""Times that a word is repeated, at most, to give it its weight."""
 
 
 def owner_id(tenant: str, user_id: str) -> UUID:
@@ -59,11 +64,28 @@ def microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
+def id_of(entry: IndexEntry) -> UUID:
+    """Return the id of an entry's object."""
+    return object_id(entry.tenant, entry.user_id, entry.memory_id)
+
+
+def by_tenant(entries: Iterable[IndexEntry], partitions: int, most: int) -> Iterator[tuple[str, list[IndexEntry]]]:
+    """Yield the latest version of each memory in batches of one Weaviate tenant, at most so many in each."""
+
+    def tenant(entry: IndexEntry) -> str:
+        return partition_tenant(entry.tenant, entry.user_id, partitions)
+
+    for name, some in groupby(sorted(newest(entries), key=tenant), tenant):
+        theirs = list(some)
+        for start in range(0, len(theirs), most):
+            yield name, theirs[start : start + most]
+
+
 def newest(entries: Iterable[IndexEntry]) -> list[IndexEntry]:
     """Return the latest version of each memory."""
     found: dict[UUID, IndexEntry] = {}
     for entry in entries:
-        key = object_id(entry.tenant, entry.user_id, entry.memory_id)
+        key = id_of(entry)
         if key not in found or found[key].version < entry.version:
             found[key] = entry
     return list(found.values())
@@ -112,3 +134,21 @@ def ordered(hits: Iterable[Hit]) -> tuple[Hit, ...]:
 def near(found: Properties, distance: float) -> Hit:
     """Return a hit of the semantic leg, rounded as in the embedded index, so that equals are told apart by id."""
     return Hit(found["memory_id"], int(found["version"]), round(1.0 - distance, 6))
+
+
+def weights(holding: Mapping[str, int], rows: int, everybody: int) -> dict[str, int]:
+    """Return how often to repeat each token, so that Weaviate, which weighs it among all users, weighs it as we do."""
+    ratios = {token: idf(max(rows, count), count) / idf(everybody, count) for token, count in holding.items()}
+    most = max(ratios.values(), default=1.0)
+    return {token: max(1, round(_FINENESS * ratio / most)) for token, ratio in ratios.items()}
+
+
+def hits_of(
+    found: Iterable[Properties], query: IndexQuery, statistics: Statistics, holding: Mapping[str, int]
+) -> tuple[Hit, ...]:
+    """Score what is the user's and passes the filters, and return the best."""
+    return ordered(
+        Hit(one["memory_id"], int(one["version"]), statistics.score(one["tokens"].split(), holding))
+        for one in found
+        if passes(one, query)
+    )[: query.limit]

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import kafka_server
 import pytest
+import registry_server
 import weaviate_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ENGINES: Final = {"kafka": kafka_server, "weaviate": weaviate_server}
+ENGINES: Final = {"kafka": kafka_server, "weaviate": weaviate_server, "registry": registry_server}
 FIRST_PORT, LAST_PORT = 19300, 19399
 
 
@@ -45,6 +46,15 @@ def weaviate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[weaviate_serv
         pytest.fail(f"Weaviate is not in {weaviate_server.CACHE}: run `make engines`")
     with weaviate_server.running_weaviate(tmp_path_factory.mktemp("weaviate")) as node:
         yield node
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[registry_server.RegistryServer]:
+    """Run one schema registry for all tests of the session."""
+    if not registry_server.is_installed():
+        pytest.fail(f"the registry is not in {registry_server.CACHE}: run `make engines`")
+    with registry_server.running_registry(tmp_path_factory.mktemp("registry")) as one:
+        yield one
 
 
 def free_port_pair() -> int:
