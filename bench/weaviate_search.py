@@ -30,6 +30,7 @@ from projections.weaviate_collection import WeaviateCollection, vector_name
 from projections.weaviate_index import WeaviateIndex
 from projections.weaviate_objects import exactly, mark, owner_id, partition_tenant
 from schemas.identity import Owner
+from schemas.topics import TOPICS
 from streams.transports.sqlite_log import SqliteLog
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
@@ -86,6 +87,9 @@ async def measure(folder: Path, address: WeaviateAddress) -> dict[str, object]:
     chance, embedder = np.random.default_rng(5), OneVector()
     log = SqliteLog.open(folder / "log")
     shards = Shards(folder / "shards", log, 1, partial(WeaviateIndex, address, partitions=1))
+    for topic in TOPICS:
+        await log.create_topic(topic.name, 1)
+    await shards.hold(0)
     queries = Queries(shards, embedder)
     users = {size: Owner("default", f"u{size}") for size in SIZES}
     for size, owner in users.items():
@@ -93,7 +97,7 @@ async def measure(folder: Path, address: WeaviateAddress) -> dict[str, object]:
     for number in range(OTHERS):
         fill(shards, Owner("default", f"other{number}"), unit(chance, OTHERS_HAVE), chance)
     began = time.perf_counter()
-    await shards.index_changes()
+    await shards.following.tell()
     put = sum(SIZES) + OTHERS * OTHERS_HAVE
     rate = put / (time.perf_counter() - began)
     print(f"{put} memories put, {rate:,.0f} a second", flush=True)
@@ -107,7 +111,7 @@ async def measure(folder: Path, address: WeaviateAddress) -> dict[str, object]:
             times["bare"].append(await bare(ours, owner, chance))
         found[str(size)] = report(size, {name: seconds[WARM:] for name, seconds in times.items()})
     await collection.close()
-    await shards.index.close()
+    await shards.following.close()
     shards.close()
     log.close()
     return found

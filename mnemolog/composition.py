@@ -14,7 +14,7 @@ from mnemolog.commands import Commands
 from mnemolog.generations import active_folder
 from mnemolog.log_opening import close_log, create_topics, open_log
 from mnemolog.metrics import Metrics
-from mnemolog.parts import index_maker, make_embedder, make_extractor, make_parameters
+from mnemolog.parts import index_maker, make_embedder, make_extractor, make_parameters, make_registry
 from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
@@ -33,6 +33,7 @@ from streams.patience import PatientReads, fold_patiently
 from streams.pool import KeyedPool
 from streams.project import Project
 from streams.remember import Remember
+from streams.rewriting import Rewriting
 from streams.ticking import Ticking
 from streams.transports.directory_lock import DirectoryLock
 from streams.transports.sqlite_log import SqliteLog
@@ -98,6 +99,9 @@ class Worker:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = DirectoryLock.take(folder)
             self._exits.callback(self._lock.release)
+        self.registry = make_registry(settings)
+        self._exits.push_async_callback(self.registry.aclose)
+        await self.registry.register_now()
         self.log = await self._open_log()
         self._exits.push_async_callback(close_log, self.log)
         await create_topics(self.log, self.settings)
@@ -120,6 +124,7 @@ class Worker:
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
+            rewriting=Rewriting(patient, self.shards.partition, self.registry, self._fail, self.metrics.counted),
             limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             memorize=settings.memorize,
             counted=self.metrics.counted,
@@ -170,6 +175,7 @@ class Worker:
         self._background(self.observe.close_idle)
         self._background(self.ticking.run)
         self._background(self.recalls.run)
+        self._background(self.registry.register_later)
         self._background(self._drop_expired)
         if not settings.is_embedded:
             self._background(self._follow)

@@ -24,14 +24,9 @@ async def drain(worker: Worker, timeout_seconds: float) -> dict[str, Any]:
     """Return the counts when all is done. Raises DrainTimeout."""
     try:
         async with asyncio.timeout(timeout_seconds):
-            published = await _ends(worker, INPUTS)
-            ended: set[str] = set()
-            while not _is_handled(worker, published):
-                ends = [e for e in worker.observe.open_sessions() if e.envelope.event_id not in ended]
-                if ends:
-                    await worker.publishing.publish(ends)
-                    ended |= {e.envelope.event_id for e in ends}
-                await asyncio.sleep(POLL_SECONDS)
+            await _extracted(worker, await _ends(worker, INPUTS))
+            held, again = worker.shards.held(), worker.observe.rewriting.ends
+            await _extracted(worker, {place: end for place, end in again.items() if place[1] in held})
             await worker.recalls.flush()
             items = await _ends(worker, (INBOX,))
             while not _is_handled(worker, items):  # noqa: ASYNC110 - the transport has no event for it
@@ -40,6 +35,17 @@ async def drain(worker: Worker, timeout_seconds: float) -> dict[str, Any]:
     except TimeoutError:
         raise DrainTimeout(f"not everything was remembered within {timeout_seconds:g} s: drain again") from None
     return await counts(worker)
+
+
+async def _extracted(worker: Worker, published: dict[tuple[str, int], int]) -> None:
+    """End open sessions until everything published up to these ends is extracted."""
+    ended: set[str] = set()
+    while not _is_handled(worker, published):
+        ends = [e for e in worker.observe.open_sessions() if e.envelope.event_id not in ended]
+        if ends:
+            await worker.publishing.publish(ends)
+            ended |= {e.envelope.event_id for e in ends}
+        await asyncio.sleep(POLL_SECONDS)
 
 
 async def counts(worker: Worker) -> dict[str, Any]:

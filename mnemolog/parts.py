@@ -1,4 +1,4 @@
-"""The parts of a worker that the settings choose: what extracts, what embeds, and what remember decides by."""
+"""The parts of a worker that the settings choose: extractor, embedder, registry, and what remember decides by."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from projections.weaviate_address import WeaviateAddress
 from streams.model_extractor import ModelExtractor
 from streams.parameters import Parameters
 from streams.rule_extractor import RuleExtractor
+from streams.schema_cache import SchemaCache
+from streams.schema_registry import NoRegistry, SchemaRegistry
 from streams.verbatim_extractor import VerbatimExtractor
 
 if TYPE_CHECKING:
@@ -57,6 +59,14 @@ def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:
         api_key=settings.embedding_api_key or "none",
         model=settings.embedding_model,
     )
+
+
+def make_registry(settings: Settings) -> SchemaRegistry | NoRegistry:
+    """Return the configured schema registry; what it said before is kept in the data directory."""
+    url = settings.schema_registry_url
+    if url is None:
+        return NoRegistry()
+    return SchemaRegistry(url, SchemaCache(settings.data_dir.resolve() / "registry.json", url))
 
 
 def make_extractor(settings: Settings, metrics: Metrics) -> Extractor:

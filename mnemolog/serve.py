@@ -21,6 +21,7 @@ from mnemolog.settings import SettingsError
 from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from schemas.codec import UnknownSchema
 from schemas.log import LogError
+from streams.schema_registry import RegistryRefused
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 GRACE_SECONDS: Final = 5
 """How long requests that are being answered may go on after a signal."""
 BACKLOG: Final = 2048
-EXPECTED: Final = (LogError, ShardDamaged, ShardUnavailable, UnknownSchema, SettingsError, OSError)
+EXPECTED: Final = (LogError, ShardDamaged, ShardUnavailable, UnknownSchema, RegistryRefused, SettingsError, OSError)
 """What an operator can mend: said as a sentence, without a traceback."""
 
 COLLECT_AFTER: Final = (50_000, 20, 100)

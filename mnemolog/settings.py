@@ -23,7 +23,7 @@ SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_U
 HOURS: Final = {"ladder": 24.0, "ebbinghaus": 168.0, "off": 24.0}
 NOT_YET: Final = frozenset(
     {
-        "SCHEMA_REGISTRY_URL", "MASTER_KEY", "MASTER_KEY_FILE", "API_KEYS_FILE",
+        "MASTER_KEY", "MASTER_KEY_FILE", "API_KEYS_FILE",
         "SIMILARITY_THRESHOLD", "INTIMACY_LEVELS", "WAKE_TEXT", "WAKE_EVERY_SECONDS", "WAKE_MEMORY_LIMIT",
         "WAKE_QUERY", "REMINDER_TEMPLATE", "GREETING_TIMEOUT_SECONDS",
     }
@@ -43,6 +43,7 @@ class Settings(BaseModel):
     broker: str = "sqlite://"
     index: str = "embedded"
     weaviate_api_key: str | None = None
+    schema_registry_url: str | None = None
     data_dir: Path = Path("var")
     partitions: Annotated[int, Field(ge=1, le=1024)] = 8
     extractor: Literal["model", "rules", "verbatim"] | None = None
@@ -172,6 +173,8 @@ def _checked(settings: Settings) -> Settings:
             raise SettingsError(f"{PREFIX}INDEX={settings.index!r} {error}, or embedded") from None
     elif settings.weaviate_api_key is not None:
         raise SettingsError(f"{PREFIX}WEAVIATE_API_KEY is for {PREFIX}INDEX=weaviate://…: set that, or unset the key")
+    if not (settings.schema_registry_url or "http://").startswith(("http://", "https://")):  # may hold a password
+        raise SettingsError(f"{PREFIX}SCHEMA_REGISTRY_URL must begin with http:// or https://")
     loopback = settings.host in ("127.0.0.1", "localhost", "::1")
     if not loopback:
         raise SettingsError(f"{PREFIX}HOST={settings.host!r}: without API keys the server listens on loopback only")

@@ -44,6 +44,8 @@ _RECORDS: Final = {
         decision.Outcome,
     )
 }
+_BROKEN: Final = (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, MemoryError)
+"""What fastavro raises for bytes that are none of the schema's."""
 Message = TypeVar("Message")
 _remembered: Final = Remembered(REMEMBERED_BYTES)
 
@@ -60,13 +62,19 @@ class _Spelling:
     """How one message class is written and read."""
 
     def __init__(self, message: type) -> None:
-        text = (resources.files("schemas") / "avro" / f"{message.__name__}.v1.avsc").read_text("utf-8")
-        raw = orjson.loads(text)
+        raw = released_schema(message)
         self.message = message
         self.schema = parse_schema(raw)
         self.header = MARKER + schema_fingerprint(raw)
         self.to_plain = _to_plain(message)
         self.of_plain = _of_plain(message)
+
+
+def released_schema(message: type) -> dict[str, Any]:
+    """Return the schema of a message as it is released in `avro/`."""
+    text = (resources.files("schemas") / "avro" / f"{message.__name__}.v1.avsc").read_text("utf-8")
+    schema: dict[str, Any] = orjson.loads(text)
+    return schema
 
 
 def schema_fingerprint(schema: Any) -> bytes:  # noqa: ANN401 - a schema is any JSON
@@ -174,10 +182,39 @@ def _decoded(data: bytes) -> Any:  # noqa: ANN401 - any class of MESSAGES
     try:
         plain: Any = fastavro.schemaless_reader(body, spelling.schema, None)
         message = spelling.of_plain(plain)
-    except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, MemoryError) as error:
+    except _BROKEN as error:
         raise Undecodable(f"the bytes are no {spelling.message.__name__}: {error or 'they end too early'}") from error
     if body.tell() != len(data):
         raise Undecodable(f"{len(data) - body.tell()} bytes too many after a {spelling.message.__name__}")
+    return message
+
+
+def decode_written(body: bytes, writer: Any, *expected: type[Message]) -> Message:  # noqa: ANN401 - a parsed schema
+    """Return the message in an Avro body that another schema wrote, resolved against ours of the same record name.
+
+    Names compare without their namespaces, fields that ours lacks are skipped, those that the writer's lacks take our
+    defaults. Raises Undecodable where that does not lead to one of the expected messages.
+    """
+    name = str(writer.get("name", "")).rpartition(".")[2] if isinstance(writer, dict) else ""
+    spelling = next((_spellings()[e] for e in expected if e.__name__ == name), None)
+    if spelling is None:
+        names = ", ".join(e.__name__ for e in expected)
+        raise Undecodable(f"its schema describes {name or 'no record'!r}: expected one of {names}")
+    stream, ours = io.BytesIO(body), io.BytesIO()
+    ours.write(spelling.header)
+    try:
+        plain: Any = fastavro.schemaless_reader(stream, writer, spelling.schema)
+        if stream.tell() != len(body):
+            raise Undecodable(f"{len(body) - stream.tell()} bytes too many after a {name}")
+        if any(isinstance(v, datetime) and v.tzinfo is None for v in plain["envelope"].values()):
+            raise Undecodable("a local time says no instant: give it the logical type timestamp-micros")
+        # Through our own bytes: a time that the writer's schema calls a plain long becomes a time here.
+        fastavro.schemaless_writer(ours, spelling.schema, plain)
+        message: Message = decode(ours.getvalue())
+    except fastavro.read.SchemaResolutionError as error:
+        raise Undecodable(f"its schema cannot be read as our {name}: {error}") from error
+    except (*_BROKEN, AttributeError, RecursionError) as error:
+        raise Undecodable(f"the bytes are no {name}: {error or 'they end too early'}") from error
     return message
 
 

@@ -1,4 +1,4 @@
-"""Reads records of the input topics: single-object Avro or JSON, from any producer."""
+"""Reads records of the input topics, from any producer: single-object Avro, JSON, or registry Avro with its schema."""
 
 from __future__ import annotations
 
@@ -31,8 +31,22 @@ if TYPE_CHECKING:
 DEFAULT_TENANT: Final = "default"
 MAX_AVRO_TEXT_BYTES: Final = 3 * MAX_CONTENT_BYTES
 """A screenshot's title, summary and text together."""
+REGISTRY_MARKER: Final = b"\x00"
+REGISTRY_HEADER_BYTES: Final = 5
+"""The marker, and the id of the writer's schema, big-endian."""
 MAX_AHEAD: Final = timedelta(minutes=5)
 """An observation's effective time lies at most so far behind its log time."""
+
+
+class InRegistryAvro(codec.Undecodable):
+    """The record is spelt in registry Avro, which the log alone does not explain: folds pass over it.
+
+    observe appends it again in a spelling that they read (`streams/rewriting.py`).
+    """
+
+    def __init__(self, schema_id: int) -> None:
+        super().__init__(f"registry Avro of schema {schema_id}: only its registry knows what it says")
+        self.schema_id = schema_id
 
 
 class ForeignKey(InvalidEvent):
@@ -40,23 +54,46 @@ class ForeignKey(InvalidEvent):
 
 
 def observation_of_record(record: Record) -> Observation:
-    """Return the observation in a record. Raises Undecodable, InvalidEvent or ForeignKey.
+    """Return the observation in a record. Raises Undecodable, InRegistryAvro, InvalidEvent or ForeignKey.
 
     A message without a key belongs to the user in its body (JSON: tenant `default`).
     """
-    key_owner = None
-    if record.key is not None:
-        try:
-            key_owner = Owner.of_key(record.key)
-            check_tenant(key_owner.tenant)  # the reserved owners of ticks and of global memories say nothing
-            check_user_id(key_owner.user_id)
-        except InvalidOwner as error:
-            raise ForeignKey([Fault("$key", str(error))]) from None
-    if record.value[:1] == b"\xc3":
+    key_owner = _key_owner(record)
+    if record.value[:1] == REGISTRY_MARKER:
+        if len(record.value) <= REGISTRY_HEADER_BYTES:
+            raise codec.Undecodable("registry Avro is 00, the schema's id in 4 bytes, and a body: it ends earlier")
+        raise InRegistryAvro(int.from_bytes(record.value[1:REGISTRY_HEADER_BYTES]))
+    if record.value[:1] == codec.MARKER[:1]:
         message = _checked(codec.decode_as(record.value, *OBSERVATIONS))
         codec.remember(record.value, message)  # observe and the fold both read it
     else:
         message = _of_json(record, key_owner.tenant if key_owner else DEFAULT_TENANT)
+    return _of_its_key(message, key_owner)
+
+
+def observation_of_registry(record: Record, writer: object) -> Observation:
+    """Return the observation in a record in registry Avro, whose schema, parsed, is `writer`.
+
+    Raises Undecodable, InvalidEvent or ForeignKey.
+    """
+    key_owner = _key_owner(record)
+    message = codec.decode_written(record.value[REGISTRY_HEADER_BYTES:], writer, *OBSERVATIONS)
+    return _of_its_key(_checked(message), key_owner)
+
+
+def _key_owner(record: Record) -> Owner | None:
+    if record.key is None:
+        return None
+    try:
+        owner = Owner.of_key(record.key)
+        check_tenant(owner.tenant)  # the reserved owners of ticks and of global memories say nothing
+        check_user_id(owner.user_id)
+    except InvalidOwner as error:
+        raise ForeignKey([Fault("$key", str(error))]) from None
+    return owner
+
+
+def _of_its_key(message: Observation, key_owner: Owner | None) -> Observation:
     if key_owner is not None and message.envelope.owner != key_owner:
         said = message.envelope.owner.key.decode()
         raise ForeignKey([Fault("$key", f"the key is {key_owner.key.decode()!r}, the body says {said!r}")])

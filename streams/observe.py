@@ -12,7 +12,7 @@ from schemas.input_events import InvalidEvent
 from schemas.log import NewRecord
 from schemas.observations import SessionEnded, TurnRecorded
 from schemas.pieces import is_extractable
-from schemas.reading import ForeignKey, digest_of, observation_of_record
+from schemas.reading import ForeignKey, InRegistryAvro, digest_of, observation_of_record
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.dead_letter import put_aside
 from streams.patience import append_patiently, fold_patiently
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from streams.extraction import Asking
     from streams.extractor import Extractor, Piece, Window
     from streams.pool import KeyedPool
+    from streams.rewriting import Rewriting
     from streams.window import WindowLimits
 
 LONGEST_CHECK_SECONDS: Final = 1.0
@@ -77,6 +78,7 @@ class Observe:
         extractor: Extractor,
         verbatim: Extractor,
         pool: KeyedPool,
+        rewriting: Rewriting,
         limits: WindowLimits,
         memorize: bool = True,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
@@ -88,6 +90,7 @@ class Observe:
         self._extractor = extractor
         self._verbatim = verbatim
         self._pool = pool
+        self.rewriting = rewriting
         self._limits = limits
         self.memorizes = memorize
         self._counted = counted
@@ -103,6 +106,8 @@ class Observe:
         term = self._shards.term(position.partition)
         try:
             message = observation_of_record(record)
+        except InRegistryAvro as found:
+            await self.rewriting.take(delivery, found.schema_id)
         except ForeignKey as error:
             await self._put_aside(delivery, "key", str(error))
         except (codec.Undecodable, InvalidEvent) as error:
@@ -117,13 +122,9 @@ class Observe:
     async def _observe(self, delivery: Delivery, message: Observation) -> None:
         record, owner = delivery.record, message.envelope.owner
         partition = record.position.partition
-        wanted = self._shards.partition(owner)
-        if wanted != partition:
-            value, where = codec.encode(message), record.position.topic  # with the id and time of this first position
-            again = NewRecord(topic=where, partition=wanted, key=owner.key, value=value, headers=record.headers)
-            await append_patiently(self._log, [again])
+        if self._shards.partition(owner) != partition:
+            await self.rewriting.again(delivery, message)  # with the id and time of this first position
             self._counted("observe", "moved")
-            delivery.ack()
             return
         term = self._shards.term(partition)
         await self._shards.ready(partition)
@@ -224,6 +225,7 @@ class Observe:
     def revoke(self, partition: int) -> None:
         """Drop what belongs to a partition that was taken away: another worker reads it again."""
         self._pool.drop(partition)
+        self.rewriting.drop(partition)
         self._sessions = {k: v for k, v in self._sessions.items() if k.partition != partition}
         self._holdings = {k: v for k, v in self._holdings.items() if k[0] != partition}
         self._delivered = {k: v for k, v in self._delivered.items() if k[1] != partition}

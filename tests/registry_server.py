@@ -1,7 +1,9 @@
-"""Starts a real schema registry for tests: Apicurio in one JVM, in memory, fetched by `tools/fetch_engines.py`."""
+"""Starts a real schema registry for tests: Apicurio in one JVM, in memory, which `tools/fetch_engines.py` fetched."""
 
 from __future__ import annotations
 
+import signal
+import socket
 import subprocess
 import time
 import urllib.error
@@ -10,91 +12,83 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weaviate_server import free_ports
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CACHE = Path.home() / ".cache" / "mnemolog" / "registry"
-START_S = 60
+START_S = 90
+API = "/apis/ccompat/v7"
 
 
-def runner() -> Path | None:
+def program() -> Path | None:
     """Return the program, None when it is not there."""
     return max(CACHE.glob("*/apicurio-registry-app-*-runner.jar"), default=None)
 
 
 def is_installed() -> bool:
     """Say whether the program is there."""
-    return runner() is not None
+    return program() is not None
 
 
 @contextmanager
 def running_registry(directory: Path) -> Iterator[RegistryServer]:
-    """Run a registry with its output in `directory`, on a free port; it forgets everything when it stops."""
-    one = RegistryServer(directory)
-    one.start()
+    """Run a registry on a free port, with its output in `directory`."""
+    registry = RegistryServer(directory)
+    registry.start()
     try:
-        yield one
+        yield registry
     finally:
-        one.stop()
+        registry.stop()
 
 
 class RegistryServer:
-    """One registry; it keeps its port when it is started again."""
+    """One registry; it keeps its port when it is started again, and nothing else: what it knows is in memory."""
 
     def __init__(self, directory: Path) -> None:
         """Choose a port, start nothing."""
         self._directory = directory
-        (self._port,) = free_ports(1)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port: int = free.getsockname()[1]
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
-        """Where its Confluent-compatible interface is."""
-        return f"http://127.0.0.1:{self._port}/apis/ccompat/v7"
+        """The address of its Confluent-compatible API."""
+        return f"http://127.0.0.1:{self._port}{API}"
 
     def start(self) -> None:
         """Return when it answers."""
-        program = runner()
-        if program is None:
+        jar = program()
+        if jar is None:
             raise RuntimeError(f"the registry is not in {CACHE}: run `make engines`")
-        options = [f"-Dquarkus.http.port={self._port}", "-Dquarkus.http.host=127.0.0.1"]
+        listening = (f"-Dquarkus.http.port={self._port}", "-Dquarkus.http.host=127.0.0.1")
+        command = ["java", "-Xmx512m", *listening, "-jar", str(jar)]
         with (self._directory / "registry.txt").open("ab") as output:
-            self._process = subprocess.Popen(  # noqa: S603
-                ["java", "-Xmx512m", *options, "-jar", str(program)],  # noqa: S607
-                stdout=output,
-                stderr=output,
-                cwd=self._directory,
-            )
-        self._wait_for_answers(self._process)
+            self._process = subprocess.Popen(command, stdout=output, stderr=output, cwd=jar.parent)  # noqa: S603
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline and self._process.poll() is None:
+            try:
+                with urllib.request.urlopen(f"{self.url}/subjects", timeout=2):  # noqa: S310 - http, to ourselves
+                    return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.2)
+        self.stop()
+        raise RuntimeError(f"the registry did not start: {(self._directory / 'registry.txt').read_text()[-2000:]}")
+
+    def freeze(self) -> None:
+        """Let it answer nobody."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
-        """Stop it, gracefully if it goes within ten seconds."""
-        if self._process is not None:
-            self._process.terminate()
-            try:
-                self._process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.kill()
-            self._process = None
-
-    def kill(self) -> None:
-        """End it without a warning."""
+        """End it at once; what it knew is gone."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
-
-    def _wait_for_answers(self, process: subprocess.Popen[bytes]) -> None:
-        deadline = time.monotonic() + START_S
-        while time.monotonic() < deadline and process.poll() is None:
-            try:
-                with urllib.request.urlopen(f"{self.url}/subjects", timeout=2) as answer:  # noqa: S310 - of this server
-                    if answer.status == 200:
-                        return
-            except (urllib.error.URLError, OSError):
-                pass
-            time.sleep(0.1)
-        self.stop()
-        raise RuntimeError(f"the registry did not start: {(self._directory / 'registry.txt').read_text()[-2000:]}")

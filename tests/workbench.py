@@ -24,6 +24,8 @@ from streams.parameters import Parameters
 from streams.patience import fold_patiently
 from streams.pool import KeyedPool
 from streams.remember import Remember
+from streams.rewriting import Rewriting
+from streams.schema_registry import NoRegistry
 from streams.verbatim_extractor import VerbatimExtractor
 from streams.window import WindowLimits
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
     from schemas.log import Record
     from streams.extractor import Window
+    from streams.schema_registry import WriterSchemas
 
 
 class CharacterEmbedder:
@@ -84,8 +87,16 @@ def hold_all(shards: Shards) -> Shards:
 class Workbench:
     """What one worker does, a delivery at a time. Another one over the same log is the worker after it."""
 
-    def __init__(self, folder: Path, log: MemoryLog | None = None, *, partitions: int = 1, **observing: Any) -> None:
-        """Open shards in the folder; `observing` goes to Observe."""
+    def __init__(
+        self,
+        folder: Path,
+        log: MemoryLog | None = None,
+        *,
+        partitions: int = 1,
+        schemas: WriterSchemas | None = None,
+        **observing: Any,
+    ) -> None:
+        """Open shards in the folder; `schemas` is what a registry would say, `observing` goes to Observe."""
         self.log = log or MemoryLog(partitions)
         self.shards = hold_all(Shards(folder, self.log, partitions, EmbeddedIndex))
         self._has_begun = False
@@ -101,6 +112,9 @@ class Workbench:
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.asking_pool,
+            rewriting=Rewriting(
+                self.log, self.shards.partition, schemas or NoRegistry(), self.failures.append, self._count
+            ),
             limits=observing.pop("limits", WindowLimits()),
             counted=lambda step, outcome: self.counts.append((step, outcome)),
             **observing,
@@ -140,6 +154,7 @@ class Workbench:
         await self._begin()
         for record in records:
             await self.observe.handle(self._delivery(record))
+        await self.observe.rewriting.settle()
         await self.asking_pool.settle()
 
     async def remembers(self, *records: Record) -> None:

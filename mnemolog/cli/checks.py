@@ -13,10 +13,12 @@ import httpx
 
 from mnemolog.cli.reaching import live_url
 from mnemolog.log_opening import opened_log
+from mnemolog.parts import make_registry
 from projections.index import IndexUnavailable
 from projections.weaviate_address import WeaviateAddress
 from schemas.log import LogError, LogLocked, UnknownTopic
 from schemas.topics import TOPICS
+from streams.schema_registry import RegistryUnavailable, SchemaRegistry
 from streams.transports.directory_lock import read_note
 
 if TYPE_CHECKING:
@@ -41,7 +43,8 @@ async def checked(settings: Settings) -> list[Check]:
     """Reach every component that the settings name."""
     folder = _data_directory(settings)
     log = [await _log(settings)] if folder.ok else []
-    return [folder, *log, *await asyncio.gather(_index(settings), _model(settings), _embedder(settings))]
+    asked = (_index(settings), _registry(settings), _model(settings), _embedder(settings))
+    return [folder, *log, *await asyncio.gather(*asked)]
 
 
 async def server(url: str) -> Check:
@@ -129,6 +132,23 @@ async def _index(settings: Settings) -> Check:
     finally:
         await collection.close()
     return Check("index", ok=True, detail=f"Weaviate {version} at {settings.index}, which answers")
+
+
+async def _registry(settings: Settings) -> Check:
+    if not isinstance(registry := make_registry(settings), SchemaRegistry):
+        return Check("schema registry", ok=True, detail="none; registry Avro is not read")
+    try:
+        lacking, refusing = await registry.unregistered()
+    except RegistryUnavailable as error:
+        advice = "start it, or correct MNEMOLOG_SCHEMA_REGISTRY_URL; until then records of schemas new to us wait"
+        return Check("schema registry", ok=False, detail=str(error), advice=advice)
+    finally:
+        await registry.aclose()
+    if refusing:
+        advice = "delete its versions that are a mistake; a worker does not start otherwise"
+        return Check("schema registry", ok=False, detail=f"{refusing[0]} is incompatible with ours", advice=advice)
+    state = f"{len(lacking)} schemas are still to be registered, by `up`" if lacking else "our schemas are registered"
+    return Check("schema registry", ok=True, detail=f"{registry.url} answers: {state}")
 
 
 async def _model(settings: Settings) -> Check:

@@ -14,6 +14,7 @@ from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
 from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from schemas.codec import UnknownSchema
+from streams.schema_registry import RegistryRefused
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -34,7 +35,7 @@ async def started(settings: Settings) -> AbstractAsyncContextManager[AsyncClient
         await worker.start()
     except BaseException as error:
         await worker.stop()
-        if isinstance(error, (ShardDamaged, ShardUnavailable, UnknownSchema)):
+        if isinstance(error, (ShardDamaged, ShardUnavailable, UnknownSchema, RegistryRefused)):
             raise EngineStopped(str(error)) from error
         raise
     return _open(worker)

@@ -13,6 +13,7 @@ import weaviate_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 ENGINES: Final = {"kafka": kafka_server, "weaviate": weaviate_server, "registry": registry_server}
 FIRST_PORT, LAST_PORT = 19300, 19399
@@ -48,12 +49,12 @@ def weaviate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[weaviate_serv
         yield node
 
 
-@pytest.fixture(scope="session")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[registry_server.RegistryServer]:
-    """Run one schema registry for all tests of the session."""
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[registry_server.RegistryServer]:
+    """Run a registry that nobody has registered anything in."""
     if not registry_server.is_installed():
         pytest.fail(f"the registry is not in {registry_server.CACHE}: run `make engines`")
-    with registry_server.running_registry(tmp_path_factory.mktemp("registry")) as one:
+    with registry_server.running_registry(tmp_path) as one:
         yield one
 
 

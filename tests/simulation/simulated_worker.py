@@ -24,6 +24,8 @@ from streams.parameters import Parameters
 from streams.pool import KeyedPool
 from streams.project import Project
 from streams.remember import Remember
+from streams.rewriting import Rewriting
+from streams.schema_registry import NoRegistry
 from streams.ticking import Ticking
 from streams.verbatim_extractor import VerbatimExtractor
 from streams.window import WindowLimits
@@ -121,6 +123,7 @@ class SimulatedWorker:
             extractor=world.model,
             verbatim=VerbatimExtractor(),
             pool=KeyedPool(4, self._fail),
+            rewriting=Rewriting(log, self.shards.partition, NoRegistry(), self._fail),
             limits=WindowLimits(rounds=ROUNDS, idle=timedelta(seconds=IDLE_SECONDS)),
         )
         self.remember = world.parts.remember(

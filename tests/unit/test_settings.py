@@ -85,6 +85,12 @@ def test_a_key_for_weaviate_without_weaviate_is_an_error():
         from_environment({"MNEMOLOG_WEAVIATE_API_KEY": "key"})
 
 
+def test_a_registry_that_is_no_url_is_refused_without_telling_its_password():
+    with pytest.raises(SettingsError, match="SCHEMA_REGISTRY_URL must begin") as refused:
+        from_environment({"MNEMOLOG_SCHEMA_REGISTRY_URL": "name:secret@registry:8081"})
+    assert "secret" not in str(refused.value)
+
+
 def test_a_key_or_a_base_url_means_a_model_and_the_shared_names_are_honoured():
     assert from_environment({"OPENAI_API_KEY": "k"}).extracts_with == "model"
     both = from_environment({"OPENAI_API_KEY": "theirs", "MNEMOLOG_LLM_API_KEY": "ours"})

@@ -1,0 +1,279 @@
+"""The schema registry, by Confluent's API: what a schema's id means, and our input schemas under their subjects."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import quote
+
+import httpx
+import orjson
+from fastavro.schema import SchemaParseException, parse_schema
+
+from schemas.codec import Undecodable, released_schema
+from schemas.topics import INPUTS
+from streams.patience import pauses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from streams.schema_cache import SchemaCache
+
+log = logging.getLogger("mnemolog")
+ASK_SECONDS: Final = 10.0
+LONGEST_PAUSE_SECONDS: Final = 5.0
+COMPATIBILITY: Final = "FULL_TRANSITIVE"
+NO_SUCH_SCHEMA: Final = 40403
+"""The registry's own code; another 404 comes from somebody who is no registry."""
+MAX_ID: Final = 2**31 - 1
+MAX_REFERENCES: Final = 100
+MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
+
+
+class RegistryUnavailable(Exception):
+    """The registry cannot be reached, or does not answer as one: try again later."""
+
+
+class RegistryRefused(Exception):
+    """The registry does not take one of our schemas; the message says what to do."""
+
+
+class WriterSchemas(Protocol):
+    """Tells what a schema's id means."""
+
+    async def writer(self, schema_id: int, waits: Callable[[], None] = lambda: None) -> object:
+        """Return the parsed schema, waiting for the registry as long as it takes.
+
+        Each attempt that fails calls `waits`. Raises Undecodable for an id that no Avro schema has.
+        """
+        ...
+
+
+class NoRegistry:
+    """What there is where none is configured: nothing to register, and no id means anything."""
+
+    is_registered = False
+
+    async def writer(self, schema_id: int, waits: Callable[[], None] = lambda: None) -> object:
+        """See `WriterSchemas.writer`."""
+        del waits
+        raise Undecodable(
+            f"registry Avro of schema {schema_id}, and no registry is configured: set MNEMOLOG_SCHEMA_REGISTRY_URL, "
+            "then send this back with `mnemolog dead-letters retry`"
+        )
+
+    async def register_now(self) -> None:
+        """Do nothing."""
+
+    async def register_later(self) -> None:
+        """Do nothing."""
+
+    async def aclose(self) -> None:
+        """Do nothing."""
+
+
+def shown(url: str) -> str:
+    """Return a URL as it may be told: without the name and password in it."""
+    return re.sub(r"//[^/@]*@", "//", url)
+
+
+def subjects() -> Iterator[tuple[str, str]]:
+    """Yield each subject (TopicRecordNameStrategy: several types a topic) and the schema that is ours there."""
+    for topic in INPUTS:
+        for message in topic.messages:
+            schema = released_schema(message)
+            text = orjson.dumps(schema).decode()
+            # The same JSON, spelt so that Apicurio 3.0 recognises Avro in it: its guess stumbles over "{}" in a text.
+            yield f"{topic.name}-{schema['namespace']}.{schema['name']}", text.replace('"{}"', r'"\u007b\u007d"')
+
+
+class SchemaRegistry:
+    """Asks one registry. What an id means never changes, so each is asked for once, and kept across restarts."""
+
+    def __init__(self, url: str, cache: SchemaCache) -> None:
+        """Name the registry, with name and password in the URL where it wants them; nothing is asked yet."""
+        self.url = shown(url)
+        self.is_registered = False
+        self._cache = cache
+        whole = httpx.URL(url)
+        self._http = httpx.AsyncClient(
+            base_url=self.url.rstrip("/"),
+            auth=(whole.username, whole.password) if whole.username else None,  # httpx would log them with the URL
+            timeout=ASK_SECONDS,
+            headers={"Content-Type": MEDIA_TYPE, "Accept": MEDIA_TYPE},
+        )
+        self._writers: dict[int, object] = {}
+        self._asking: dict[int, asyncio.Task[object]] = {}
+
+    async def aclose(self) -> None:
+        """Ask no more."""
+        asking = list(self._asking.values())
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+        await self._http.aclose()
+
+    async def writer(self, schema_id: int, waits: Callable[[], None] = lambda: None) -> object:
+        """See `WriterSchemas.writer`. Everybody who waits for an id waits for the same request."""
+        if (known := self._writers.get(schema_id)) is not None:
+            return known
+        if schema_id > MAX_ID:
+            raise Undecodable(f"{schema_id} is no id of a schema: 00 at the beginning, but not registry Avro")
+        if (task := self._asking.get(schema_id)) is None:
+            task = self._asking[schema_id] = asyncio.get_running_loop().create_task(self._find(schema_id, waits))
+            task.add_done_callback(lambda done: self._answered_for(schema_id, done))
+        return await asyncio.shield(task)
+
+    def _answered_for(self, schema_id: int, done: asyncio.Task[object]) -> None:
+        del self._asking[schema_id]
+        if not done.cancelled():
+            done.exception()  # whoever waited has it; they may all have been cancelled meanwhile
+
+    async def _find(self, schema_id: int, waits: Callable[[], None]) -> object:
+        texts = self._cache.get(schema_id)
+        if texts is None:
+            pause, told = pauses(), False
+            while True:
+                try:
+                    texts = await self._ask(schema_id)
+                    break
+                except RegistryUnavailable as error:
+                    waits()
+                    if not told:
+                        log.warning("records of schema %d wait for the schema registry: %s", schema_id, error)
+                        told = True
+                    await asyncio.sleep(min(LONGEST_PAUSE_SECONDS, pause()))
+            self._cache.put(schema_id, texts)
+        self._writers[schema_id] = found = _parsed(schema_id, texts)
+        return found
+
+    async def _ask(self, schema_id: int) -> list[str]:
+        """Return an id's schema behind those that it refers to. Raises RegistryUnavailable, Undecodable."""
+        answer = await self._request("GET", f"/schemas/ids/{schema_id}")
+        if answer.status_code == HTTPStatus.NOT_FOUND and _told(answer).get("error_code") == NO_SUCH_SCHEMA:
+            raise Undecodable(f"the schema registry at {self.url} knows no schema {schema_id}")
+        texts: dict[str, str] = {}
+        await self._collect(self._answered(answer), f"schema {schema_id}", texts)
+        return [text for text in texts.values() if text]
+
+    async def _collect(self, found: dict[str, Any], name: str, texts: dict[str, str]) -> None:
+        """Put a schema behind those that it refers to."""
+        if (kind := found.get("schemaType") or "AVRO") != "AVRO":
+            raise Undecodable(f"{name} is {kind}: only Avro is read")
+        try:
+            text = str(found["schema"])
+            places = [(str(r["subject"]), int(r["version"])) for r in found.get("references") or ()]
+        except (KeyError, TypeError, ValueError) as error:
+            raise RegistryUnavailable(f"{self.url} answers what is no schema for {name}") from error
+        for subject, version in places:
+            other = f"version {version} of subject {subject}"
+            if other in texts:
+                continue
+            texts[other] = ""  # seen: schemas that refer to each other end here
+            if len(texts) > MAX_REFERENCES:
+                raise Undecodable(f"{name} refers to more than {MAX_REFERENCES} schemas")
+            answer = await self._request("GET", f"/subjects/{quote(subject, safe='')}/versions/{version}")
+            await self._collect(self._answered(answer), other, texts)
+        texts.pop(name, None)
+        texts[name] = text
+
+    async def register(self) -> None:
+        """Register our input schemas, each subject FULL_TRANSITIVE; safe to repeat.
+
+        Raises RegistryUnavailable, and RegistryRefused where a subject holds what ours is incompatible with.
+        """
+        for subject, schema in subjects():
+            self._answered(await self._request("PUT", f"/config/{subject}", {"compatibility": COMPATIBILITY}))
+            body = {"schema": schema, "schemaType": "AVRO"}
+            answer = await self._request("POST", f"/subjects/{subject}/versions", body)
+            if answer.status_code in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
+                said = _told(answer).get("message", answer.text[:500])
+                raise RegistryRefused(
+                    f"the schema registry at {self.url} refuses our schema for subject {subject} ({said}): it holds a "
+                    f"version that is not {COMPATIBILITY} compatible with mnemolog's. Delete that version if it is a "
+                    "mistake, or unset MNEMOLOG_SCHEMA_REGISTRY_URL"
+                )
+            self._answered(answer)
+
+    async def register_now(self) -> None:
+        """Register; where the registry is down, say so and leave it to `register_later`. Raises RegistryRefused."""
+        try:
+            await self.register()
+        except RegistryUnavailable as error:
+            log.warning("input schemas are not registered yet, tried again until they are: %s", error)
+        else:
+            self.is_registered = True
+
+    async def register_later(self) -> None:
+        """Register as soon as the registry is there, unless that was done.
+
+        A refusal is said and ends the trying: it stops a start, and not a worker that reads what comes.
+        """
+        pause = pauses()
+        while not self.is_registered:
+            await asyncio.sleep(min(LONGEST_PAUSE_SECONDS, pause()))
+            try:
+                await self.register()
+            except RegistryUnavailable:
+                continue
+            except RegistryRefused as error:
+                log.error("%s. This worker goes on, its next start will be refused", error)  # noqa: TRY400 - no bug of ours
+                return
+            self.is_registered = True
+            log.info("input schemas are registered at %s", self.url)
+
+    async def unregistered(self) -> tuple[list[str], list[str]]:
+        """Return the subjects that still lack our schema, and those of them that would refuse it.
+
+        Raises RegistryUnavailable.
+        """
+        lacking: list[str] = []
+        refusing: list[str] = []
+        for subject, schema in subjects():
+            body = {"schema": schema, "schemaType": "AVRO"}
+            answer = await self._request("POST", f"/subjects/{subject}", body)
+            if answer.status_code != HTTPStatus.NOT_FOUND or "error_code" not in _told(answer):
+                self._answered(answer)
+                continue
+            lacking.append(subject)
+            asked = await self._request("POST", f"/compatibility/subjects/{subject}/versions/latest", body)
+            if _told(asked).get("is_compatible") is False:
+                refusing.append(subject)
+        return lacking, refusing
+
+    async def _request(self, method: str, path: str, body: object = None) -> httpx.Response:
+        content = None if body is None else orjson.dumps(body)
+        try:
+            return await self._http.request(method, path, content=content)
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            reason = str(error) or type(error).__name__
+            raise RegistryUnavailable(f"{self.url} cannot be reached ({reason})") from error
+
+    def _answered(self, answer: httpx.Response) -> dict[str, Any]:
+        """Return a registry's answer. Raises RegistryUnavailable for what is none."""
+        told = _told(answer)
+        if answer.is_success and told:
+            return told
+        said = told.get("message") or "that is no answer of a registry, look at the URL"
+        raise RegistryUnavailable(f"{self.url} answers {answer.status_code} ({said})")
+
+
+def _told(answer: httpx.Response) -> dict[str, Any]:
+    try:
+        found = orjson.loads(answer.content)
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _parsed(schema_id: int, texts: list[str]) -> object:
+    """Return the last schema, with the names of those before it. Raises Undecodable."""
+    named: dict[str, Any] = {}
+    try:
+        *_, last = [parse_schema(orjson.loads(text), named_schemas=named) for text in texts]
+    except (SchemaParseException, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Undecodable(f"schema {schema_id} of the registry cannot be read: {error}") from error
+    return last

@@ -1,0 +1,67 @@
+"""What a registry's ids mean survives a restart, belongs to that registry, and is only a convenience."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from streams.schema_cache import SchemaCache
+from streams.schema_registry import NoRegistry, shown, subjects
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REGISTRY = "http://name:secret@registry:8081"
+
+
+def test_what_an_id_means_is_known_after_a_restart(tmp_path: Path):
+    SchemaCache(tmp_path / "data" / "registry.json", REGISTRY).put(7, ['"string"'])
+    again = SchemaCache(tmp_path / "data" / "registry.json", REGISTRY)
+    assert (again.get(7), again.get(8)) == (['"string"'], None)
+
+
+def test_ids_belong_to_their_registry_and_the_file_holds_no_password(tmp_path: Path):
+    file = tmp_path / "registry.json"
+    SchemaCache(file, REGISTRY).put(7, ['"string"'])
+    assert SchemaCache(file, "http://another:8081").get(7) is None
+    assert "secret" not in file.read_text("utf-8")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"registry": "x"}'])
+def test_a_file_that_cannot_be_read_is_asked_for_anew(tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture):
+    file = tmp_path / "registry.json"
+    file.write_text(text, "utf-8")
+    cache = SchemaCache(file, REGISTRY)
+    cache.put(7, ['"string"'])
+    assert SchemaCache(file, REGISTRY).get(7) == ['"string"']
+    assert ("cannot be read" in caplog.text) is (text != '{"registry": "x"}')
+
+
+def test_a_file_that_cannot_be_written_costs_a_question_and_no_more(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    (tmp_path / "file").touch()
+    cache = SchemaCache(tmp_path / "file" / "registry.json", REGISTRY)
+    cache.put(7, ['"string"'])
+    assert cache.get(7) == ['"string"']
+    assert "cannot be written" in caplog.text
+
+
+def test_a_url_is_told_without_its_password():
+    assert shown(REGISTRY) == "http://registry:8081"
+    assert shown("http://registry:8081/a@b") == "http://registry:8081/a@b"
+
+
+def test_every_input_message_has_a_subject_after_its_topic_and_record_name():
+    assert [name for name, _ in subjects()] == [
+        "mnemolog.conversations-mnemolog.TurnRecorded",
+        "mnemolog.conversations-mnemolog.SessionEnded",
+        "mnemolog.screenshots-mnemolog.ScreenshotAnalysed",
+        "mnemolog.articles-mnemolog.ArticleInferred",
+    ]
+
+
+async def test_without_a_registry_there_is_nothing_to_register():
+    registry = NoRegistry()
+    await registry.register_now()
+    await registry.register_later()
+    assert not registry.is_registered
