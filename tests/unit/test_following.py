@@ -1,0 +1,126 @@
+"""Following: the index is told of every change at least once, whatever happens to it meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+from contract.index_suite import CAT, COFFEE, MARATHON
+
+from projections.following import Following
+from projections.index import IndexUnavailable
+from schemas.identity import Owner
+
+OWNER = Owner("default", "u1")
+ACTIVE = {one.memory_id: one for one in (COFFEE, CAT)}
+
+
+class FallibleIndex:
+    """Notes what it is told; `is_down` makes it unavailable, `meanwhile` is called in the middle of a put."""
+
+    kept_as = "the fallible one"
+
+    def __init__(self):
+        self.told, self.removed, self.is_down, self.meanwhile = [], [], False, lambda: None
+
+    def follows(self, tenant, user_id):
+        return (tenant, user_id) == ("default", "u1")
+
+    async def put(self, entries):
+        await self.check()
+        self.meanwhile()
+        self.told.append([one.memory_id for one in entries])
+
+    async def remove(self, _tenant, _user_id, memory_ids):
+        await self.check()
+        self.removed.append(list(memory_ids))
+
+    async def reset(self, users):
+        await self.check()
+        self.told.append(list(users))
+
+    async def check(self):
+        if self.is_down:
+            raise IndexUnavailable("down")
+
+    async def search(self, query):
+        raise NotImplementedError
+
+    async def close(self):
+        raise NotImplementedError
+
+
+def split(_owner, ids):
+    return [ACTIVE[one] for one in ids if one in ACTIVE], [one for one in ids if one not in ACTIVE]
+
+
+@pytest.fixture
+def index() -> FallibleIndex:
+    return FallibleIndex()
+
+
+@pytest.fixture
+def following(index: FallibleIndex) -> Following:
+    return Following(index, split, lambda: ())
+
+
+async def test_active_memories_are_put_and_others_removed_once(index: FallibleIndex, following: Following):
+    following.note(OWNER, [COFFEE.memory_id, MARATHON.memory_id])
+    following.note(Owner("default", "not followed"), [CAT.memory_id])
+    for _ in range(2):
+        await following.tell()
+    assert (index.told, index.removed) == ([[COFFEE.memory_id]], [[MARATHON.memory_id]])
+
+
+async def test_what_cannot_be_told_waits(index: FallibleIndex, following: Following):
+    following.note(OWNER, [COFFEE.memory_id])
+    index.is_down = True
+    with pytest.raises(IndexUnavailable):
+        await following.tell()
+    index.is_down = False
+    await following.tell()
+    assert index.told == [[COFFEE.memory_id]]
+
+
+async def test_a_change_that_is_noted_while_it_is_told_is_told_again(index: FallibleIndex, following: Following):
+    following.note(OWNER, [COFFEE.memory_id])
+    changes = [COFFEE.memory_id]
+    index.meanwhile = lambda: following.note(OWNER, [changes.pop()]) if changes else None
+    await following.tell()
+    assert index.told == [[COFFEE.memory_id]] * 2
+
+
+async def test_nobody_waits_for_an_index_that_lags_until_it_has_caught_up(index: FallibleIndex, following: Following):
+    index.is_down = True
+    following.note(OWNER, [COFFEE.memory_id])
+    await following.tell_if_it_answers()
+    index.is_down = False
+    await following.tell_if_it_answers()
+    assert index.told == []
+    await following.tell()
+    following.note(OWNER, [CAT.memory_id])
+    await following.tell_if_it_answers()
+    assert index.told == [[COFFEE.memory_id], [CAT.memory_id]]
+
+
+async def test_after_an_outage_it_is_told_again_what_it_was_told_last(index: FallibleIndex, following: Following):
+    following.note(OWNER, [COFFEE.memory_id])
+    await following.tell()
+    await following.look()
+    await following.tell()
+    assert index.told == [[COFFEE.memory_id]]
+    index.is_down = True
+    await following.look()
+    index.is_down = False
+    await following.tell()
+    assert index.told == [[COFFEE.memory_id]] * 2
+
+
+async def test_a_rebuild_that_fails_forgets_no_change(index: FallibleIndex, following: Following):
+    following.note(OWNER, [COFFEE.memory_id])
+    index.is_down = True
+    with pytest.raises(IndexUnavailable):
+        await following.rebuild([OWNER])
+    index.is_down = False
+    await following.tell()
+    assert index.told == [[COFFEE.memory_id]]
+    await following.rebuild([OWNER])
+    assert index.told[1:] == [[("default", "u1")]]
