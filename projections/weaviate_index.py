@@ -33,7 +33,7 @@ from projections.weaviate_objects import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from uuid import UUID
 
     from weaviate.collections.classes.filters import _Filters
@@ -127,25 +127,6 @@ class WeaviateIndex:
         """Drop memories; unknown ids are no error."""
         ids = [object_id(tenant, user_id, memory_id) for memory_id in memory_ids]
         await self._delete(partition_tenant(tenant, user_id, self._partitions), ids)
-
-    async def reset(self, users: Iterable[tuple[str, str]]) -> None:
-        """Write every memory of these users anew, and drop what else their Weaviate tenants hold.
-
-        Searches go on meanwhile, and miss at most 500 memories at a time. Other workers' users are in other tenants,
-        and are left alone.
-        """
-        kept: dict[str, set[UUID]] = {}
-        for tenant, user_id in users:
-            entries, name = self._load(tenant, user_id), partition_tenant(tenant, user_id, self._partitions)
-            kept.setdefault(name, set()).update(map(id_of, entries))
-            for start in range(0, len(entries), _BATCH):
-                some = entries[start : start + _BATCH]
-                await self._delete(name, [id_of(entry) for entry in some])  # see `put`
-                await self._write(name, some)
-        for name, ids in kept.items():
-            ours = (await self.collection.open()).with_tenant(name)
-            held = await self.collection.reach(_unless_there_is_no_tenant(_ids(ours), []), None)
-            await self._delete(name, [one for one in held if one not in ids])
 
     async def search(self, query: IndexQuery) -> Legs:
         """Search one user's memories; an unknown user has empty legs."""

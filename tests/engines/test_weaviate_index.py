@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from contract.alike import compare, world
-from contract.index_suite import BANK, CAT, COFFEE, FOOD, FOUR, MARATHON, WORK, IndexSuite, four, query
+from contract.index_suite import CAT, COFFEE, FOOD, FOUR, IndexSuite, four, query
 from weaviate_server import running_weaviate
 
 from projections.embedded_index import EmbeddedIndex
-from projections.index import IndexUnavailable, Legs
+from projections.index import IndexUnavailable
 from projections.weaviate_address import WeaviateAddress
 from projections.weaviate_index import WeaviateIndex
 
@@ -69,16 +69,6 @@ async def test_what_it_holds_is_there_after_a_restart(weaviate: WeaviateServer, 
             assert before == await index.search(query("Anna 咖啡", FOOD))
             await index.put([replace(CAT, version=2)])
             assert len((await index.search(query(vector=FOOD))).semantic) == 4
-
-
-async def test_a_reset_takes_what_the_shard_holds_and_leaves_nothing_else(weaviate: WeaviateServer):
-    shard = [replace(COFFEE, version=1), MARATHON]
-    async with empty_index(weaviate, lambda _tenant, user: shard if user == "u1" else ()) as index:
-        await index.put([replace(COFFEE, version=9), CAT, replace(BANK, user_id="u2")])
-        await index.reset([("default", "u1"), ("default", "u2")])
-        found = await index.search(query(vector=FOOD))
-        assert {(COFFEE.memory_id, 1), (MARATHON.memory_id, 1)} == {(h.memory_id, h.version) for h in found.semantic}
-        assert await index.search(query("Anna", WORK, user_id="u2")) == Legs((), ())
 
 
 async def test_a_model_of_another_length_is_held_beside_the_first(weaviate: WeaviateServer):

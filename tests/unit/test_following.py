@@ -20,6 +20,7 @@ class FallibleIndex:
 
     def __init__(self):
         self.told, self.removed, self.is_down, self.meanwhile = [], [], False, lambda: None
+        self.beside = None
 
     def follows(self, tenant, user_id):
         return (tenant, user_id) == ("default", "u1")
@@ -33,9 +34,18 @@ class FallibleIndex:
         await self.check()
         self.removed.append(list(memory_ids))
 
-    async def reset(self, users):
-        await self.check()
-        self.told.append(list(users))
+    @property
+    def generations(self):
+        return None if self.beside is None else self
+
+    def open(self, _generation):
+        return self.beside
+
+    async def reopen(self):
+        self.told.append("looked again")
+
+    def let_go(self, _tenant, _user_id):
+        raise NotImplementedError
 
     async def check(self):
         if self.is_down:
@@ -45,7 +55,7 @@ class FallibleIndex:
         raise NotImplementedError
 
     async def close(self):
-        raise NotImplementedError
+        self.told.append("closed")
 
 
 def split(_owner, ids):
@@ -59,7 +69,7 @@ def index() -> FallibleIndex:
 
 @pytest.fixture
 def following(index: FallibleIndex) -> Following:
-    return Following(index, split, lambda: ())
+    return Following(index, split, lambda _: list(ACTIVE.values()), lambda: (), lambda owner: owner.user_id != "moving")
 
 
 async def test_active_memories_are_put_and_others_removed_once(index: FallibleIndex, following: Following):
@@ -114,13 +124,26 @@ async def test_after_an_outage_it_is_told_again_what_it_was_told_last(index: Fal
     assert index.told == [[COFFEE.memory_id]] * 2
 
 
-async def test_a_rebuild_that_fails_forgets_no_change(index: FallibleIndex, following: Following):
-    following.note(OWNER, [COFFEE.memory_id])
-    index.is_down = True
-    with pytest.raises(IndexUnavailable):
-        await following.rebuild([OWNER])
-    index.is_down = False
+async def test_a_user_who_moves_between_workers_is_told_of_when_the_shard_is_held(
+    index: FallibleIndex, following: Following
+):
+    following.note(Owner("default", "moving"), [COFFEE.memory_id])
     await following.tell()
-    assert index.told == [[COFFEE.memory_id]]
-    await following.rebuild([OWNER])
-    assert index.told[1:] == [[("default", "u1")]]
+    assert index.told == []
+
+
+async def test_a_generation_that_is_built_is_filled_and_follows_until_it_is_dropped_or_searched(
+    index: FallibleIndex, following: Following
+):
+    beside = index.beside = FallibleIndex()
+    await following.build(2, [OWNER, Owner("default", "moving")])
+    assert (beside.told, index.told) == ([[COFFEE.memory_id, CAT.memory_id]], [])
+    following.note(OWNER, [CAT.memory_id, MARATHON.memory_id])
+    await following.tell()
+    assert (beside.told[1:], beside.removed) == ([[CAT.memory_id]], [[MARATHON.memory_id]])
+    assert (index.told, index.removed) == ([[CAT.memory_id]], [[MARATHON.memory_id]])
+    await following.drop_built()
+    following.note(OWNER, [COFFEE.memory_id])
+    await following.tell()
+    assert beside.told[2:] == ["closed"]
+    assert index.told[1:] == ["looked again", [COFFEE.memory_id]]
