@@ -38,6 +38,8 @@ def make_http(worker: Worker) -> FastAPI:
     for part in (publishing, conversations, memories, search, agents, admin, internal):
         app.include_router(part.router, dependencies=[Depends(known_query)])
     app.include_router(health.router)
-    hosts = LOOPBACK | {name_of(worker.settings.host), name_of(urlsplit(worker.url).netloc)}
+    settings = worker.settings
+    advertised = {name_of(urlsplit(settings.advertised_url).netloc)} if settings.advertised_url else set[str]()
+    hosts = LOOPBACK | {name_of(settings.host)} | advertised
     app.add_middleware(Edge, metrics=worker.metrics, hosts=hosts)
     return app

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
-from contract.index_suite import NOON, entry, query
+from contract.index_examples import NOON, entry, query
 
 from projections.ranking import POOL, rank
 from projections.unit_vectors import unit_vectors

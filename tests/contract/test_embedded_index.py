@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from contract.index_suite import ANIMALS, CAT, COFFEE, FOOD, FOUR, IndexSuite, entry, four, memory_id, mixed, query
+from contract.index_examples import ANIMALS, CAT, COFFEE, FOOD, FOUR, entry, four, memory_id, mixed, query
+from contract.index_suite import IndexSuite
 
 from projections.embedded_index import EmbeddedIndex
 from projections.index import Legs

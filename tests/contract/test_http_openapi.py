@@ -178,6 +178,8 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", "/v1/admin/ticks", 200, as_of)
     first, second = await asyncio.gather(door.post("/v1/admin/rebuild"), door.post("/v1/admin/rebuild"))
     seen["POST", "/v1/admin/rebuild"] = {first.status_code, second.status_code}
+    await asks("GET", "/v1/admin/rebuild", 200)
+    await asks("POST", "/v1/admin/rebuild", 404, {"activate": 99})
     await asks("GET", "/v1/admin/dead-letters", 200)
     await asks("POST", "/v1/admin/dead-letters", 200)
     await asks("POST", "/v1/admin/dead-letters", 404, {"ids": ["none"]})

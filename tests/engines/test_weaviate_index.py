@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from contract.alike import compare, world
-from contract.index_suite import CAT, COFFEE, FOOD, FOUR, IndexSuite, four, query
+from contract.index_examples import CAT, COFFEE, FOOD, FOUR, four, query
+from contract.index_suite import IndexSuite
 from weaviate_server import running_weaviate
 
 from projections.embedded_index import EmbeddedIndex

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from contract.front_door import FrontDoor, front_door
-from contract.index_suite import COFFEE, query
+from contract.index_examples import COFFEE, query
 from weaviate_server import WeaviateServer, free_ports, running_weaviate
 
 from mnemolog import together

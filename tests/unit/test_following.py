@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from contract.index_suite import CAT, COFFEE, MARATHON
+from contract.index_examples import CAT, COFFEE, MARATHON
 
 from projections.following import Following
 from projections.index import IndexUnavailable
