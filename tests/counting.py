@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from schemas import codec
@@ -10,7 +11,7 @@ from schemas.identity import Owner, partition_owner
 from schemas.topics import GLOBALS, LEDGER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from schemas.log import Record
 
@@ -22,8 +23,7 @@ def counted(records: Mapping[tuple[str, int], Sequence[Record]]) -> dict[Owner, 
         if topic not in (LEDGER.name, GLOBALS.name):
             continue
         closed: set[str] = set()
-        for record in ledger:
-            decision = codec.decode_as(record.value, Decision)
+        for decision in decisions(ledger):
             owner = decision.envelope.owner
             chain = chains.setdefault(owner, [])
             if not _is_next(chain, decision) or decision.item_id in closed:
@@ -32,6 +32,13 @@ def counted(records: Mapping[tuple[str, int], Sequence[Record]]) -> dict[Owner, 
             if owner == partition_owner(partition):
                 closed.add(decision.item_id)
     return chains
+
+
+def decisions(ledger: Sequence[Record]) -> Iterator[Decision]:
+    """Yield the decisions among records; what is none is void."""
+    for record in ledger:
+        with suppress(codec.Undecodable):
+            yield codec.decode_as(record.value, Decision)
 
 
 def _is_next(chain: list[Decision], decision: Decision) -> bool:

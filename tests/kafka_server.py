@@ -138,7 +138,7 @@ class KafkaServer:
 
 def random_cluster() -> str:
     """Return an id for a new cluster, as Kafka spells UUIDs."""
-    return urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")
+    return urlsafe_b64encode(uuid4().bytes).decode().rstrip("=").replace("-", "a").replace("_", "b")
 
 
 def _java(*arguments: str) -> list[str]:

@@ -7,6 +7,7 @@ import json
 import random
 import time
 from contextlib import AsyncExitStack
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -20,7 +21,7 @@ from faults.cluster.worker_process import WorkerProcess
 from faults.cluster.workload import MODEL_SETTINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Mapping
     from pathlib import Path
     from typing import Self
 
@@ -30,6 +31,8 @@ SESSION_SECONDS = 6
 WORKERS = 3
 RECOVERY_SECONDS = 120.0
 DRAIN_SECONDS = 120.0
+REBALANCING = "because it is rebalancing"
+"""What aiokafka warns of when another worker came or went."""
 
 
 class Cluster:
@@ -48,6 +51,8 @@ class Cluster:
         self.counters = Counters(self.workers)
         self.pick = random.Random(11)  # noqa: S311 - which worker a fault hits, nothing secret
         self.recoveries: list[float] = []
+        self.notes: list[str] = []
+        """What a fault has to say besides."""
         self._settings = {
             **MODEL_SETTINGS,
             "BROKER": f"kafka://{','.join(self.brokers.addresses)}",
@@ -80,11 +85,12 @@ class Cluster:
 
     # -- workers
 
-    def add_worker(self, **settings: str) -> WorkerProcess:
-        """Start one worker more, and do not wait."""
+    def add_worker(self, environment: Mapping[str, str] = MappingProxyType({}), **settings: str) -> WorkerProcess:
+        """Start one worker more, and do not wait; `environment` is what its process has besides settings."""
         port = self.ports.take()
         own = {"ADVERTISED_URL": f"http://127.0.0.1:{port}", **settings}
-        worker = WorkerProcess(self.folder / f"worker-{len(self.workers)}", port, self._settings | own)
+        folder = self.folder / f"worker-{len(self.workers)}"
+        worker = WorkerProcess(folder, port, self._settings | own, **environment)
         self.workers.append(worker)
         worker.start()
         return worker
@@ -96,6 +102,10 @@ class Cluster:
     async def all_ready(self) -> None:
         """Wait until all workers answer that were not removed."""
         await asyncio.gather(*(worker.ready() for worker in self.workers if not worker.removed))
+
+    def rebalances(self) -> int:
+        """Return how often workers heard that the group is rebalancing, as their logs say."""
+        return sum(worker.log.read_text("utf-8", "replace").count(REBALANCING) for worker in self.workers)
 
     def _kill_workers(self) -> None:
         for worker in self.workers:
@@ -137,6 +147,14 @@ class Cluster:
                     assert answer.status_code == 503, last
                 await asyncio.sleep(0.5)
         raise AssertionError(f"{method} {path} is not answered within {seconds} s: {last}")
+
+    async def try_once(self, method: str, path: str) -> int | None:
+        """Ask one worker once; return the status, None when it does not answer."""
+        async with httpx.AsyncClient(timeout=DRAIN_SECONDS) as http:
+            try:
+                return (await http.request(method, self.pick.choice(self.alive()) + path)).status_code
+            except httpx.TransportError:
+                return None
 
     async def digest(self) -> str:
         """Drain, and return the digest over everything."""

@@ -7,8 +7,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from schemas import codec
-from schemas.decision import Decision
+from counting import decisions
+
 from schemas.identity import event_of_piece
 from schemas.log import LogUnavailable
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
@@ -50,8 +50,7 @@ class KafkaReading:
                 while new := await self._log.read(*place, known[-1].position.offset + 1 if known else 0):
                     known += new
                     if topic is LEDGER:
-                        decisions = [codec.decode_as(record.value, Decision) for record in new]
-                        self.decided |= {event_of_piece(piece) for d in decisions for piece in d.covered}
+                        self.decided |= {event_of_piece(piece) for d in decisions(new) for piece in d.covered}
 
     async def until_decided(self, event_ids: Sequence[str], seconds: float) -> float:
         """Wait until all these observations are decided; return the seconds it took. Raises AssertionError."""

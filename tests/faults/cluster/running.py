@@ -38,6 +38,7 @@ class Result:
     retries: int
     """Requests that the publisher had to send again."""
     recoveries: tuple[float, ...]
+    notes: tuple[str, ...]
 
 
 async def run_row(row: Row, workload: Workload, folder: Path) -> Result:
@@ -58,6 +59,7 @@ async def run_row(row: Row, workload: Workload, folder: Path) -> Result:
             void_seen=void_seen,
             retries=cluster.publisher.retries,
             recoveries=tuple(cluster.recoveries),
+            notes=tuple(cluster.notes),
         )
 
 

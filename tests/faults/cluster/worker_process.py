@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 START_SECONDS = 60.0
@@ -22,8 +23,8 @@ STOP_SECONDS = 30.0
 class WorkerProcess:
     """One worker: its folder, port and settings stay, its process comes and goes."""
 
-    def __init__(self, folder: Path, port: int, settings: dict[str, str]) -> None:
-        """Start nothing yet."""
+    def __init__(self, folder: Path, port: int, settings: Mapping[str, str], **more: str) -> None:
+        """Start nothing yet. `settings` are without the prefix; `more` are variables of any name."""
         self.folder = folder
         self.url = f"http://127.0.0.1:{port}"
         self.frozen = False
@@ -35,6 +36,7 @@ class WorkerProcess:
             "MNEMOLOG_PORT": str(port),
             "MNEMOLOG_DATA_DIR": str(folder / "data"),
             **{f"MNEMOLOG_{name}": value for name, value in settings.items()},
+            **more,
         }
         self._process: subprocess.Popen[bytes] | None = None
 
