@@ -70,23 +70,19 @@ def delete(path: Path) -> None:
 
 
 def damage(path: Path) -> None:
-    """Overwrite the middle of every page but keep the header, so that the file opens and cannot be read."""
-    path.with_name(f"{path.name}-wal").unlink(missing_ok=True)
-    size = path.stat().st_size
-    with path.open("r+b") as file:
-        file.seek(HEADER_BYTES)
-        file.write(b"\xde\xad\xbe\xef" * ((size - HEADER_BYTES) // 4))
+    """Overwrite a shard and its write-ahead log but for their headers, so that the file opens and cannot be read."""
+    for file in path, path.with_name(f"{path.name}-wal"):
+        if file.exists():
+            with file.open("r+b") as overwritten:
+                overwritten.seek(HEADER_BYTES)
+                overwritten.write(b"\xde\xad\xbe\xef" * ((file.stat().st_size - HEADER_BYTES) // 4))
 
 
-async def damage_alive(cluster: Cluster) -> None:
-    """Overwrite shards under a living worker; it mends itself without being restarted."""
-    for worker in cluster.workers[:2]:
-        await asyncio.sleep(4)
-        began = time.monotonic()
-        for path in shards_of(worker):
-            damage(path)
-        await cluster.recovered(began)
-        assert worker.exit_code is None, worker.said()
+def damage_contents(path: Path) -> None:
+    """Damage what the rows of a shard say, so that it opens, and whoever reads them later finds it."""
+    for file in path, path.with_name(f"{path.name}-wal"):
+        if file.exists():
+            file.write_bytes(file.read_bytes().replace(b'{"memory_id"', b'{"damaged_id'))
 
 
 async def rebuild_and_kill(cluster: Cluster) -> None:
