@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from faults.cluster.asking import asking
 from faults.cluster.cluster import SESSION_SECONDS
 from faults.cluster.proxy import Proxy
 
@@ -45,10 +46,11 @@ async def cut_the_network(cluster: Cluster) -> None:
         await worker.ready()
         await asyncio.sleep(3)
         began = time.monotonic()
-        proxy.cut()
-        await asyncio.sleep(3 * SESSION_SECONDS)
-        proxy.mend()
-        await cluster.recovered(began)
+        async with asking(cluster):
+            proxy.cut()
+            await asyncio.sleep(3 * SESSION_SECONDS)
+            proxy.mend()
+            await cluster.recovered(began)
         await worker.ready()
         worker.removed = True
         worker.kill()

@@ -29,10 +29,11 @@ class KafkaReading:
     def __init__(self, addresses: Sequence[str]) -> None:
         """Connect at the first look."""
         self.records: dict[tuple[str, int], list[Record]] = {}
-        self.decided: set[str] = set()
-        """The observations that a decision in the ledger covers."""
+        self.decided: dict[str, float] = {}
+        """The observations that a decision in the ledger covers, with the monotonic time when that was seen."""
         self._log = KafkaLog(addresses, client_id="faults", timeout_s=10)
         self._started = False
+        self._looking = asyncio.Lock()
 
     async def close(self) -> None:
         """Disconnect."""
@@ -40,6 +41,10 @@ class KafkaReading:
 
     async def look(self) -> None:
         """Read what is new. Raises LogUnavailable."""
+        async with self._looking:
+            await self._look()
+
+    async def _look(self) -> None:
         if not self._started:
             await self._log.start()
             self._started = True
@@ -50,7 +55,9 @@ class KafkaReading:
                 while new := await self._log.read(*place, known[-1].position.offset + 1 if known else 0):
                     known += new
                     if topic is LEDGER:
-                        self.decided |= {event_of_piece(piece) for d in decisions(new) for piece in d.covered}
+                        for decision in decisions(new):
+                            for piece in decision.covered:
+                                self.decided.setdefault(event_of_piece(piece), time.monotonic())
 
     async def until_decided(self, event_ids: Sequence[str], seconds: float) -> float:
         """Wait until all these observations are decided; return the seconds it took. Raises AssertionError."""
@@ -58,8 +65,8 @@ class KafkaReading:
         while True:
             with suppress(LogUnavailable):  # a row has taken the broker away
                 await self.look()
-            if wanted <= self.decided:
+            if wanted <= self.decided.keys():
                 return time.monotonic() - began
-            missing = sorted(wanted - self.decided)
+            missing = sorted(wanted - self.decided.keys())
             assert time.monotonic() < began + seconds, f"not decided after {seconds} s: {len(missing)}: {missing[:10]}"
             await asyncio.sleep(LOOK_SECONDS)

@@ -1,100 +1,21 @@
-"""Workers come and go under load, and what they answer meanwhile is right, 503 or refused: never wrong or partial."""
+"""Workers come and go under load."""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import httpx
-from faults.cluster.workload import place_of, text
+from faults.cluster.asking import asking
 
 if TYPE_CHECKING:
     from faults.cluster.cluster import Cluster
 
 ROUNDS, SHORT_ROUNDS = 3, 1
-PAGE = 200
-
-
-class Asking:
-    """Asks any worker about any user, all the while, and checks each answer against the ones before."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Have asked nothing yet."""
-        self._cluster = cluster
-        self.answers = 0
-        self.refusals = 0
-        self._shown: dict[str, set[str]] = {}
-
-    async def run(self) -> None:
-        """Ask until cancelled. Raises AssertionError at the first wrong answer."""
-        async with httpx.AsyncClient(timeout=10) as http:
-            while True:
-                await asyncio.gather(*(self._ask(http) for _ in range(3)))
-                await asyncio.sleep(0.05)
-
-    async def _ask(self, http: httpx.AsyncClient) -> None:
-        pick, workload = self._cluster.pick, self._cluster.workload
-        number = pick.randrange(workload.users)
-        user, known = workload.user(number), set(self._shown.get(workload.user(number), ()))
-        urls = self._cluster.alive()
-        if not urls:
-            return
-        try:
-            way = pick.choice((self._listed, self._found))
-            shown = await way(http, pick.choice(urls), user, number)
-        except httpx.TransportError:
-            shown = None
-        if shown is None:
-            self.refusals += 1
-            return
-        self.answers += 1
-        lost = known - shown
-        assert way == self._found or not lost, f"{user}: once shown, now not: {sorted(lost)}"
-        self._shown.setdefault(user, set()).update(shown)
-
-    async def _listed(self, http: httpx.AsyncClient, url: str, user: str, _number: int) -> set[str] | None:
-        """List all memories of a user."""
-        answer = await http.get(f"{url}/v1/memories", params={"user_id": user, "page_size": PAGE})
-        if (body := _body(answer)) is None:
-            return None
-        assert body["total"] == len(body["items"]), body
-        return _contents(body["items"], "content", user)
-
-    async def _found(self, http: httpx.AsyncClient, url: str, user: str, number: int) -> set[str] | None:
-        """Search for a fact that was shown before: it is found again."""
-        shown = sorted(self._shown.get(user, ()))
-        wanted = self._cluster.pick.choice(shown) if shown else text(number, 0)
-        asked = {"user_id": user, "query": wanted, "limit": 100, "recall": False}
-        body = _body(await http.post(f"{url}/v1/search", json=asked))
-        if body is None:
-            return None
-        found = _contents(body["results"], "memory", user)
-        assert not shown or wanted in found, f"{user}: {wanted!r} is not found any more"
-        return found
-
-
-def _body(answer: httpx.Response) -> dict[str, Any] | None:
-    if answer.status_code == 503:
-        return None
-    assert answer.is_success, f"{answer.status_code}: {answer.text}"
-    found: dict[str, Any] = answer.json()
-    return found
-
-
-def _contents(memories: list[dict[str, Any]], field: str, user: str) -> set[str]:
-    for memory in memories:
-        assert memory["user_id"] == user, memory
-        assert memory[field] == text(*place_of(memory["source_ids"][0])), memory
-    return {memory[field] for memory in memories}
 
 
 async def come_and_go(cluster: Cluster) -> None:
     """Add two workers and take two away, one by asking and one by killing, while everything is asked about."""
-    asking = Asking(cluster)
-    questions = asyncio.create_task(asking.run())
-    try:
+    async with asking(cluster):
         for _ in range(SHORT_ROUNDS if cluster.workload.is_short else ROUNDS):
             added = []
             for _ in range(2):
@@ -110,10 +31,3 @@ async def come_and_go(cluster: Cluster) -> None:
                 else:
                     worker.kill()
                 await cluster.recovered(began)
-            assert not questions.done(), questions.exception()
-    finally:
-        questions.cancel()
-        with suppress(asyncio.CancelledError):
-            await questions
-    assert asking.answers > 0
-    cluster.notes.append(f"{asking.answers:,} answers right, {asking.refusals:,} refused meanwhile")

@@ -6,12 +6,14 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from faults.cluster.asking import asking
 from faults.cluster.cluster import SESSION_SECONDS
 
 if TYPE_CHECKING:
     from faults.cluster.cluster import Cluster
 
 KILLS, SHORT_KILLS = 20, 3
+FREEZES = 5
 
 
 async def kills(cluster: Cluster) -> None:
@@ -28,13 +30,15 @@ async def kills(cluster: Cluster) -> None:
 
 async def freeze(cluster: Cluster) -> None:
     """Freeze a worker until another has its partitions, then let it go on with what it had in hand."""
-    await asyncio.sleep(2)
-    worker = cluster.pick.choice(cluster.workers)
-    began = time.monotonic()
-    worker.freeze()
-    await asyncio.sleep(2 * SESSION_SECONDS)
-    worker.thaw()
-    await cluster.recovered(began)
+    async with asking(cluster):
+        for _ in range(1 if cluster.workload.is_short else FREEZES):
+            await asyncio.sleep(2)
+            worker = cluster.pick.choice(cluster.workers)
+            began = time.monotonic()
+            worker.freeze()
+            await asyncio.sleep(2 * SESSION_SECONDS)
+            worker.thaw()
+            await cluster.recovered(began)
 
 
 async def rolling_restart(cluster: Cluster) -> None:
