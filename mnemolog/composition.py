@@ -115,8 +115,8 @@ class Worker:
         self._exits.callback(shards.close)
         self._exits.push_async_callback(shards.following.close)
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
-        self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self._fail, partial(self.metrics.took, "extract"))
-        self.remember_pool = KeyedPool(WORKED_AT_ONCE, self._fail, partial(self.metrics.took, "remember"))
+        self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self.fail, partial(self.metrics.took, "extract"))
+        self.remember_pool = KeyedPool(WORKED_AT_ONCE, self.fail, partial(self.metrics.took, "remember"))
         self.observe = Observe(
             log=patient,
             shards=self.shards,
@@ -124,7 +124,7 @@ class Worker:
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
-            rewriting=Rewriting(patient, self.shards.partition, self.registry, self._fail, self.metrics.counted),
+            rewriting=Rewriting(patient, self.shards.partition, self.registry, self.fail, self.metrics.counted),
             limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             memorize=settings.memorize,
             counted=self.metrics.counted,
@@ -163,7 +163,7 @@ class Worker:
             moved=self,
             url=self.url,
             session_seconds=settings.session_seconds,
-            failed=self._fail,
+            failed=self.fail,
             took=self._took,
         )
         self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url)
@@ -287,13 +287,13 @@ class Worker:
             try:
                 await work()
             except Exception as error:  # noqa: BLE001 - the boundary of a background step
-                self._fail(error)
+                self.fail(error)
 
         task = asyncio.get_running_loop().create_task(run())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _fail(self, error: BaseException) -> None:
+    def fail(self, error: BaseException) -> None:
         """End the worker with the first error that no step could handle: the log has everything for the next start."""
         log.error("the worker stops: %s: %s", type(error).__name__, error, exc_info=error)
         if self.failure is not None and not self.failure.done():

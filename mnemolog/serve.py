@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 GRACE_SECONDS: Final = 5
 """How long requests that are being answered may go on after a signal."""
 BACKLOG: Final = 2048
-EXPECTED: Final = (LogError, ShardDamaged, ShardUnavailable, UnknownSchema, RegistryRefused, SettingsError, OSError)
+PAUSE_SECONDS: Final = 1.0
+"""Before the worker that follows one whose shard is damaged."""
+EXPECTED: Final = (LogError, ShardUnavailable, UnknownSchema, RegistryRefused, SettingsError, OSError)
 """What an operator can mend: said as a sentence, without a traceback."""
 
 COLLECT_AFTER: Final = (50_000, 20, 100)
@@ -58,10 +60,28 @@ class _Server(uvicorn.Server):
 async def serve(settings: Settings, ready: asyncio.Future[str] | None = None) -> None:
     """Start a worker, answer HTTP, and stop both at SIGINT or SIGTERM; `ready` is told the URL.
 
-    Health answers from the beginning; everything else when the worker has started. Raises WorkerFailed, and what
-    EXPECTED lists, when the worker cannot start or go on.
+    Health answers from the beginning; everything else when the worker has started. A worker that finds a shard damaged
+    is followed by a new one, which folds it anew. Raises WorkerFailed, and what EXPECTED lists, when the worker cannot
+    start or go on.
     """
     listening = _listen(settings.host, settings.port)
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stopping.set)
+    try:
+        while await _serve_until_damaged(settings, listening, stopping, ready):  # noqa: ASYNC110 - nothing is polled
+            await asyncio.sleep(PAUSE_SECONDS)
+    finally:
+        listening.close()
+        for name in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(name)
+
+
+async def _serve_until_damaged(
+    settings: Settings, listening: socket.socket, stopping: asyncio.Event, ready: asyncio.Future[str] | None
+) -> bool:
+    """Let one worker serve until it is to stop; return whether another one is to follow. Raises as `serve`."""
     worker = Worker(settings, url=_url(listening))
     config = uvicorn.Config(
         make_http(worker),
@@ -72,20 +92,19 @@ async def serve(settings: Settings, ready: asyncio.Future[str] | None = None) ->
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = _Server(config)
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stopping.set)
-    answering = loop.create_task(server.serve(sockets=[listening]))
+    # uvicorn closes what it is given: callers of the next worker wait in the queue of the one that stays open
+    answering = asyncio.get_running_loop().create_task(server.serve(sockets=[listening.dup()]))
     try:
         await _run(worker, answering, stopping, ready, _url(listening))
+    except (WorkerFailed, ShardDamaged) as error:
+        if isinstance(error, ShardDamaged) or isinstance(error.__cause__, ShardDamaged):
+            return not stopping.is_set()
+        raise
     finally:
         server.should_exit = True
         await asyncio.gather(answering, return_exceptions=True)
         await worker.stop()
-        listening.close()
-        for name in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(name)
+    return False
 
 
 async def _run(
@@ -105,7 +124,7 @@ async def _run(
         start.result()
         worker.write_note({"pid": os.getpid(), "url": url})
         log.info(ANSWERS, url)
-        if ready is not None:
+        if ready is not None and not ready.done():
             ready.set_result(url)
         failure = worker.failure
         assert failure is not None  # noqa: S101 - a started worker has one

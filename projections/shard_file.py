@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
-from projections.shard_trouble import trouble
+from projections.shard_trouble import ShardDamaged, is_damaged, set_aside, trouble
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,18 +100,35 @@ class _Cursor(sqlite3.Cursor):
 
 
 def connect(path: Path) -> ShardConnection:
-    """Open a shard's file, made if there is none. Raises ShardUnavailable, ShardDamaged.
+    """Open a shard's file, made if there is none, and made anew if it is damaged. Raises ShardUnavailable.
 
     A commit is atomic but not fsynced: after a power cut the shard is at an earlier offset and folds from there.
     """
+    if is_damaged(path):
+        set_aside(path)
+    try:
+        return _opened(path)
+    except ShardDamaged:
+        set_aside(path)
+        return _opened(path)
+
+
+def _opened(path: Path) -> ShardConnection:
     try:
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=ShardConnection)
-        connection.path = path
+    except sqlite3.DatabaseError as error:
+        raise trouble(path, error) from error
+    connection.path = path
+    try:
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
         connection.execute("pragma wal_autocheckpoint=8000")
         connection.execute("pragma temp_store=memory")
         connection.executescript(TABLES)
     except sqlite3.DatabaseError as error:
+        connection.close()
         raise trouble(path, error) from error
+    except BaseException:
+        connection.close()
+        raise
     return connection

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
+log = logging.getLogger("mnemolog.shard")
+
+
 class ShardDamaged(Exception):
-    """The shard's file cannot be read: delete it, and the next start folds it again from the log."""
+    """The shard's file cannot be read: whoever opens it next sets it aside, and folds it anew from the log."""
 
 
 class ShardUnavailable(Exception):
@@ -55,5 +60,33 @@ def trouble(path: Path, error: sqlite3.Error) -> ShardUnavailable | ShardDamaged
 
 
 def damage(path: Path, error: Exception) -> ShardDamaged:
-    """Return the error that says what to do about a file that cannot be read."""
-    return ShardDamaged(f"{path}: {error}; delete it and start again: the log has everything")
+    """Return the error that says what becomes of a file that cannot be read, and mark the file.
+
+    A mark, because a file may open and be found damaged by a later query only, and its connection is still open then.
+    """
+    with suppress(OSError):
+        _mark(path).touch()
+    return ShardDamaged(f"{path}: {error}; start again, and it is folded anew: the log has everything")
+
+
+def is_damaged(path: Path) -> bool:
+    """Tell whether somebody found a file damaged."""
+    return _mark(path).exists()
+
+
+def set_aside(path: Path) -> None:
+    """Put a damaged file out of the way, for whoever wants to look at it; nobody may have it open."""
+    log.warning("shard %s is damaged: it is kept as %s, and folded anew from the log", path, _aside(path).name)
+    for name in (f"{path.name}-wal", f"{path.name}-shm"):
+        path.with_name(name).unlink(missing_ok=True)
+    if path.exists():
+        path.replace(_aside(path))
+    _mark(path).unlink(missing_ok=True)
+
+
+def _mark(path: Path) -> Path:
+    return path.with_name(f"{path.name}-is-damaged")
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.damaged")

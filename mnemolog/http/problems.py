@@ -34,7 +34,6 @@ RETRY_SECONDS: Final = 1
 _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     LogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     ShardUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
-    ShardDamaged: HTTPStatus.INTERNAL_SERVER_ERROR,
     IndexUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     EmbedderUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     PeerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -97,6 +96,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     for kind in _STATUSES:
         app.add_exception_handler(kind, _known)
+    app.add_exception_handler(ShardDamaged, _damaged)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -121,6 +121,12 @@ async def _invalid(_request: Request, error: Exception) -> Response:
 async def _known(_request: Request, error: Exception) -> Response:
     status = next(s for kind, s in _STATUSES.items() if isinstance(error, kind))
     return problem(status, str(error) or (type(error).__doc__ or ""))
+
+
+async def _damaged(request: Request, error: Exception) -> Response:
+    """End the worker, which nobody else may have told yet: with its next start the shard is folded anew."""
+    request.app.state.worker.fail(error)
+    return problem(HTTPStatus.SERVICE_UNAVAILABLE, "a shard is damaged, and is folded anew: ask again in a moment")
 
 
 def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails

@@ -39,6 +39,8 @@ class SafeDelivery(Consumer):
         self._delivered: dict[TP, deque[int]] = {}  # offsets, in order; the first is not done
         self._safe: dict[TP, int] = {}  # what may be committed; kept until it is, and the next is higher
         self._partitions_changed = asyncio.Event()
+        self._stops = 0
+        self._positions_since = 0  # of so many stops: a worker that was never stopped may begin
 
     async def _rewind(self, tp: TP, record: Any) -> None:  # noqa: ANN401 - the driver's record
         """Fetch this partition again from this record on: from there on nothing was delivered."""
@@ -55,7 +57,7 @@ class SafeDelivery(Consumer):
         if generation != self.app.consumer_generation_id and not self.should_stop:
             # Fetched before or after the new generation set its positions, nobody knows: they are set again. (Faust
             # does so only if the flow is still suspended; otherwise it loses what was fetched after the seek.)
-            await self.perform_seek()
+            await self._seek_to_committed()
             return
         put_back: dict[TP, Any] = {}
         for tp, record in self.scheduler.iterate(records):
@@ -164,8 +166,27 @@ class SafeDelivery(Consumer):
 
     # -- generations
 
+    def stop_flow(self) -> None:
+        """Deliver nothing until the positions have been set that are to be set from now on."""
+        self._stops += 1
+        super().stop_flow()
+
+    def resume_flow(self) -> None:
+        """Deliver again, if the positions were set since the flow was stopped the last time.
+
+        Faust does not stop the flow of a worker without partitions before it gets some. What comes while the positions
+        of a generation are set is cleared from the agents' queues when Faust resumes, and would never come again.
+        """
+        if self._positions_since == self._stops:
+            super().resume_flow()
+
     async def perform_seek(self) -> None:
         """Go back to the committed offsets; what was delivered since will be delivered again."""
+        stops = self._stops
+        await self._seek_to_committed()
+        self._positions_since = stops
+
+    async def _seek_to_committed(self) -> None:
         self._forget(set(self._delivered))
         await super().perform_seek()
 
@@ -181,6 +202,7 @@ class SafeDelivery(Consumer):
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
         """Start the generation with empty books."""
+        self.stop_flow()
         self._forget(set(self._delivered))
         await super().on_partitions_assigned(assigned, generation_id)
 

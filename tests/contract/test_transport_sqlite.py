@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import faust
 import pytest
 from contract.log_suite import new
+from contract.slow_transport import SEEK_SECONDS
 from contract.transport_suite import TransportSuite
 from contract.transport_worker import COMMIT_INTERVAL_S, PARTITIONS, Worker
+from faust.transport.drivers import TRANSPORTS
 from mode.utils.imports import symbol_by_name
 
 from streams.transports.sqlite_log import SqliteLog
@@ -41,6 +43,19 @@ class TestSqliteTransport(TransportSuite):
 
     async def rebalance(self, worker: Worker) -> None:
         await worker.app.consumer.rebalance()
+
+    async def test_what_comes_in_is_not_lost_when_a_worker_without_partitions_gets_some(
+        self, log: SqliteLog, topic: str, worker: Make
+    ):
+        TRANSPORTS.aliases[self.scheme] = "contract.slow_transport:Transport"
+        async with worker().running() as w:
+            consumer: Any = w.app.consumer
+            mine = set(consumer.assignment())
+            await consumer.rebalance(set())
+            await asyncio.sleep(2 * SEEK_SECONDS)
+            await log.append([new(topic, b"%d" % n, n % PARTITIONS) for n in range(10)])
+            await consumer.rebalance(mine)
+            await self.has_all(w, 10)
 
     async def test_the_commit_passes_over_what_compaction_took(self, log: SqliteLog, topic: str, worker: Make):
         await log.create_topic(topic, PARTITIONS, compact=True)

@@ -207,7 +207,7 @@ async def _publish_until_refused(worker: Worker, messages: Sequence[Observation]
     return len(messages)
 
 
-async def test_a_damaged_shard_says_what_to_do_and_is_folded_anew_when_it_is_deleted(tmp_path: Path):
+async def test_a_damaged_shard_is_set_aside_and_folded_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     async with running(tmp_path) as worker:
         await live_through(worker)
         before = worker.queries.digest()
@@ -215,12 +215,17 @@ async def test_a_damaged_shard_says_what_to_do_and_is_folded_anew_when_it_is_del
     whole = shard.read_bytes()
     memories = whole.index(b'{"memory_id"')
     content = whole[:memories] + b"\xff" * 20 + whole[memories + 20 :]
-    for damaged in (b"not a database" * 1000, whole[:100] + b"\xff" * (len(whole) - 100), content):
+    aside = shard.with_name(f"{shard.name}.damaged")
+    for damaged in (b"not a database" * 1000, whole[:100] + b"\xff" * (len(whole) - 100)):
         shard.write_bytes(damaged)
-        with pytest.raises(ShardDamaged, match=rf"{shard.name}: .*delete it and start again"):
-            await digest_of(tmp_path)
-    for left in shard.parent.glob(f"{shard.name}*"):
+        assert await digest_of(tmp_path) == before
+        assert aside.read_bytes()[:1000] == damaged[:1000]
+        assert f"shard {shard} is damaged: it is kept as {aside.name}, and folded anew from the log" in caplog.text
+    shard.write_bytes(content)
+    for left in shard.parent.glob(f"{shard.name}-*"):
         left.unlink()
+    with pytest.raises(ShardDamaged, match=rf"{shard.name}: .*start again, and it is folded anew"):
+        await digest_of(tmp_path)  # it opens, and is found damaged by whoever reads the memory
     assert await digest_of(tmp_path) == before
 
 

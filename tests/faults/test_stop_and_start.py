@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -140,6 +141,27 @@ def test_killed_and_interrupted_at_random_it_loses_and_doubles_nothing(
     assert workers[-1].end(signal.SIGTERM)[0] == 0
     (tmp_path / "other").mkdir()
     assert digest == undisturbed(tmp_path / "other")
+
+
+def test_a_worker_that_finds_its_shards_damaged_folds_them_anew(tmp_path: Path, port: int, workers: list[Up]) -> None:
+    """Nobody starts it again, and nobody deletes anything: the log has everything."""
+    workers.append(Up(tmp_path, port))
+    workers[-1].wait_until_ready()
+    workers[-1].client.publish(spoken())
+    workers[-1].client.drain(PATIENCE_SECONDS - 10)
+    known = workers[-1].client.memories("ann")
+    assert workers[-1].end(signal.SIGTERM)[0] == 0
+    for shard in (tmp_path / "shards").glob("1/[0-9].sqlite"):
+        shard.write_bytes(shard.read_bytes().replace(b'{"memory_id"', b'{"damaged_id'))
+    workers.append(Up(tmp_path, port))
+    workers[-1].wait_until_ready()
+    with suppress(Unavailable):
+        workers[-1].client.memories("ann")
+    workers[-1].wait_until_ready()
+    assert workers[-1].client.memories("ann") == known
+    assert list((tmp_path / "shards").glob("1/*.sqlite.damaged"))
+    assert workers[-1].client.rebuild()["equal"]
+    assert workers[-1].end(signal.SIGTERM)[0] == 0
 
 
 def test_a_second_worker_on_the_same_directory_says_who_holds_it(tmp_path: Path, port: int, workers: list[Up]) -> None:

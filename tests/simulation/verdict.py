@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
+from counting import counted
 from immutables import Map
 from simulation.scripted_extractor import vector
 from workbench import hold_all
@@ -18,9 +19,9 @@ from projections.shards import Shards
 from schemas import codec
 from schemas.decision import Decision
 from schemas.events import MemoryFormed
-from schemas.identity import Owner, event_of_piece, partition_owner
+from schemas.identity import event_of_piece
 from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, DecayDue
-from schemas.topics import CONVERSATIONS, DEAD_LETTERS, GLOBALS, INBOX, LEDGER
+from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,41 +32,14 @@ if TYPE_CHECKING:
     from simulation.workload import Workload
 
     from projections.shard import Shard
+    from schemas.identity import Owner
     from schemas.log import Record
     from schemas.observations import SessionEnded, TurnRecorded
 
 
-def counted(log: SimulatedLog) -> dict[Owner, list[Decision]]:
-    """Return each user's counted decisions, by the words of DESIGN section 5; independent of the fold."""
-    chains: dict[Owner, list[Decision]] = {}
-    for (topic, partition), records in log.records.items():
-        if topic not in (LEDGER.name, GLOBALS.name):
-            continue
-        closed: set[str] = set()
-        for record in records:
-            decision = codec.decode_as(record.value, Decision)
-            owner = decision.envelope.owner
-            chain = chains.setdefault(owner, [])
-            if not _is_next(chain, decision) or decision.item_id in closed:
-                continue
-            chain.append(decision)
-            if owner == partition_owner(partition):
-                closed.add(decision.item_id)
-    return chains
-
-
-def _is_next(chain: list[Decision], decision: Decision) -> bool:
-    if decision.version != len(chain) + 1:
-        return False
-    if chain and not chain[-1].last_part and chain[-1].item_id == decision.item_id:
-        return decision.part == chain[-1].part + 1
-    known = any(decision.item_id == before.item_id for before in chain)
-    return not known and decision.part == 1 and (not chain or decision.item_offset > chain[-1].item_offset)
-
-
 def check_log(log: SimulatedLog, workload: Workload) -> None:
     """Check that everything was decided, once, in order, and nothing else."""
-    chains = counted(log)
+    chains = counted(log.records)
     for owner, chain in chains.items():
         assert [d.version for d in chain] == list(range(1, len(chain) + 1))
         offsets = [d.item_offset for d in chain]
@@ -113,7 +87,7 @@ def check_folds(log: SimulatedLog, workers: dict[int, SimulatedWorker], folder: 
     partitions = max(workers) + 1
     rebuilt = hold_all(Shards(folder / "rebuilt", log, partitions, EmbeddedIndex))
     doubled = hold_all(Shards(folder / "doubled", log, partitions, EmbeddedIndex))
-    chains = counted(log)
+    chains = counted(log.records)
     try:
         for shard in rebuilt.all():
             if records := log.records[shard.ledger_topic, shard.partition]:

@@ -45,9 +45,9 @@ def bench(tmp_path: Path) -> Iterator[Workbench]:
         (sqlite3.SQLITE_BUSY_SNAPSHOT, ShardBusy, "end the other program"),
         (sqlite3.SQLITE_READONLY_DIRECTORY, ShardReadOnly, "make it and its folder writable"),
         (sqlite3.SQLITE_IOERR_FSYNC, ShardDiskFails, "look at the system's log"),
-        (sqlite3.SQLITE_CORRUPT_INDEX, ShardDamaged, "delete it and start again"),
-        (sqlite3.SQLITE_NOTADB, ShardDamaged, "delete it and start again"),
-        (sqlite3.SQLITE_ERROR, ShardDamaged, "delete it and start again"),
+        (sqlite3.SQLITE_CORRUPT_INDEX, ShardDamaged, "start again, and it is folded anew"),
+        (sqlite3.SQLITE_NOTADB, ShardDamaged, "start again, and it is folded anew"),
+        (sqlite3.SQLITE_ERROR, ShardDamaged, "start again, and it is folded anew"),
     ],
 )
 def test_each_of_sqlites_codes_has_its_meaning_and_its_advice(

@@ -1,0 +1,57 @@
+"""What happens to Kafka: a broker killed, one of three lost, the network to one worker cut."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from faults.cluster.asking import asking
+from faults.cluster.cluster import SESSION_SECONDS
+from faults.cluster.proxy import Proxy
+
+if TYPE_CHECKING:
+    from faults.cluster.cluster import Cluster
+
+DOWN_SECONDS = 5.0
+
+
+async def kill_the_broker(cluster: Cluster) -> None:
+    """Kill the only broker, and start it again after a while."""
+    [server] = cluster.brokers.servers
+    await asyncio.sleep(3)
+    began = time.monotonic()
+    await asyncio.to_thread(server.kill)
+    await asyncio.sleep(DOWN_SECONDS)
+    await asyncio.to_thread(server.start)
+    await cluster.recovered(began)
+
+
+async def lose_each_broker(cluster: Cluster) -> None:
+    """Kill each of three brokers in turn; what was acknowledged is remembered while it is away."""
+    await asyncio.sleep(2)
+    servers = cluster.brokers.servers
+    for server in cluster.pick.sample(servers, 1 if cluster.workload.is_short else len(servers)):
+        began = time.monotonic()
+        await asyncio.to_thread(server.kill)
+        await cluster.recovered(began)
+        await asyncio.to_thread(server.start)
+        await cluster.recovered(time.monotonic())
+
+
+async def cut_the_network(cluster: Cluster) -> None:
+    """Cut a worker off from Kafka for longer than its session, while it answers HTTP as before."""
+    async with Proxy(cluster.brokers.proxy, cluster.brokers.behind) as proxy:
+        worker = cluster.add_worker(BROKER=f"kafka://127.0.0.1:{cluster.brokers.proxy}")
+        await worker.ready()
+        await asyncio.sleep(3)
+        began = time.monotonic()
+        async with asking(cluster):
+            proxy.cut()
+            await asyncio.sleep(3 * SESSION_SECONDS)
+            proxy.mend()
+            await cluster.recovered(began)
+        await worker.ready()
+        worker.removed = True
+        worker.kill()
+        await cluster.recovered(time.monotonic())

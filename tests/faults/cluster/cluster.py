@@ -1,0 +1,167 @@
+"""A row's cluster: fresh Kafka, real workers, the model and the publisher, and what a fault needs to reach."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from contextlib import AsyncExitStack
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from faults.cluster.brokers import Brokers
+from faults.cluster.counters import Counters
+from faults.cluster.kafka_reading import KafkaReading
+from faults.cluster.model import Model
+from faults.cluster.ports import Ports
+from faults.cluster.publisher import Publisher
+from faults.cluster.worker_process import WorkerProcess
+from faults.cluster.workload import MODEL_SETTINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+    from pathlib import Path
+    from typing import Self
+
+    from faults.cluster.workload import Workload
+
+SESSION_SECONDS = 6
+WORKERS = 3
+RECOVERY_SECONDS = 120.0
+DRAIN_SECONDS = 120.0
+REBALANCING = "because it is rebalancing"
+"""What aiokafka warns of when another worker came or went."""
+
+
+class Cluster:
+    """Everything of one row, alive while entered."""
+
+    def __init__(self, folder: Path, workload: Workload, *, brokers: int = 1, twice: bool = False) -> None:
+        """Start nothing yet."""
+        self.folder = folder
+        self.workload = workload
+        self.ports = Ports()
+        self.brokers = Brokers(folder, self.ports, brokers)
+        self.model = Model(self.ports.take())
+        self.workers: list[WorkerProcess] = []
+        self.reading = KafkaReading(self.brokers.addresses)
+        self.publisher = Publisher(workload, self.alive, folder / "acknowledged", twice=twice)
+        self.counters = Counters(self.workers)
+        self.pick = random.Random(11)  # noqa: S311 - which worker a fault hits, nothing secret
+        self.recoveries: list[float] = []
+        self.notes: list[str] = []
+        """What a fault has to say besides."""
+        self._settings = {
+            **MODEL_SETTINGS,
+            "BROKER": f"kafka://{','.join(self.brokers.addresses)}",
+            "LLM_BASE_URL": self.model.base_url,
+            "SESSION_SECONDS": str(SESSION_SECONDS),
+        }
+        self._exits = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        """Start Kafka, the model and the workers."""
+        try:
+            self._exits.callback(self.brokers.stop)
+            await asyncio.to_thread(self.brokers.start)
+            await self._exits.enter_async_context(self.model)
+            self._exits.callback(self._kill_workers)
+            for _ in range(WORKERS):
+                self.add_worker()
+            await self.all_ready()
+            self._exits.push_async_callback(self.reading.close)
+            await self.reading.look()
+            await self._exits.enter_async_context(self.counters)
+        except BaseException:
+            await self._exits.aclose()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """End every process."""
+        await self._exits.aclose()
+
+    # -- workers
+
+    def add_worker(self, environment: Mapping[str, str] = MappingProxyType({}), **settings: str) -> WorkerProcess:
+        """Start one worker more, and do not wait; `environment` is what its process has besides settings."""
+        port = self.ports.take()
+        own = {"ADVERTISED_URL": f"http://127.0.0.1:{port}", **settings}
+        folder = self.folder / f"worker-{len(self.workers)}"
+        worker = WorkerProcess(folder, port, self._settings | own, **environment)
+        self.workers.append(worker)
+        worker.start()
+        return worker
+
+    def alive(self) -> list[str]:
+        """Return the URLs of the workers that a caller would try."""
+        return [worker.url for worker in self.workers if worker.is_alive]
+
+    async def all_ready(self) -> None:
+        """Wait until all workers answer that were not removed."""
+        await asyncio.gather(*(worker.ready() for worker in self.workers if not worker.removed))
+
+    def rebalances(self) -> int:
+        """Return how often workers heard that the group is rebalancing, as their logs say."""
+        return sum(worker.log.read_text("utf-8", "replace").count(REBALANCING) for worker in self.workers)
+
+    def _kill_workers(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+
+    # -- the run
+
+    async def recovered(self, began: float) -> None:
+        """Wait until all that was acknowledged until now is remembered; note the seconds since `began`."""
+        await self.reading.until_decided(self.turns_acknowledged(), RECOVERY_SECONDS)
+        self.recoveries.append(time.monotonic() - began)
+
+    def turns_acknowledged(self) -> list[str]:
+        """Return the turns that were acknowledged until now."""
+        return [i for i in self.publisher.acknowledged if not i.endswith("-end")]
+
+    async def run(self, fault: Awaitable[None], seconds: float) -> None:
+        """Publish over so many seconds at least, and let the fault happen meanwhile; return when all is remembered."""
+        self.publisher.seconds_to_take = seconds
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.publisher.run())
+            group.create_task(_awaited(fault))
+        await self.all_ready()
+        await self.reading.until_decided(self.turns_acknowledged(), RECOVERY_SECONDS)
+
+    async def ask(self, method: str, path: str, body: object = None, seconds: float = DRAIN_SECONDS) -> Any:
+        """Ask any worker until one answers; 503 is asked again. Raises AssertionError."""
+        deadline, last = time.monotonic() + seconds, ""
+        async with httpx.AsyncClient(timeout=seconds) as http:
+            while time.monotonic() < deadline:
+                try:
+                    answer = await http.request(method, self.pick.choice(self.alive()) + path, json=body)
+                except httpx.TransportError as error:
+                    last = repr(error)
+                else:
+                    if answer.is_success:
+                        return json.loads(answer.content)
+                    last = f"{answer.status_code}: {answer.text}"
+                    assert answer.status_code == 503, last
+                await asyncio.sleep(0.5)
+        raise AssertionError(f"{method} {path} is not answered within {seconds} s: {last}")
+
+    async def try_once(self, method: str, path: str) -> int | None:
+        """Ask one worker once; return the status, None when it does not answer."""
+        async with httpx.AsyncClient(timeout=DRAIN_SECONDS) as http:
+            try:
+                return (await http.request(method, self.pick.choice(self.alive()) + path)).status_code
+            except httpx.TransportError:
+                return None
+
+    async def digest(self) -> str:
+        """Drain, and return the digest over everything."""
+        await self.ask("POST", "/v1/admin/drain", {"timeout": DRAIN_SECONDS / 2})
+        found = await self.ask("GET", "/v1/admin/digest")
+        return str(found["total"])
+
+
+async def _awaited(fault: Awaitable[None]) -> None:
+    await fault

@@ -1,0 +1,64 @@
+"""What happens at the edges: the model is out of order, and topics hold what nobody can read."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from faults.cluster.cluster import SESSION_SECONDS
+
+from schemas.log import NewRecord
+from schemas.topics import INPUTS, TOPICS
+from streams.transports.kafka_log import KafkaLog
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from faults.cluster.cluster import Cluster
+    from faults.cluster.model import Mode
+
+TROUBLE_SECONDS = 4 * SESSION_SECONDS
+"""Longer than the session, and than the three of them that Kafka gives a rebalance."""
+POISON = (b"\x00", b"not a message", b"{}", b"\xff" * 4096, b"\xc3\x01" + bytes(8) + b"of no schema that is known")
+"""The last would stop a worker on topics that only workers write: a newer one may have written it."""
+
+
+def trouble_with_the_model(mode: Mode) -> Callable[[Cluster], Awaitable[None]]:
+    """Return the fault of a model that is out of order for longer than every group timeout: nobody leaves the group."""
+
+    async def fault(cluster: Cluster) -> None:
+        await asyncio.sleep(2)
+        known, began = cluster.rebalances(), time.monotonic()
+        await cluster.model.play(mode)
+        await asyncio.sleep(TROUBLE_SECONDS)
+        await cluster.model.play("ok")
+        await cluster.recovered(began)
+        assert cluster.rebalances() == known, "the group was rebalanced while the model was away"
+
+    return fault
+
+
+async def poison(cluster: Cluster) -> None:
+    """Append bytes that are no message to every partition of every topic, with keys and without."""
+    log = KafkaLog(cluster.brokers.addresses)
+    await log.start()
+    try:
+        for _ in range(2):
+            await asyncio.sleep(2)
+            began = time.monotonic()
+            for topic in TOPICS:
+                partitions = range(await log.partitions(topic.name))
+                keys = (None, b"no slash", b"default/user-1")
+                values = POISON if topic in INPUTS else POISON[:-1]
+                await log.append(
+                    [
+                        NewRecord(topic=topic.name, partition=p, key=k, value=v)
+                        for p in partitions
+                        for k in keys
+                        for v in values
+                    ]
+                )
+            await cluster.recovered(began)
+    finally:
+        await log.stop()

@@ -1,0 +1,72 @@
+"""Reads the log of a row from Kafka itself, past every worker, as far as it is there."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from counting import decisions
+
+from schemas.identity import event_of_piece
+from schemas.log import LogUnavailable
+from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
+from streams.transports.kafka_log import KafkaLog
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schemas.log import Record
+
+READ = (CONVERSATIONS, INBOX, LEDGER, DEAD_LETTERS)
+LOOK_SECONDS = 0.25
+
+
+class KafkaReading:
+    """What the topics hold, read on from where the last look ended."""
+
+    def __init__(self, addresses: Sequence[str]) -> None:
+        """Connect at the first look."""
+        self.records: dict[tuple[str, int], list[Record]] = {}
+        self.decided: dict[str, float] = {}
+        """The observations that a decision in the ledger covers, with the monotonic time when that was seen."""
+        self._log = KafkaLog(addresses, client_id="faults", timeout_s=10)
+        self._started = False
+        self._looking = asyncio.Lock()
+
+    async def close(self) -> None:
+        """Disconnect."""
+        await self._log.stop()
+
+    async def look(self) -> None:
+        """Read what is new. Raises LogUnavailable."""
+        async with self._looking:
+            await self._look()
+
+    async def _look(self) -> None:
+        if not self._started:
+            await self._log.start()
+            self._started = True
+        for topic in READ:
+            for partition in range(await self._log.partitions(topic.name)):
+                place = (topic.name, partition)
+                known = self.records.setdefault(place, [])
+                while new := await self._log.read(*place, known[-1].position.offset + 1 if known else 0):
+                    known += new
+                    if topic is LEDGER:
+                        for decision in decisions(new):
+                            for piece in decision.covered:
+                                self.decided.setdefault(event_of_piece(piece), time.monotonic())
+
+    async def until_decided(self, event_ids: Sequence[str], seconds: float) -> float:
+        """Wait until all these observations are decided; return the seconds it took. Raises AssertionError."""
+        began, wanted = time.monotonic(), set(event_ids)
+        while True:
+            with suppress(LogUnavailable):  # a row has taken the broker away
+                await self.look()
+            if wanted <= self.decided.keys():
+                return time.monotonic() - began
+            missing = sorted(wanted - self.decided.keys())
+            assert time.monotonic() < began + seconds, f"not decided after {seconds} s: {len(missing)}: {missing[:10]}"
+            await asyncio.sleep(LOOK_SECONDS)

@@ -1,0 +1,73 @@
+"""The fault matrix: each row is what goes wrong while the workload is published."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from faults.cluster import broker_faults as of_brokers
+from faults.cluster import input_faults as of_inputs
+from faults.cluster import scaling
+from faults.cluster import shard_faults as of_shards
+from faults.cluster import worker_faults as of_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from datetime import date
+
+    from faults.cluster.cluster import Cluster
+
+
+@dataclass(frozen=True)
+class Row:
+    """A fault, and how long publishing is to go on around it: seconds in the short form and in full."""
+
+    name: str
+    what: str
+    fault: Callable[[Cluster], Awaitable[None]]
+    short_seconds: float = 15.0
+    full_seconds: float = 60.0
+    brokers: int = 1
+    twice: bool = False
+
+
+async def _nothing(_cluster: Cluster) -> None:
+    await asyncio.sleep(0)
+
+
+ROWS = (
+    Row("calm", "nothing", _nothing, short_seconds=0, full_seconds=0),
+    Row("kills", "workers killed at random and started again", of_workers.kills, 25, 240),
+    Row("freeze", "a worker frozen for longer than the session", of_workers.freeze, 15, 60),
+    Row("rolling-restart", "every worker stopped and started, one after the other", of_workers.rolling_restart, 20, 60),
+    Row("broker-killed", "the only broker killed and started again", of_brokers.kill_the_broker),
+    Row("three-brokers", "each of three brokers lost and back", of_brokers.lose_each_broker, 15, 90, brokers=3),
+    Row("network-cut", "a worker cut off from Kafka for three sessions", of_brokers.cut_the_network, 25, 60),
+    Row("model-down", "the model refuses connections", of_inputs.trouble_with_the_model("down")),
+    Row("model-throttling", "the model answers 429", of_inputs.trouble_with_the_model("429")),
+    Row("model-hanging", "the model takes requests and never answers", of_inputs.trouble_with_the_model("hang")),
+    Row("model-garbage", "the model answers what is no JSON", of_inputs.trouble_with_the_model("garbage")),
+    Row("poison", "bytes that are no message on every topic", of_inputs.poison),
+    Row("disk-full", "the disk of a worker's shards full for ten seconds", of_shards.fill_the_disk, 30, 60),
+    Row("shard-damaged", "shards overwritten while their worker is dead", of_shards.lose_shards(of_shards.damage), 20),
+    Row(
+        "rows-damaged",
+        "rows of shards damaged, which a later query finds",
+        of_shards.lose_shards(of_shards.damage_contents),
+        20,
+    ),
+    Row("shard-deleted", "shards deleted while their worker is dead", of_shards.lose_shards(of_shards.delete), 20),
+    Row("rebuild", "a worker killed in a rebuild", of_shards.rebuild_and_kill, 20, 90),
+    Row("come-and-go", "workers added and removed while queries run", scaling.come_and_go, 45, 180),
+    Row("publisher-repeats", "the publisher sends every request twice", _nothing, twice=True),
+)
+BY_NAME = {row.name: row for row in ROWS}
+EVERY_DAY = ("kills", "freeze", "broker-killed", "come-and-go", "shard-damaged")
+"""Rows of CI; of the others it runs one a day."""
+
+
+def rows_of(day: date) -> list[Row]:
+    """Return the rows that CI runs on a day."""
+    others = [row for row in ROWS if row.name not in EVERY_DAY]
+    return [*(BY_NAME[name] for name in EVERY_DAY), others[day.timetuple().tm_yday % len(others)]]

@@ -1,0 +1,81 @@
+"""Runs a row and judges it; and the undisturbed run on the embedded engine that it is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import httpx
+from faults.cluster.cluster import Cluster
+from faults.cluster.counters import COUNTED
+from faults.cluster.model import Model
+from faults.cluster.ports import Ports
+from faults.cluster.publisher import Publisher
+from faults.cluster.verdict import Verdict, verdict
+from faults.cluster.worker_process import WorkerProcess
+from faults.cluster.workload import MODEL_SETTINGS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from faults.cluster.rows import Row
+    from faults.cluster.workload import Workload
+
+EMBEDDED_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a row came to."""
+
+    row: str
+    acknowledged: int
+    verdict: Verdict
+    digest: str
+    redeliveries: int
+    void_seen: int
+    """Void decisions that the metrics counted: once for each worker that folded them."""
+    retries: int
+    """Requests that the publisher had to send again."""
+    recoveries: tuple[float, ...]
+    notes: tuple[str, ...]
+
+
+async def run_row(row: Row, workload: Workload, folder: Path) -> Result:
+    """Run a row to its end. Raises AssertionError when it does not come to one."""
+    seconds = row.short_seconds if workload.is_short else row.full_seconds
+    async with Cluster(folder, workload, brokers=row.brokers, twice=row.twice) as cluster:
+        await cluster.run(row.fault(cluster), seconds)
+        digest = await cluster.digest()
+        await cluster.counters.look()
+        await cluster.reading.look()
+        redeliveries, void_seen = (cluster.counters.total(name) for name in COUNTED)
+        return Result(
+            row=row.name,
+            acknowledged=len(set(cluster.turns_acknowledged())),
+            verdict=verdict(cluster.reading.records, cluster.publisher.acknowledged),
+            digest=digest,
+            redeliveries=redeliveries,
+            void_seen=void_seen,
+            retries=cluster.publisher.retries,
+            recoveries=tuple(cluster.recoveries),
+            notes=tuple(cluster.notes),
+        )
+
+
+async def undisturbed_digest(workload: Workload, folder: Path) -> str:
+    """Return the digest of the workload on the embedded engine, where nothing goes wrong."""
+    ports = Ports()
+    async with Model(ports.take()) as model:
+        settings = {**MODEL_SETTINGS, "LLM_BASE_URL": model.base_url}
+        worker = WorkerProcess(folder / "embedded", ports.take(), settings)
+        worker.start()
+        try:
+            await worker.ready()
+            await Publisher(workload, lambda: [worker.url], folder / "acknowledged", twice=False).run()
+            async with httpx.AsyncClient(timeout=EMBEDDED_SECONDS, base_url=worker.url) as http:
+                drained = await http.post("/v1/admin/drain", json={"timeout": EMBEDDED_SECONDS})
+                assert drained.json()["memories"] == workload.observations, drained.text
+                return str((await http.get("/v1/admin/digest")).json()["total"])
+        finally:
+            worker.kill()

@@ -1,0 +1,25 @@
+"""Rows of the fault matrix in their short form: five every day, and one of the others by turns (`make faults`: all)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from faults.cluster.rows import BY_NAME, rows_of
+from faults.cluster.running import run_row
+from faults.cluster.workload import SHORT, Workload
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TODAY = rows_of(datetime.now(UTC).date())
+
+
+@pytest.mark.parametrize("name", [row.name for row in TODAY])
+async def test_nothing_acknowledged_is_lost_doubled_or_out_of_order(name: str, undisturbed: str, tmp_path: Path):
+    result = await run_row(BY_NAME[name], Workload(SHORT), tmp_path)
+    verdict = result.verdict
+    assert (verdict.missing, verdict.twice, verdict.out_of_order) == (0, 0, 0), result
+    assert result.acknowledged == verdict.memories == SHORT, result
+    assert result.digest == undisturbed, result

@@ -1,0 +1,64 @@
+"""The verdict on a row, told from the log on Kafka by the words of DESIGN section 5."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from counting import counted
+from faults.cluster.workload import place_of, text
+
+from schemas import codec
+from schemas.events import MemoryFormed
+from schemas.topics import DEAD_LETTERS, LEDGER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from schemas.log import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the ledger says; the first three must be 0."""
+
+    missing: int
+    """Observations that were acknowledged, and from which nothing was remembered."""
+    twice: int
+    """Memories beyond the first with the same id, from the same observation, or of the same words."""
+    out_of_order: int
+    """Memories of a user that were formed after one of a later observation, and of items out of order."""
+    void: int
+    """Decisions that do not count."""
+    dead_letters: int
+    memories: int
+
+
+def verdict(records: Mapping[tuple[str, int], Sequence[Record]], acknowledged: Sequence[str]) -> Verdict:
+    """Judge the log against what the publisher was told. Raises AssertionError for a memory of other words."""
+    chains = counted(records)
+    formed: defaultdict[str, list[MemoryFormed]] = defaultdict(list)
+    out_of_order = 0
+    for owner, chain in chains.items():
+        events = [codec.decode(event) for decision in chain for event in decision.events]
+        formed[owner.user_id] += [event for event in events if isinstance(event, MemoryFormed)]
+        offsets = [decision.item_offset for decision in chain]
+        facts = [place_of(event.source_ids[0])[1] for event in formed[owner.user_id]]
+        for order in (offsets, facts):
+            out_of_order += sum(after <= before for before, after in pairwise(order))
+    memories = [event for events in formed.values() for event in events]
+    for memory in memories:
+        assert memory.content.data.decode() == text(*place_of(memory.source_ids[0])), memory
+    sources = Counter(source for memory in memories for source in memory.source_ids)
+    ids, words = Counter(m.memory_id for m in memories), Counter(m.content.data for m in memories)
+    ledger = sum(len(some) for (topic, _), some in records.items() if topic == LEDGER.name)
+    return Verdict(
+        missing=len({i for i in acknowledged if not i.endswith("-end")} - sources.keys()),
+        twice=max(sum(times - 1 for times in found.values()) for found in (sources, ids, words)),
+        out_of_order=out_of_order,
+        void=ledger - sum(map(len, chains.values())),
+        dead_letters=sum(len(some) for (topic, _), some in records.items() if topic == DEAD_LETTERS.name),
+        memories=len(memories),
+    )

@@ -1,0 +1,112 @@
+"""A real worker (`mnemolog up`) in a process of its own, which a row kills, freezes, stops and starts again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import httpx
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+START_SECONDS = 60.0
+STOP_SECONDS = 30.0
+
+
+class WorkerProcess:
+    """One worker: its folder, port and settings stay, its process comes and goes."""
+
+    def __init__(self, folder: Path, port: int, settings: Mapping[str, str], **more: str) -> None:
+        """Start nothing yet. `settings` are without the prefix; `more` are variables of any name."""
+        self.folder = folder
+        self.url = f"http://127.0.0.1:{port}"
+        self.frozen = False
+        self.removed = False
+        """Not to come back."""
+        self.lives = 0
+        self._environment = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
+        self._environment |= {
+            "MNEMOLOG_PORT": str(port),
+            "MNEMOLOG_DATA_DIR": str(folder / "data"),
+            **{f"MNEMOLOG_{name}": value for name, value in settings.items()},
+            **more,
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """Tell whether its process is there and not frozen."""
+        return self._process is not None and self._process.poll() is None and not self.frozen
+
+    @property
+    def exit_code(self) -> int | None:
+        """Return how its process ended, None while it runs."""
+        return self._process.poll() if self._process is not None else None
+
+    @property
+    def log(self) -> Path:
+        """Return the file with everything that its processes said."""
+        return self.folder / "log.txt"
+
+    def start(self) -> None:
+        """Start its process, and do not wait."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.lives += 1
+        with self.log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "mnemolog", "up"],
+                env=self._environment,
+                cwd=self.folder,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    async def ready(self, seconds: float = START_SECONDS) -> None:
+        """Wait until it answers requests. Raises AssertionError when it ends, or takes too long."""
+        deadline = time.monotonic() + seconds
+        async with httpx.AsyncClient(timeout=5) as http:
+            while time.monotonic() < deadline:
+                assert self.exit_code is None, f"it ended with {self.exit_code}: {self.said()}"
+                try:
+                    if (await http.get(f"{self.url}/health/ready")).is_success:
+                        return
+                except httpx.TransportError:
+                    pass
+                await asyncio.sleep(0.1)
+        raise AssertionError(f"{self.url} is not ready after {seconds} s: {self.said()}")
+
+    def kill(self) -> None:
+        """End its process between any two instructions."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self.frozen = False
+
+    def freeze(self) -> None:
+        """Let its process stand still."""
+        assert self._process is not None
+        self.frozen = True
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let its process go on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+        self.frozen = False
+
+    async def terminate(self) -> int:
+        """Ask it to stop, wait until it has, and return its exit code."""
+        assert self._process is not None
+        self._process.terminate()
+        return await asyncio.wait_for(asyncio.to_thread(self._process.wait), STOP_SECONDS)
+
+    def said(self) -> str:
+        """Return the end of what it said."""
+        return self.log.read_text("utf-8", "replace")[-3000:]

@@ -1,0 +1,103 @@
+"""Runs the fault matrix and writes the table of docs/reliability.md: `python tools/fault_matrix.py [--short] [ROW…]`.
+
+Rows that are named replace theirs in the table, the others stay; without names all are run. Exit code 1 when a row
+failed: its line says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from faults.cluster.rows import BY_NAME, ROWS  # noqa: E402 - tests are no package
+from faults.cluster.running import Result, run_row, undisturbed_digest  # noqa: E402
+from faults.cluster.workload import FULL, SHORT, Workload  # noqa: E402
+
+PAGE = ROOT / "docs" / "reliability.md"
+BEGIN, END = "<!-- rows -->\n", "<!-- /rows -->\n"
+HEADER = (
+    "| row | what happens | observations | missing | twice | out of order | digest | redelivered | void"
+    " | requests sent again | recovery, s |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
+)
+
+
+def line(result: Result, expected: str) -> tuple[str, bool]:
+    """Return a row of the table, and whether all is as it must be."""
+    verdict, row = result.verdict, BY_NAME[result.row]
+    equal = result.digest == expected
+    sound = equal and not (verdict.missing or verdict.twice or verdict.out_of_order)
+    recoveries = "-"
+    if result.recoveries:
+        recoveries = f"{statistics.median(result.recoveries):.1f}, at most {max(result.recoveries):.1f}"
+    what = "; ".join((row.what, *result.notes))
+    cells = (
+        f"`{row.name}`",
+        what,
+        f"{result.acknowledged:,}",
+        verdict.missing,
+        verdict.twice,
+        verdict.out_of_order,
+        "equal" if equal else "**differs**",
+        f"{result.redeliveries:,}",
+        f"{verdict.void:,}",
+        f"{result.retries:,}",
+        recoveries,
+    )
+    return f"| {' | '.join(map(str, cells))} |\n", sound
+
+
+def known_lines() -> dict[str, str]:
+    """Return the lines that the table has, by the row's name."""
+    table = PAGE.read_text("utf-8").split(BEGIN)[1].split(END)[0]
+    return {each.split("`")[1]: each for each in table.splitlines(keepends=True) if each.startswith("| `")}
+
+
+def write(lines: dict[str, str]) -> None:
+    """Write the table, in the order of the matrix."""
+    before, rest = PAGE.read_text("utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    table = "".join(lines[row.name] for row in ROWS if row.name in lines)
+    PAGE.write_text(before + BEGIN + HEADER + table + END + after, "utf-8")
+
+
+def main() -> int:
+    """Run the rows; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--short", action="store_true", help=f"{SHORT} observations; the page stays as it is")
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(BY_NAME)}")
+    asked: Any = parser.parse_args()
+    workload = Workload(SHORT if asked.short else FULL)
+    failed = []
+    with tempfile.TemporaryDirectory(prefix="fault-matrix-") as folder:
+        expected = asyncio.run(undisturbed_digest(workload, Path(folder)))
+        print(f"{workload.observations:,} observations, undisturbed: {expected}", flush=True)
+        for name in asked.rows or BY_NAME:
+            began = time.monotonic()
+            try:
+                result = asyncio.run(run_row(BY_NAME[name], workload, Path(folder) / name))
+            except BaseExceptionGroup as errors:
+                failed.append(name)
+                print(f"{name}: {errors.exceptions}", flush=True)
+                continue
+            text, sound = line(result, expected)
+            print(f"{text.rstrip()} {json.dumps(round(time.monotonic() - began))} s", flush=True)
+            if not sound:
+                failed.append(name)
+            if not asked.short:
+                write(known_lines() | {name: text})
+    print(f"FAILED: {', '.join(failed)}" if failed else "Nothing was lost, doubled or out of order.")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
