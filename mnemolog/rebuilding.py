@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mnemolog.generations import Generations
-from projections.digest import digests
+from projections.digest import combined, digests
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from projections.shard import Shard
@@ -95,7 +95,7 @@ class Rebuilding:
             started = time.monotonic()
             try:
                 if what == "index":
-                    before = after = _digests(self._shards.all())
+                    before = after = digests(map(self._shards.state, self._shards.owners()))
                 else:
                     before, after = await self._build_shards(generation)
                 if what != "shards":
@@ -147,13 +147,15 @@ class Rebuilding:
                 shard.start_over()
             await shard.catch_up_in_thread(self._advance)
         async with self._standing_still(built) as live:
-            before, after = _digests(live), _digests(built.shards)
-        if before != after:
-            self.generations.drop(generation)
-            raise RebuildDiffers(
-                f"the live digest is {before['total']}, the rebuilt one {after['total']}: nothing was switched"
-            )
-        return before, after
+            before, after = [[_digests(shard) for shard in shards] for shards in (live, built.shards)]
+            for shard, old, new in zip(live, before, after, strict=True):
+                if old != new:
+                    self.generations.drop(generation)
+                    raise RebuildDiffers(
+                        f"the live digest of {shard.path.name} is {old['total']}, the rebuilt one {new['total']}: "
+                        "nothing was switched"
+                    )
+            return self._counted(before, live), self._counted(after, built.shards)
 
     async def _switch_shards(self, generation: int) -> None:
         built = self._built
@@ -196,9 +198,15 @@ class Rebuilding:
             shard.close()
         await self._shards.following.drop_built()
 
+    def _counted(self, found: list[dict[str, str]], shards: list[Shard]) -> dict[str, str]:
+        """Return the digests over the users that count here: every worker has the memories of everybody, the last."""
+        everybody = shards[-1].ledger
+        shared = digests(everybody.state(owner) for owner in everybody.owners() if self._shards.counts(owner))
+        return combined([*found[:-1], shared])
+
     def _advance(self, records: int) -> None:
         self.progress.folded += records
 
 
-def _digests(shards: Iterable[Shard]) -> dict[str, str]:
-    return digests(s.ledger.state(o) for s in shards for o in s.ledger.owners())
+def _digests(shard: Shard) -> dict[str, str]:
+    return digests(shard.ledger.state(owner) for owner in shard.ledger.owners())

@@ -233,18 +233,20 @@ class Shards:
 
     def require(self, owner: Owner) -> None:
         """Raise NotHeld unless this worker decides about an owner."""
-        self.at(self.partition(owner))
+        if not self.counts(owner):
+            raise NotHeld(self.partition(owner))
 
     def state(self, owner: Owner) -> UserState:
         """Return what is known of a user. Raises NotHeld."""
         return self.of(owner).ledger.state(owner)
 
     def owners(self) -> list[Owner]:
-        """Return every user that has decisions in the shards held.
+        """Return every user that this worker decides about; memories of everybody are held by all, and count once."""
+        return [owner for shard in self.all() for owner in shard.ledger.owners() if self.counts(owner)]
 
-        Every worker holds the memories of everybody; they count where the items that formed them are decided.
-        """
-        return [owner for shard in self.all() for owner in shard.ledger.owners() if self.partition(owner) in self._held]
+    def counts(self, owner: Owner) -> bool:
+        """Tell whether this worker decides about an owner, and counts the memories."""
+        return self.partition(owner) in self._held
 
     async def record(self, position: Position) -> Record | None:
         """Return a record of the log, or None when the log does not hold it any more."""

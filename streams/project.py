@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from projections.following import LOOK_EVERY_SECONDS
 from projections.index import IndexUnavailable
 from schemas.topics import LEDGER
-from streams.patience import fold_patiently, patiently
+from streams.patience import fold_patiently
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Project:
-    """Brings the shard to the decision at hand, and the index after it. The owner's own decision already is there."""
+    """Brings the shard to the decision at hand, and the index after it; one that is away holds nothing up."""
 
     def __init__(self, *, shards: Shards, counted: Callable[[str, str], None] = lambda _step, _outcome: None) -> None:
         self._shards = shards
@@ -31,17 +31,16 @@ class Project:
             await self._shards.ready(position.partition)
         following = position.offset + 1
         await fold_patiently(lambda: self._shards.up_to(position.topic, position.partition, following))
-        await self.index_changes()
+        await self._shards.following.tell_if_it_answers()
         self._counted("project", "folded")
         delivery.ack()
 
     async def look_after_index(self) -> None:
         """Bring the index to where the shards are, and look again for ever: it may lose what it was told last."""
         while True:
-            await self.index_changes()
+            try:
+                await self._shards.following.tell()
+            except IndexUnavailable:
+                self._counted("project", "waiting")
             await asyncio.sleep(LOOK_EVERY_SECONDS)
             await self._shards.following.look()
-
-    async def index_changes(self) -> None:
-        """Bring the index to where the shards are, however long that takes."""
-        await patiently(self._shards.following.tell, IndexUnavailable, lambda _: self._counted("project", "waiting"))

@@ -1,0 +1,226 @@
+"""Several workers on one Kafka and one Weaviate: any of them answers for all, and nothing is partial."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from faults.cluster.worker_process import WorkerProcess
+from kafka_server import KafkaServer
+from weaviate_server import free_ports
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+    from weaviate_server import WeaviateServer
+
+USERS = 12
+SOON_SECONDS = 30.0
+
+
+class Several:
+    """Workers side by side; `ask` sends to the one of a number, or fails."""
+
+    def __init__(self, workers: list[WorkerProcess]) -> None:
+        self.workers = workers
+        self.http = httpx.AsyncClient(timeout=60)
+
+    async def ask(self, number: int, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
+        """Ask one worker; 503 is asked again, as a caller would."""
+        while True:
+            answer = await self.http.request(method, self.workers[number].url + path, json=body, headers=headers)
+            if answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE:
+                return answer
+            assert answer.headers["Retry-After"]
+            await asyncio.sleep(0.2)
+
+    async def json(self, number: int, method: str, path: str, body: Any = None) -> Any:
+        """Ask one worker, and return what it answers."""
+        answer = await self.ask(number, method, path, body)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    async def remember(self, number: int, user: str, content: str, **more: str) -> Any:
+        """Remember a fact through one worker."""
+        return await self.json(number, "POST", "/v1/memories", {"user_id": user, "content": content, **more})
+
+    async def found(self, number: int, user: str, query: str) -> list[str]:
+        """Search through one worker."""
+        body = {"user_id": user, "query": query, "recall": False}
+        return [one["memory"] for one in (await self.json(number, "POST", "/v1/search", body))["results"]]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def two(tmp_path_factory: pytest.TempPathFactory, weaviate: WeaviateServer) -> AsyncIterator[Several]:
+    """Run two workers over a fresh Kafka; their index is in Weaviate."""
+    folder = tmp_path_factory.mktemp("several")
+    with a_kafka(tmp_path_factory.mktemp("kafka-of-several")) as address:
+        settings = {
+            "BROKER": f"kafka://{address}",
+            "INDEX": weaviate.url,
+            "SESSION_SECONDS": "6",
+            "EXTRACTOR": "verbatim",
+            "DECAY_POLICY": "off",
+        }
+        workers = []
+        for number, port in enumerate(free_ports(2)):
+            own = {"ADVERTISED_URL": f"http://127.0.0.1:{port}"}
+            workers.append(WorkerProcess(folder / str(number), port, settings | own))
+        try:
+            workers[0].start()
+            await workers[0].ready()  # it makes the topics
+            workers[1].start()
+            await workers[1].ready()
+            several = Several(workers)
+            await until_shared(several)
+            yield several
+            await several.http.aclose()
+        finally:
+            for worker in workers:
+                worker.kill()
+
+
+@contextmanager
+def a_kafka(folder: Path) -> Iterator[str]:
+    """Run a broker that has none of the topics yet."""
+    port, controller = free_ports(2)
+    server = KafkaServer(folder, port, controller=controller)
+    server.start()
+    try:
+        yield server.address
+    finally:
+        server.stop()
+
+
+async def until_shared(several: Several) -> None:
+    """Wait until each worker holds some of the partitions."""
+    for number in (0, 1):
+        async with asyncio.timeout(SOON_SECONDS):
+            while len(await held_here(several, number)) not in range(1, 8):  # noqa: ASYNC110 - it is another process
+                await asyncio.sleep(0.3)
+
+
+async def held_here(several: Several, number: int) -> list[int]:
+    """Return the partitions that a worker holds, as it tells other workers."""
+    answer = await several.ask(number, "POST", "/v1/internal/generations", {}, **{"mnemolog-forwarded-by": "a test"})
+    return list(answer.json()["partitions"])
+
+
+def turn(number: int, user: str, content: str = "I like tea") -> dict[str, str]:
+    return {
+        "type": "TurnRecorded",
+        "event_id": f"t-{number}",
+        "user_id": user,
+        "session_id": "s",
+        "role": "user",
+        "content": content,
+    }
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_events_of_many_users_are_accepted_by_whichever_worker_is_asked(two: Several):
+    events = [turn(n, f"many-{n}", f"I like tea number {n}") for n in range(USERS)]
+    first = await two.json(0, "POST", "/v1/events", events)
+    again = await two.json(1, "POST", "/v1/events", events)
+    assert first == again
+    assert [item["event_id"] for item in first["accepted"]] == [event["event_id"] for event in events]
+    counts = await two.json(1, "POST", "/v1/admin/drain", {"timeout": 60})
+    assert counts["remembered"] >= USERS
+    for n in range(USERS):
+        listed = [await two.json(number, "GET", f"/v1/memories?user_id=many-{n}") for number in (0, 1)]
+        assert listed[0] == listed[1]
+        assert [one["content"] for one in listed[0]["items"]] == [f"I like tea number {n}"]
+        state = await two.json(0, "GET", f"/v1/events/t-{n}?user_id=many-{n}")
+        assert state["state"] == "remembered"
+
+
+async def test_one_event_with_another_body_refuses_the_whole_request_on_all_workers(two: Several):
+    known = [turn(100 + n, f"conflict-{n}") for n in range(USERS)]
+    await two.json(0, "POST", "/v1/events", known)
+    new = [turn(200 + n, f"conflict-{n}") for n in range(USERS)]
+    refused = await two.ask(1, "POST", "/v1/events", [*new, known[0] | {"content": "I like milk"}])
+    assert refused.status_code == HTTPStatus.CONFLICT
+    assert [error["path"] for error in refused.json()["errors"]] == [f"$[{USERS}].event_id"]
+    for n in range(USERS):
+        answer = await two.ask(0, "GET", f"/v1/events/t-{200 + n}?user_id=conflict-{n}")
+        assert answer.status_code == HTTPStatus.NOT_FOUND
+
+
+async def test_a_memory_named_without_its_user_is_found_changed_and_forgotten_through_any_worker(two: Several):
+    formed = [await two.remember(n % 2, f"named-{n}", f"plays the cello in room {n}") for n in range(4)]
+    for n, memory in enumerate(formed):
+        path = f"/v1/memories/{memory['memory_id']}"
+        for number in (0, 1):
+            assert (await two.json(number, "GET", path))["content"] == memory["content"]
+            assert (await two.json(number, "GET", f"{path}/history"))["events"]
+            assert await two.found(number, f"named-{n}", "cello") == [memory["content"]]
+        other = (n + 1) % 2
+        changed = await two.json(other, "PATCH", path, {"importance": 0.9, "expected_version": memory["version"]})
+        assert changed["importance"] == 0.9
+        assert (await two.json(other, "DELETE", path))["status"] == "forgotten"
+        assert await two.found(n % 2, f"named-{n}", "cello") == []
+    unknown = await two.ask(0, "GET", "/v1/memories/none")
+    assert unknown.status_code == HTTPStatus.NOT_FOUND
+
+
+async def test_what_is_remembered_for_everyone_is_found_by_every_worker_at_once(two: Several):
+    for number in (0, 1):
+        memory = await two.remember(number, "whoever", f"the office has {number + 3} doors", scope="global")
+        for asked in (0, 1):
+            assert memory["content"] in await two.found(asked, f"someone-{asked}", "office doors")
+            assert memory["content"] in [
+                one["content"] for one in (await two.json(asked, "GET", "/v1/memories?scope=global"))["items"]
+            ]
+
+
+async def test_operators_hear_of_all_partitions_from_any_worker(two: Several):
+    first, second = [await two.json(number, "GET", "/v1/admin/digest") for number in (0, 1)]
+    assert first == second
+    told = await two.json(1, "POST", "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z", "policy": "ladder"})
+    assert told["applied"]
+    again = await two.json(0, "POST", "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z", "policy": "ladder"})
+    assert (again["tick_id"], again["applied"]) == (told["tick_id"], True)
+
+
+async def test_a_rebuild_builds_on_all_workers_and_can_be_switched_back(two: Several):
+    await two.remember(0, "rebuilt", "rows on the lake every Sunday")
+    before = (await two.json(0, "GET", "/v1/admin/digest"))["total"]
+    known = await two.json(0, "GET", "/v1/admin/rebuild")
+    searching = asyncio.create_task(search_all_the_while(two))
+    built = await two.json(1, "POST", "/v1/admin/rebuild", {})
+    assert (built["equal"], built["digest_before"], built["digest_after"]) == (True, before, before)
+    assert built["generation"] > known["active"]
+    listed = await two.json(0, "GET", "/v1/admin/rebuild")
+    assert listed["active"] == built["generation"]
+    assert known["active"] in listed["generations"]
+    await two.remember(1, "rebuilt", "skates on the lake every winter")
+    back = await two.json(0, "POST", "/v1/admin/rebuild", {"activate": known["active"]})
+    assert (back["equal"], back["generation"]) == (True, known["active"])
+    searching.cancel()
+    with suppress(asyncio.CancelledError):
+        await searching  # it fails with the first search that did
+    for number in (0, 1):
+        both = {"rows on the lake every Sunday", "skates on the lake every winter"}
+        assert both <= set(await two.found(number, "rebuilt", "lake"))
+        assert (await two.json(number, "GET", "/v1/admin/rebuild"))["active"] == known["active"]
+    unknown = await two.ask(0, "POST", "/v1/admin/rebuild", {"activate": 99})
+    assert unknown.status_code == HTTPStatus.NOT_FOUND
+
+
+async def search_all_the_while(two: Several) -> None:
+    """Search again and again: no search may fail or miss what is there while a generation is built and switched."""
+    body = {"user_id": "rebuilt", "query": "rows on the lake", "recall": False}
+    while True:
+        for worker in two.workers:
+            answer = await two.http.post(f"{worker.url}/v1/search", json=body)
+            assert answer.is_success, answer.text
+            assert "rows on the lake every Sunday" in [one["memory"] for one in answer.json()["results"]]
+        await asyncio.sleep(0.02)
