@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-PORTS = range(19600, 19650)
 SERVE = """
 import sys
 from mnemolog.serve import run
@@ -31,11 +30,9 @@ sys.exit(run(from_environment({}, data_dir=sys.argv[1], port=int(sys.argv[2]), p
 
 
 def free_port() -> int:
-    for port in PORTS:
-        with socket.socket() as tried:
-            if tried.connect_ex(("127.0.0.1", port)):
-                return port
-    raise AssertionError("all ports of the tests are in use")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
 
 
 async def start(folder: Path, port: int) -> Process:
