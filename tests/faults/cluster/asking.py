@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 from faults.cluster.cluster import SESSION_SECONDS
-from faults.cluster.workload import event_id, place_of, text
+from faults.cluster.numbered_facts import event_id, place_of, text
 
 from schemas.log import LogUnavailable
 

@@ -15,17 +15,17 @@ from faults.cluster.brokers import Brokers
 from faults.cluster.counters import Counters
 from faults.cluster.kafka_reading import KafkaReading
 from faults.cluster.model import Model
+from faults.cluster.numbered_facts import MODEL_SETTINGS
 from faults.cluster.ports import Ports
 from faults.cluster.publisher import Publisher
 from faults.cluster.worker_process import WorkerProcess
-from faults.cluster.workload import MODEL_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
     from pathlib import Path
     from typing import Self
 
-    from faults.cluster.workload import Workload
+    from faults.cluster.numbered_facts import Workload
 
 SESSION_SECONDS = 6
 WORKERS = 3

@@ -7,8 +7,8 @@ import os
 
 import kafka_server
 import pytest
+from faults.cluster.numbered_facts import SHORT, Workload
 from faults.cluster.running import undisturbed_digest
-from faults.cluster.workload import SHORT, Workload
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from faults.cluster.workload import Workload
+    from faults.cluster.numbered_facts import Workload
 
 EVENTS_AT_ONCE = 5
 """Of one user, in one request."""

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import httpx
 from faults.cluster.cluster import Cluster
 from faults.cluster.counters import COUNTED
+from faults.cluster.judging import Verdict, verdict
 from faults.cluster.model import Model
+from faults.cluster.numbered_facts import MODEL_SETTINGS
 from faults.cluster.ports import Ports
 from faults.cluster.publisher import Publisher
-from faults.cluster.verdict import Verdict, verdict
 from faults.cluster.worker_process import WorkerProcess
-from faults.cluster.workload import MODEL_SETTINGS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from faults.cluster.numbered_facts import Workload
     from faults.cluster.rows import Row
-    from faults.cluster.workload import Workload
 
 EMBEDDED_SECONDS = 300.0
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from faults.cluster.numbered_facts import SHORT, Workload
 from faults.cluster.rows import BY_NAME, rows_of
 from faults.cluster.running import run_row
-from faults.cluster.workload import SHORT, Workload
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from counting import counted
-from faults.cluster.workload import place_of, text
+from faults.cluster.numbered_facts import place_of, text
 
 from schemas import codec
 from schemas.events import MemoryFormed
