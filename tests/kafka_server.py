@@ -77,7 +77,7 @@ class KafkaServer:
         self._directory = directory
         self._port = port
         self._process: subprocess.Popen[bytes] | None = None
-        self._properties = PROPERTIES.format(
+        self._configuration = PROPERTIES.format(
             node=node,
             port=port,
             controller=controller,
@@ -96,13 +96,19 @@ class KafkaServer:
         self._directory.mkdir(parents=True, exist_ok=True)
         properties = self._directory / "server.properties"
         if not properties.exists():
-            properties.write_text(self._properties)
+            properties.write_text(self._properties())
             cluster = cluster or random_cluster()
-            _run("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties))
+            _run("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties), *self._format_options())
         output = (self._directory / "output.txt").open("ab")
         command = _java("-Xmx512m", "kafka.Kafka", str(properties))
         self._process = subprocess.Popen(command, stdout=output, stderr=output, cwd=self._directory)  # noqa: S603
         output.close()
+
+    def _properties(self) -> str:
+        return self._configuration
+
+    def _format_options(self) -> tuple[str, ...]:
+        return ()
 
     def kill(self) -> None:
         """End the process at once."""
@@ -110,6 +116,12 @@ class KafkaServer:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def _properties(self) -> str:
+        return PROPERTIES.format(port=self._port, controller=self._port + 1, directory=self._directory)
+
+    def _format_options(self) -> tuple[str, ...]:
+        return ()
 
     def stop(self) -> None:
         """Stop the broker, gracefully if it goes within ten seconds."""
