@@ -104,12 +104,6 @@ class KafkaServer:
         self._process = subprocess.Popen(command, stdout=output, stderr=output, cwd=self._directory)  # noqa: S603
         output.close()
 
-    def _properties(self) -> str:
-        return self._configuration
-
-    def _format_options(self) -> tuple[str, ...]:
-        return ()
-
     def kill(self) -> None:
         """End the process at once."""
         if self._process is not None:
@@ -118,7 +112,7 @@ class KafkaServer:
             self._process = None
 
     def _properties(self) -> str:
-        return PROPERTIES.format(port=self._port, controller=self._port + 1, directory=self._directory)
+        return self._configuration
 
     def _format_options(self) -> tuple[str, ...]:
         return ()
