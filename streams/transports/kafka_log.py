@@ -146,7 +146,7 @@ class KafkaLog:
 
     async def misfits(self, name: str, retention: timedelta | None) -> list[str]:
         """Return which settings of a topic are others than `create_topic` gives it, as `setting=value, not value`."""
-        wanted = kafka_topics.settings(retention, compact=False)
+        wanted = kafka_topics.settings(retention, max_record_bytes(name), compact=False)
         with translated(f"asking for the settings of topic {name}"):
             async with asyncio.timeout(self._timeout_s):
                 found = await kafka_topics.misfits(self._admin_client(), name, wanted)

@@ -13,7 +13,7 @@ import orjson
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from schemas.topics import INPUTS, LEDGER, TOPICS
+from schemas.topics import INPUTS, LEDGER, MAX_RECORD_BYTES, TOPICS
 from streams.transports import kafka_topics
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ async def test_more_replicas_than_brokers_are_a_sentence(own_kafka: str, tmp_pat
 async def test_the_doctor_finds_a_topic_that_would_lose_memories_or_misdate_them(own_kafka: str, tmp_path: Path):
     given = {"broker": f"kafka://{own_kafka}", "data_dir": tmp_path, "partitions": 3, "retention_days": 2}
     await mnemolog("topics", "create", **given)
-    right = kafka_topics.settings(None, compact=False)
+    right = kafka_topics.settings(None, MAX_RECORD_BYTES, compact=False)
     await alter(own_kafka, LEDGER.name, **{**right, "retention.ms": str(7 * DAY_MS)})
     told = (await wrong(**given))["log"]
     assert f"{LEDGER.name} has retention.ms={7 * DAY_MS}, not -1: set it with `kafka-configs" in told
