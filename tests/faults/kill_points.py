@@ -104,10 +104,21 @@ class MortalWorker(Worker):
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if name == "shards":
-            for shard in value.all():
-                make_mortal(shard, self.switch)
+            make_mortal(value.globals, self.switch)
+            value._open = mortal_opening(value._open, self.switch)
         if name in AGENTS:
             value.handle = mortal_acks(name, value.handle, self.switch)
+
+
+def mortal_opening(opening: Callable[..., Shard], switch: KillSwitch) -> Callable[..., Shard]:
+    """Make each shard mortal when it is opened."""
+
+    def opened(*arguments: Any) -> Shard:
+        shard = opening(*arguments)
+        make_mortal(shard, switch)
+        return shard
+
+    return opened
 
 
 def make_mortal(shard: Shard, switch: KillSwitch) -> None:

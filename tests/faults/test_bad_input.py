@@ -146,6 +146,7 @@ async def test_a_drain_ends_and_counts_an_observation_whose_answer_is_poison_as_
     async with running(tmp_path, partitions=2, idle_seconds=0.2) as worker:
         poison = next(v for v, _ in poison_for_the_inbox() if isinstance(decoded(v), CandidatesExtracted))
         await put(worker, INBOX.name, ANNA, poison)
+        await worker.shards.of(ANNA).catch_up()  # as a worker does that is given the partition now
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "z-1"))
         counts = await drain(worker, DRAIN_SECONDS)
         assert (counts["observations"], counts["dead"], counts["remembered"]) == (1, 1, 0)
