@@ -68,7 +68,7 @@ def test_the_values_of_the_variables_can_be_used(helm: str, name: str):
     """The host is left out: beyond loopback it takes API keys, which are still to come."""
     for pod in pods(rendered(helm, SETS[name])):
         given = {name: value for name, value in usable_text(pod).items() if name != "MNEMOLOG_HOST"}
-        assert from_environment(given, index="embedded").broker.startswith("kafka://")
+        assert from_environment(given).broker.startswith("kafka://")
 
 
 def usable_text(pod: dict[str, Any]) -> dict[str, str]:
@@ -79,8 +79,7 @@ def usable_text(pod: dict[str, Any]) -> dict[str, str]:
 def test_further_settings_reach_the_workers_as_they_were_written(helm: str):
     (workers,) = of_kind(rendered(helm, EVERYTHING), "StatefulSet")
     settings = from_environment(
-        {name: value for name, value in usable_text(workers["spec"]["template"]["spec"]).items() if "HOST" not in name},
-        index="embedded",
+        {name: value for name, value in usable_text(workers["spec"]["template"]["spec"]).items() if "HOST" not in name}
     )
     assert (settings.decay_policy, settings.max_episodes) == ("ebbinghaus", 1_000_000)
     assert (settings.idle_seconds, settings.memorize) == (2.5, False)
