@@ -13,6 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,10 @@ def main() -> int:
             began = time.monotonic()
             try:
                 result = asyncio.run(run_row(BY_NAME[name], workload, Path(folder) / name))
-            except BaseExceptionGroup as errors:
+            except (AssertionError, ExceptionGroup) as error:
                 failed.append(name)
-                print(f"{name}: {errors.exceptions}", flush=True)
+                traceback.print_exception(error)
+                print(f"{name}: failed", flush=True)
                 continue
             text, sound = line(result, expected)
             print(f"{text.rstrip()} {json.dumps(round(time.monotonic() - began))} s", flush=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from aiokafka.admin import NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import TopicAlreadyExistsError, for_code
+from aiokafka.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError, for_code
 
 from schemas.log import LogError
 from schemas.topics import MAX_RECORD_BYTES
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from aiokafka.admin import AIOKafkaAdminClient
 
 APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
+TOLD_EVERY_SECONDS = 0.1
 BROKERS_DEFAULT = -1  # replication factor: what the cluster is configured with
 
 
@@ -72,6 +74,12 @@ async def misfits(admin: AIOKafkaAdminClient, name: str, wanted: Mapping[str, st
 
 
 async def _require_append_time(admin: AIOKafkaAdminClient, name: str) -> None:
-    for setting in await misfits(admin, name, APPEND_TIME):
+    while True:
+        try:
+            found = await misfits(admin, name, APPEND_TIME)
+            break
+        except UnknownTopicOrPartitionError:  # another worker has just created it, and this broker was not told yet
+            await asyncio.sleep(TOLD_EVERY_SECONDS)
+    for setting in found:
         wanted = APPEND_TIME[setting.partition("=")[0]]
         raise LogError(f"topic {name} has {setting}: set it to {wanted}, log time is the broker's")

@@ -38,7 +38,7 @@ async def _nothing(_cluster: Cluster) -> None:
 
 ROWS = (
     Row("calm", "nothing", _nothing, short_seconds=0, full_seconds=0),
-    Row("kills", "workers killed at random and started again", of_workers.kills, 25, 240),
+    Row("kills", "workers killed at random and started again", of_workers.kills, 15, 240),
     Row("freeze", "a worker frozen for longer than the session", of_workers.freeze, 15, 60),
     Row("rolling-restart", "every worker stopped and started, one after the other", of_workers.rolling_restart, 20, 60),
     Row("broker-killed", "the only broker killed and started again", of_brokers.kill_the_broker),
@@ -50,16 +50,16 @@ ROWS = (
     Row("model-garbage", "the model answers what is no JSON", of_inputs.trouble_with_the_model("garbage")),
     Row("poison", "bytes that are no message on every topic", of_inputs.poison),
     Row("disk-full", "the disk of a worker's shards full for ten seconds", of_shards.fill_the_disk, 30, 60),
-    Row("shard-damaged", "shards overwritten while their worker is dead", of_shards.lose_shards(of_shards.damage), 20),
+    Row("shard-damaged", "shards overwritten while their worker is dead", of_shards.lose_shards(of_shards.damage), 12),
     Row(
         "rows-damaged",
         "rows of shards damaged, which a later query finds",
         of_shards.lose_shards(of_shards.damage_contents),
         20,
     ),
-    Row("shard-deleted", "shards deleted while their worker is dead", of_shards.lose_shards(of_shards.delete), 20),
+    Row("shard-deleted", "shards deleted while their worker is dead", of_shards.lose_shards(of_shards.delete), 12),
     Row("rebuild", "a worker killed in a rebuild", of_shards.rebuild_and_kill, 20, 90),
-    Row("come-and-go", "workers added and removed while queries run", scaling.come_and_go, 45, 180),
+    Row("come-and-go", "workers added and removed while queries run", scaling.come_and_go, 30, 180),
     Row("publisher-repeats", "the publisher sends every request twice", _nothing, twice=True),
 )
 BY_NAME = {row.name: row for row in ROWS}

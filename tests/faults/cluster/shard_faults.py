@@ -50,7 +50,7 @@ def lose_shards(harm: Callable[[Path], None]) -> Callable[[Cluster], asyncio.Fut
     """Return the fault of shards that are harmed while their worker is dead; it mends itself when it starts."""
 
     async def fault(cluster: Cluster) -> None:
-        for worker in cluster.workers[:2]:
+        for worker in cluster.workers[: 1 if cluster.workload.is_short else 2]:
             await asyncio.sleep(4)
             began = time.monotonic()
             worker.kill()
