@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from mnemolog.commands import Commands
 from mnemolog.generations import active_folder
-from mnemolog.log_opening import close_log, create_topics, open_log
+from mnemolog.log_opening import close_log, create_topics, kafka_security, open_log
 from mnemolog.metrics import Metrics
 from mnemolog.parts import index_maker, make_embedder, make_extractor, make_parameters, make_registry
 from mnemolog.peers import Peers
@@ -155,6 +155,7 @@ class Worker:
         self._app = make_app(
             name="mnemolog",
             broker=self._broker(),
+            credentials=kafka_security(settings).credentials(),
             partitions=settings.partitions,
             folder=settings.data_dir / "faust",
             observe=self.observe,

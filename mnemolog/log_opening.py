@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from schemas.topics import TOPICS
 from streams.transports.kafka_log import KafkaLog
+from streams.transports.kafka_security import KafkaSecurity
 from streams.transports.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
@@ -22,13 +23,28 @@ async def open_log(settings: Settings, now: Callable[[], datetime] | None = None
     if settings.is_embedded:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         return SqliteLog.open(settings.data_dir.resolve() / "log", now)
-    kafka = KafkaLog(settings.broker.removeprefix("kafka://").split(","))
+    servers = settings.broker.removeprefix("kafka://").split(",")
+    kafka = KafkaLog(servers, security=kafka_security(settings), replication=settings.replication_factor)
     try:
         await kafka.start()
     except BaseException:
         await kafka.stop()
         raise
     return kafka
+
+
+def kafka_security(settings: Settings) -> KafkaSecurity:
+    """Return how the brokers are spoken to."""
+    password = settings.kafka_sasl_password
+    return KafkaSecurity(
+        protocol=settings.kafka_security_protocol,
+        mechanism=settings.kafka_sasl_mechanism,
+        username=settings.kafka_sasl_username,
+        password=password.get_secret_value() if password else None,
+        cafile=settings.kafka_ssl_cafile,
+        certfile=settings.kafka_ssl_certfile,
+        keyfile=settings.kafka_ssl_keyfile,
+    )
 
 
 async def close_log(log: SqliteLog | KafkaLog) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from projections.weaviate_address import WeaviateAddress
 from schemas.faults import plain
@@ -43,6 +43,14 @@ class Settings(BaseModel):
     broker: str = "sqlite://"
     index: str = "embedded"
     weaviate_api_key: str | None = None
+    kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    kafka_sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
+    kafka_sasl_username: str | None = None
+    kafka_sasl_password: SecretStr | None = None
+    kafka_ssl_cafile: Path | None = None
+    kafka_ssl_certfile: Path | None = None
+    kafka_ssl_keyfile: Path | None = None
+    replication_factor: Annotated[int, Field(ge=-1, le=32767)] = -1
     schema_registry_url: str | None = None
     data_dir: Path = Path("var")
     partitions: Annotated[int, Field(ge=1, le=1024)] = 8
@@ -166,6 +174,7 @@ def read_env_file(path: Path) -> dict[str, str]:
 def _checked(settings: Settings) -> Settings:
     if settings.broker != "sqlite://" and not settings.broker.startswith("kafka://"):
         raise SettingsError(f"{PREFIX}BROKER={settings.broker!r} must be sqlite:// or kafka://host:9092")
+    _check_kafka(settings)
     if settings.index != "embedded":
         try:
             WeaviateAddress.parse(settings.index)
@@ -183,3 +192,21 @@ def _checked(settings: Settings) -> Settings:
     if settings.embedding_model != "builtin" and not (settings.embedding_base_url or settings.embedding_api_key):
         raise SettingsError(f"{PREFIX}EMBEDDING_MODEL needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
     return settings
+
+
+def _check_kafka(settings: Settings) -> None:
+    """Refuse what would be ignored, and what is missing: nobody should believe in a protection that is not there."""
+    protocol = f"{PREFIX}KAFKA_SECURITY_PROTOCOL={settings.kafka_security_protocol}"
+    user = (settings.kafka_sasl_username, settings.kafka_sasl_password)
+    if settings.kafka_security_protocol.startswith("SASL_"):
+        if None in user:
+            raise SettingsError(f"{protocol} needs {PREFIX}KAFKA_SASL_USERNAME and {PREFIX}KAFKA_SASL_PASSWORD")
+    elif user != (None, None):
+        raise SettingsError(f"{protocol} uses no {PREFIX}KAFKA_SASL_*: unset them, or set SASL_SSL")
+    files = (settings.kafka_ssl_cafile, settings.kafka_ssl_certfile, settings.kafka_ssl_keyfile)
+    if not settings.kafka_security_protocol.endswith("SSL") and any(files):
+        raise SettingsError(f"{protocol} uses no {PREFIX}KAFKA_SSL_*: unset them, or set SSL or SASL_SSL")
+    if settings.kafka_ssl_keyfile and not settings.kafka_ssl_certfile:
+        raise SettingsError(f"{PREFIX}KAFKA_SSL_KEYFILE needs {PREFIX}KAFKA_SSL_CERTFILE")
+    if settings.replication_factor == 0:
+        raise SettingsError(f"{PREFIX}REPLICATION_FACTOR must be at least 1, or -1 for the brokers' default")

@@ -51,6 +51,7 @@ def make_app(
     *,
     name: str,
     broker: str,
+    credentials: object = None,
     partitions: int,
     folder: Path,
     observe: Observe,
@@ -71,6 +72,7 @@ def make_app(
     app = faust.App(
         name,
         broker=broker,
+        broker_credentials=credentials,
         datadir=str(folder),
         topic_partitions=partitions,
         web_enabled=False,

@@ -66,17 +66,19 @@ class KafkaServer:
         controller: int | None = None,
         voters: str | None = None,
         more: str = "",
+        format_options: tuple[str, ...] = (),
     ) -> None:
         """Prepare, start nothing. Without more a cluster by itself, whose controller has the next port.
 
         `voters` are the controllers of a larger cluster, as Kafka names them; `more` are further lines of its
-        configuration, which win.
+        configuration, which win; `format_options` go to the tool that formats the data directory.
         """
         controller = controller or port + 1
         self.address = f"127.0.0.1:{port}"
         self._directory = directory
         self._port = port
         self._process: subprocess.Popen[bytes] | None = None
+        self._format_options = format_options
         self._properties = PROPERTIES.format(
             node=node,
             port=port,
@@ -98,7 +100,7 @@ class KafkaServer:
         if not properties.exists():
             properties.write_text(self._properties)
             cluster = cluster or random_cluster()
-            _run("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties))
+            _run("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties), *self._format_options)
         output = (self._directory / "output.txt").open("ab")
         command = _java("-Xmx512m", "kafka.Kafka", str(properties))
         self._process = subprocess.Popen(command, stdout=output, stderr=output, cwd=self._directory)  # noqa: S603

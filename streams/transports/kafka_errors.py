@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import ssl
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiokafka import errors as kafka
+from aiokafka.conn import collect_hosts, create_conn
 
 from schemas.log import LogError, LogUnavailable, UnknownTopic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-# They stay as they are until somebody changes a setting or a right.
-_NEEDS_A_PERSON = (
+_WRONG_CREDENTIALS = (
     kafka.AuthenticationFailedError,
     kafka.AuthenticationMethodNotSupported,
+    kafka.UnsupportedSaslMechanismError,
+    kafka.IllegalSaslStateError,
+    kafka.SaslAuthenticationFailed,
+)
+# They stay as they are until somebody changes a setting or a right.
+_NEEDS_A_PERSON = (
     kafka.ClusterAuthorizationFailedError,
     kafka.TopicAuthorizationFailedError,
     kafka.MessageSizeTooLargeError,
@@ -34,7 +41,28 @@ def translated(doing: str) -> Iterator[None]:
         yield
     except kafka.UnknownTopicOrPartitionError as error:
         raise UnknownTopic(f"{doing}: the topic is not there any more: `mnemolog topics create` creates it") from error
+    except _WRONG_CREDENTIALS as error:
+        advice = "correct MNEMOLOG_KAFKA_SASL_USERNAME, MNEMOLOG_KAFKA_SASL_PASSWORD or MNEMOLOG_KAFKA_SASL_MECHANISM"
+        raise LogError(f"{doing}: Kafka does not let this user in ({error}): {advice}") from error
+    except ssl.SSLError as error:
+        advice = "correct MNEMOLOG_KAFKA_SECURITY_PROTOCOL or MNEMOLOG_KAFKA_SSL_*"
+        raise LogError(f"{doing}: no TLS connection to Kafka ({error}): {advice}") from error
     except _NEEDS_A_PERSON as error:
         raise LogError(f"{doing}: Kafka refuses: {error!r}") from error
     except (TimeoutError, kafka.KafkaError, OSError) as error:
         raise LogUnavailable(f"{doing}: Kafka does not answer ({error!r}): try again") from error
+
+
+async def ask_why(servers: Sequence[str], security: Mapping[str, Any]) -> None:
+    """Raise why brokers that answer let nobody in: of that, aiokafka says only that it could not connect."""
+    for host, port, _ in collect_hosts(list(servers)):
+        try:
+            connection = await create_conn(host, port, **security)
+        except ssl.SSLError:
+            raise
+        except kafka.KafkaConnectionError as error:
+            advice = "it wants TLS, perhaps: look at MNEMOLOG_KAFKA_SECURITY_PROTOCOL"
+            raise kafka.KafkaConnectionError(f"{host}:{port} takes the connection and closes it: {advice}") from error
+        except (OSError, TimeoutError):
+            continue
+        connection.close()

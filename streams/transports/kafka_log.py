@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaError, MessageSizeTooLargeError
+from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
 from schemas.topics import MAX_LETTER_BYTES, max_record_bytes
 from streams.transports import kafka_topics
-from streams.transports.kafka_errors import translated
+from streams.transports.kafka_errors import ask_why, translated
 from streams.transports.kafka_reading import TopicReader
+from streams.transports.kafka_security import KafkaSecurity
 from streams.transports.milliseconds import from_ms
 
 if TYPE_CHECKING:
@@ -32,9 +33,25 @@ LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the broker has set
 class KafkaLog:
     """The `Log` of many machines. An empty value with a key is a tombstone on Kafka (null), and reads as empty."""
 
-    def __init__(self, servers: Sequence[str], *, client_id: str = "mnemolog", timeout_s: float = TIMEOUT_S) -> None:
-        """Name the brokers as `host:port`; nothing happens before `start`. Each call gives up after `timeout_s`."""
-        self._connection: dict[str, Any] = {"bootstrap_servers": list(servers), "client_id": client_id}
+    def __init__(
+        self,
+        servers: Sequence[str],
+        *,
+        security: KafkaSecurity | None = None,
+        replication: int = kafka_topics.BROKERS_DEFAULT,
+        client_id: str = "mnemolog",
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        """Name the brokers as `host:port`; nothing happens before `start`. Each call gives up after `timeout_s`.
+
+        Topics are created with so many replicas. Raises LogError for files of `security` that cannot be used.
+        """
+        self._servers = list(servers)
+        self._security = (security or KafkaSecurity()).connection()
+        self._connection: dict[str, Any] = {
+            "bootstrap_servers": self._servers, "client_id": client_id, **self._security
+        }  # fmt: skip
+        self._replication = replication
         self._timeout_s = timeout_s
         self._producer: AIOKafkaProducer | None = None
         self._admin: AIOKafkaAdminClient | None = None
@@ -48,7 +65,11 @@ class KafkaLog:
             async with asyncio.timeout(self._timeout_s):
                 self._admin = AIOKafkaAdminClient(**self._connection)
                 try:
-                    await self._admin.start()
+                    try:
+                        await self._admin.start()
+                    except KafkaConnectionError:
+                        await ask_why(self._servers, self._security)
+                        raise
                     self._producer = await self._new_producer()
                 except BaseException:
                     await self.stop()
@@ -118,7 +139,7 @@ class KafkaLog:
         with translated(f"creating topic {name}"):
             async with asyncio.timeout(self._timeout_s):
                 config = kafka_topics.settings(retention, max_record_bytes(name), compact=compact)
-                await kafka_topics.create(self._admin_client(), name, partitions, config)
+                await kafka_topics.create(self._admin_client(), name, partitions, config, self._replication)
                 await self._wait_until_known(name)
         if (existing := await self.partitions(name)) != partitions:
             raise LogError(f"topic {name} has {existing} partitions, not {partitions}: set the number it has")

@@ -39,9 +39,15 @@ def settings(retention: timedelta | None, max_bytes: int, *, compact: bool) -> d
     return config
 
 
-async def create(admin: AIOKafkaAdminClient, name: str, partitions: int, config: Mapping[str, str]) -> None:
+async def create(
+    admin: AIOKafkaAdminClient,
+    name: str,
+    partitions: int,
+    config: Mapping[str, str],
+    replication: int = BROKERS_DEFAULT,
+) -> None:
     """Create a topic unless it exists. Raises Kafka's errors, and LogError when it exists with another time."""
-    topic = NewTopic(name, partitions, BROKERS_DEFAULT, replica_assignments={}, topic_configs=dict(config))
+    topic = NewTopic(name, partitions, replication, replica_assignments={}, topic_configs=dict(config))
     response = await admin.create_topics([topic])
     _, code, message, *_ = response.topic_errors[0]
     error = for_code(code)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import ValidationError
 
+from mnemolog.log_opening import kafka_security
 from mnemolog.settings import NOT_YET, SettingsError, from_environment, read_env_file
 
 if TYPE_CHECKING:
@@ -89,6 +90,30 @@ def test_a_registry_that_is_no_url_is_refused_without_telling_its_password():
     with pytest.raises(SettingsError, match="SCHEMA_REGISTRY_URL must begin") as refused:
         from_environment({"MNEMOLOG_SCHEMA_REGISTRY_URL": "name:secret@registry:8081"})
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        ({"KAFKA_SECURITY_PROTOCOL": "SASL_SSL", "KAFKA_SASL_USERNAME": "u"}, "needs .*KAFKA_SASL_PASSWORD"),
+        ({"KAFKA_SASL_USERNAME": "u", "KAFKA_SASL_PASSWORD": "secret"}, "PLAINTEXT uses no .*KAFKA_SASL.*: unset"),
+        ({"KAFKA_SSL_CAFILE": "ca.pem"}, "PLAINTEXT uses no .*KAFKA_SSL.*: unset"),
+        ({"KAFKA_SECURITY_PROTOCOL": "SSL", "KAFKA_SSL_KEYFILE": "key.pem"}, "needs .*KAFKA_SSL_CERTFILE"),
+        ({"KAFKA_SASL_MECHANISM": "GSSAPI"}, "KAFKA_SASL_MECHANISM must be"),
+        ({"REPLICATION_FACTOR": "0"}, "REPLICATION_FACTOR must be at least 1, or -1"),
+    ],
+)
+def test_a_protection_that_would_not_be_there_is_refused(given: dict[str, str], advice: str):
+    with pytest.raises(SettingsError, match=advice) as refused:
+        from_environment({f"MNEMOLOG_{name}": value for name, value in given.items()})
+    assert "secret" not in str(refused.value)
+
+
+def test_a_password_is_in_no_text_of_the_settings():
+    sasl = {"KAFKA_SECURITY_PROTOCOL": "SASL_SSL", "KAFKA_SASL_USERNAME": "u", "KAFKA_SASL_PASSWORD": "hush"}
+    settings = from_environment({f"MNEMOLOG_{name}": value for name, value in sasl.items()})
+    assert "hush" not in f"{settings} {settings!r} {kafka_security(settings)!r}"
+    assert "hush" in kafka_security(settings).connection().values()
 
 
 def test_a_key_or_a_base_url_means_a_model_and_the_shared_names_are_honoured():
