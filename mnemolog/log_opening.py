@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemolog.settings import Settings
+    from schemas.topics import Topic
 
 
 async def open_log(settings: Settings, now: Callable[[], datetime] | None = None) -> SqliteLog | KafkaLog:
@@ -70,10 +71,14 @@ async def create_topics(log: SqliteLog | KafkaLog, settings: Settings) -> dict[s
 
     Raises LogError when one has another number of partitions than it should have.
     """
-    days = settings.retention_days
     created = {}
     for topic in TOPICS:
         created[topic.name] = 1 if topic.single_partition else settings.partitions
-        retention = timedelta(days=days) if topic.expires and days else None
-        await log.create_topic(topic.name, created[topic.name], retention)
+        await log.create_topic(topic.name, created[topic.name], retention_of(topic, settings))
     return created
+
+
+def retention_of(topic: Topic, settings: Settings) -> timedelta | None:
+    """Return how long a topic's records are kept; None is for ever."""
+    days = settings.retention_days
+    return timedelta(days=days) if topic.expires and days else None

@@ -12,17 +12,22 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from mnemolog.cli.reaching import live_url
-from mnemolog.log_opening import opened_log
+from mnemolog.log_opening import opened_log, retention_of
 from mnemolog.parts import make_registry
 from projections.index import IndexUnavailable
 from projections.weaviate_address import WeaviateAddress
-from schemas.log import LogError, LogLocked, UnknownTopic
+from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
 from schemas.topics import TOPICS
 from streams.schema_registry import RegistryUnavailable, SchemaRegistry
 from streams.transports.directory_lock import read_note
+from streams.transports.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mnemolog.settings import Settings
+    from schemas.log import Log
+    from streams.transports.kafka_log import KafkaLog
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 REACH_SECONDS: Final = 10.0
@@ -42,7 +47,12 @@ class Check:
 async def checked(settings: Settings) -> list[Check]:
     """Reach every component that the settings name."""
     folder = _data_directory(settings)
-    log = [await _log(settings)] if folder.ok else []
+    log = []
+    note = read_note(settings.data_dir.resolve() / "log") if folder.ok else None
+    if note is not None:
+        log.append(await _held(note, "log" if settings.is_embedded else "worker"))
+    if folder.ok and (note is None or not settings.is_embedded):
+        log.append(await _log(settings))
     asked = (_index(settings), _registry(settings), _model(settings), _embedder(settings))
     return [folder, *log, *await asyncio.gather(*asked)]
 
@@ -75,44 +85,58 @@ def _data_directory(settings: Settings) -> Check:
 
 
 async def _log(settings: Settings) -> Check:
-    if (note := read_note(settings.data_dir.resolve() / "log")) is not None:
-        return await _held(note)
     try:
         async with opened_log(settings) as log:
             counts = {topic.name: await _partitions(log, topic.name) for topic in TOPICS}
+            misfits = [] if isinstance(log, SqliteLog) else await _misfits(log, settings, counts)
     except LogLocked as error:
         return Check("log", ok=True, detail=str(error))
     except (LogError, OSError) as error:
-        advice = "repair what it says" if settings.is_embedded else "start Kafka, or correct MNEMOLOG_BROKER"
+        away = isinstance(error, LogUnavailable) and not settings.is_embedded
+        advice = "start Kafka, or correct MNEMOLOG_BROKER" if away else "mend what it says"
         return Check("log", ok=False, detail=f"{settings.broker}: {_reason(error)}", advice=advice)
     wanted = {topic.name: 1 if topic.single_partition else settings.partitions for topic in TOPICS}
     wrong = [name for name, count in counts.items() if count not in (0, wanted[name])]
     if wrong:
         detail = f"{wrong[0]} has {counts[wrong[0]]} partitions, not {wanted[wrong[0]]}"
         return Check("log", ok=False, detail=detail, advice=f"set MNEMOLOG_PARTITIONS={counts[wrong[0]]}")
+    if misfits:
+        advice = "set it with `kafka-configs --alter --entity-type topics`; what was dropped meanwhile is gone"
+        return Check("log", ok=False, detail="; ".join(misfits), advice=advice)
     missing = sum(count == 0 for count in counts.values())
     state = (
         f"{missing} topics are still to be created, by `up` or `topics create`" if missing else "all topics are there"
     )
-    return Check("log", ok=True, detail=f"{settings.broker} is reachable and free: {state}")
+    free = " and free" if settings.is_embedded else ""
+    return Check("log", ok=True, detail=f"{settings.broker} is reachable{free}: {state}")
 
 
-async def _partitions(log: object, topic: str) -> int:
+async def _misfits(log: KafkaLog, settings: Settings, counts: Mapping[str, int]) -> list[str]:
+    """Return the settings of topics that are there and would lose or misdate what they hold."""
+    found = []
+    for topic in TOPICS:
+        if counts[topic.name]:
+            settings_of_it = await log.misfits(topic.name, retention_of(topic, settings))
+            found += [f"{topic.name} has {setting}" for setting in settings_of_it]
+    return found
+
+
+async def _partitions(log: Log, topic: str) -> int:
     try:
-        return await log.partitions(topic)  # type: ignore[attr-defined,no-any-return] # either engine's log
+        return await log.partitions(topic)
     except UnknownTopic:
         return 0
 
 
-async def _held(note: dict[str, object]) -> Check:
-    """Say who holds the log; that is as it should be if somebody answers there."""
+async def _held(note: dict[str, object], name: str) -> Check:
+    """Say who holds the data directory; that is as it should be if somebody answers there."""
     holder = f"held by process {note['pid']}"
     if "url" not in note:
-        return Check("log", ok=True, detail=f"{holder}, which is starting, or is a command")
+        return Check(name, ok=True, detail=f"{holder}, which is starting, or is a command")
     if await live_url(note) is not None:
-        return Check("log", ok=True, detail=f"{holder}, which answers at {note['url']}")
+        return Check(name, ok=True, detail=f"{holder}, which answers at {note['url']}")
     advice = f"look at its log; if it hangs, end it (kill {note['pid']}) and start `mnemolog up` again"
-    return Check("log", ok=False, detail=f"{holder}, but {note['url']} does not answer", advice=advice)
+    return Check(name, ok=False, detail=f"{holder}, but {note['url']} does not answer", advice=advice)
 
 
 async def _index(settings: Settings) -> Check:

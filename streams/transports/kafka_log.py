@@ -144,6 +144,14 @@ class KafkaLog:
         if (existing := await self.partitions(name)) != partitions:
             raise LogError(f"topic {name} has {existing} partitions, not {partitions}: set the number it has")
 
+    async def misfits(self, name: str, retention: timedelta | None) -> list[str]:
+        """Return which settings of a topic are others than `create_topic` gives it, as `setting=value, not value`."""
+        wanted = kafka_topics.settings(retention, max_record_bytes(name), compact=False)
+        with translated(f"asking for the settings of topic {name}"):
+            async with asyncio.timeout(self._timeout_s):
+                found = await kafka_topics.misfits(self._admin_client(), name, wanted)
+        return [f"{setting}, not {wanted[setting.partition('=')[0]]}" for setting in found]
+
     async def _wait_until_known(self, name: str) -> None:
         # brokers learn of a new topic one after the other, and tell nobody when they have
         while not self._partitions.get(name):

@@ -47,7 +47,9 @@ async def create(
     replication: int = BROKERS_DEFAULT,
 ) -> None:
     """Create a topic unless it exists. Raises Kafka's errors, and LogError when it exists with another time."""
-    topic = NewTopic(name, partitions, replication, replica_assignments={}, topic_configs=dict(config))
+    # aiokafka wants exactly one of the two to be said
+    assignments: dict[int, list[int]] | None = {} if replication == BROKERS_DEFAULT else None
+    topic = NewTopic(name, partitions, replication, replica_assignments=assignments, topic_configs=dict(config))
     response = await admin.create_topics([topic])
     _, code, message, *_ = response.topic_errors[0]
     error = for_code(code)
@@ -57,10 +59,19 @@ async def create(
         raise error(message)
 
 
+async def misfits(admin: AIOKafkaAdminClient, name: str, wanted: Mapping[str, str]) -> list[str]:
+    """Return which of a topic's settings are others than wanted, as `name=value`. Raises Kafka's errors."""
+    keys = dict.fromkeys(wanted, "")
+    [response] = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name, keys)])
+    found: list[str] = []
+    for code, message, _, _, entries in response.resources:
+        if code:
+            raise for_code(code)(message)
+        found += [f"{key}={value}" for key, value, *_ in entries if key in wanted and value != wanted[key]]
+    return found
+
+
 async def _require_append_time(admin: AIOKafkaAdminClient, name: str) -> None:
-    key, wanted = next(iter(APPEND_TIME.items()))
-    [response] = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name, {key: ""})])
-    for _, _, _, _, entries in response.resources:
-        for entry in entries:
-            if entry[0] == key and entry[1] != wanted:
-                raise LogError(f"topic {name} has {key}={entry[1]}: set it to {wanted}, log time is the broker's")
+    for setting in await misfits(admin, name, APPEND_TIME):
+        wanted = APPEND_TIME[setting.partition("=")[0]]
+        raise LogError(f"topic {name} has {setting}: set it to {wanted}, log time is the broker's")

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-ENGINES: Final = {"kafka": kafka_server, "weaviate": weaviate_server, "registry": registry_server}
+ENGINES: Final = {
+    "kafka": kafka_server,
+    "own_kafka": kafka_server,
+    "secure_kafka": kafka_server,
+    "weaviate": weaviate_server,
+    "registry": registry_server,
+    "own_registry": registry_server,
+}
 FIRST_PORT, LAST_PORT = 19300, 19399
 
 
@@ -40,6 +47,15 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run one broker for all tests of a file, for topics are named alike in all of them; yield its `host:port`."""
+    if not kafka_server.is_installed():
+        pytest.fail(f"Kafka is not in {kafka_server.JARS}: run `make engines`")
+    with kafka_server.running_kafka(tmp_path_factory.mktemp("kafka"), free_port_pair()) as address:
+        yield address
+
+
 @pytest.fixture(scope="session")
 def weaviate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[weaviate_server.WeaviateServer]:
     """Run one node for all tests of the session."""
@@ -55,6 +71,15 @@ def registry(tmp_path: Path) -> Iterator[registry_server.RegistryServer]:
     if not registry_server.is_installed():
         pytest.fail(f"the registry is not in {registry_server.CACHE}: run `make engines`")
     with registry_server.running_registry(tmp_path) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def own_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[registry_server.RegistryServer]:
+    """Run a registry for all tests of a file."""
+    if not registry_server.is_installed():
+        pytest.fail(f"the registry is not in {registry_server.CACHE}: run `make engines`")
+    with registry_server.running_registry(tmp_path_factory.mktemp("registry")) as one:
         yield one
 
 

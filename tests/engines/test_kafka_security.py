@@ -31,9 +31,8 @@ LOGIN = {"kafka_sasl_username": USER, "kafka_sasl_password": PASSWORD}
 
 
 @pytest.fixture(scope="module")
-def secure(kafka: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureKafka]:
-    """Run one broker for all tests of the file; `kafka` is there to say that its jars are."""
-    assert kafka
+def secure_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureKafka]:
+    """Run one broker for all tests of the file."""
     with secure_kafka_server.running_secure_kafka(tmp_path_factory.mktemp("secure")) as server:
         yield server
 
@@ -58,39 +57,45 @@ async def sample(folder: Path, **given: Any) -> dict[str, int]:
 
 
 async def test_a_worker_runs_the_sample_over_tls_with_scram(
-    secure: SecureKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    secure_kafka: SecureKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     caplog.set_level(logging.DEBUG)
-    given = {"broker": f"kafka://{secure.address}", "kafka_ssl_cafile": secure.cafile, **SCRAM, **LOGIN}
+    given = {"broker": f"kafka://{secure_kafka.address}", "kafka_ssl_cafile": secure_kafka.cafile, **SCRAM, **LOGIN}
     counts = await sample(tmp_path / "kafka", **given)
     assert counts == await sample(tmp_path / "embedded")
     assert PASSWORD not in caplog.text
 
 
-async def test_the_log_takes_plain_and_a_clients_certificate(secure: SecureKafka, tmp_path: Path):
-    assert await topics(secure.address, tmp_path, kafka_ssl_cafile=secure.cafile, **PLAIN, **LOGIN) == 2
-    files = {"kafka_ssl_certfile": secure.certfile, "kafka_ssl_keyfile": secure.keyfile}
-    ssl = {"kafka_security_protocol": "SSL", "kafka_ssl_cafile": secure.cafile, **files}
-    assert await topics(secure.ssl_address, tmp_path, **ssl) == 2
+async def test_the_log_takes_plain_and_a_clients_certificate(secure_kafka: SecureKafka, tmp_path: Path):
+    assert await topics(secure_kafka.address, tmp_path, kafka_ssl_cafile=secure_kafka.cafile, **PLAIN, **LOGIN) == 2
+    files = {"kafka_ssl_certfile": secure_kafka.certfile, "kafka_ssl_keyfile": secure_kafka.keyfile}
+    ssl = {"kafka_security_protocol": "SSL", "kafka_ssl_cafile": secure_kafka.cafile, **files}
+    assert await topics(secure_kafka.ssl_address, tmp_path, **ssl) == 2
 
 
 @pytest.mark.parametrize("mechanism", [SCRAM, PLAIN])
 @pytest.mark.parametrize("wrong", [{"kafka_sasl_password": "wrong-battery"}, {"kafka_sasl_username": "nobody"}])
 async def test_a_wrong_name_or_password_is_a_sentence(
-    secure: SecureKafka, tmp_path: Path, mechanism: dict[str, str], wrong: dict[str, str]
+    secure_kafka: SecureKafka, tmp_path: Path, mechanism: dict[str, str], wrong: dict[str, str]
 ):
-    given = {"kafka_ssl_cafile": secure.cafile, **mechanism, **LOGIN, **wrong}
+    given = {"kafka_ssl_cafile": secure_kafka.cafile, **mechanism, **LOGIN, **wrong}
     with pytest.raises(LogError, match=r"does not let this user in.*correct MNEMOLOG_KAFKA_SASL_USERNAME"):
-        await topics(secure.address, tmp_path, **given)
+        await topics(secure_kafka.address, tmp_path, **given)
 
 
 def test_a_worker_that_is_not_let_in_ends_with_that_sentence_and_never_tells_the_password(
-    secure: SecureKafka, tmp_path: Path
+    secure_kafka: SecureKafka, tmp_path: Path
 ):
-    """Aiokafka logs what it sends, when it may: with PLAIN that is the password."""
-    given = {"kafka_ssl_cafile": secure.cafile, **PLAIN, **LOGIN, "kafka_sasl_username": "nobody", "log_level": "debug"}
+    """When it may, aiokafka logs what it sends: with PLAIN that is the password."""
+    given = {
+        "kafka_ssl_cafile": secure_kafka.cafile,
+        **PLAIN,
+        **LOGIN,
+        "kafka_sasl_username": "nobody",
+        "log_level": "debug",
+    }
     environment = {f"MNEMOLOG_{name.upper()}": str(value) for name, value in given.items()}
-    environment["MNEMOLOG_BROKER"] = f"kafka://{secure.address}"
+    environment["MNEMOLOG_BROKER"] = f"kafka://{secure_kafka.address}"
     command = [sys.executable, "-m", "mnemolog", "up", "--port", "0", "--data", str(tmp_path)]
     ended = subprocess.run(  # noqa: S603 - ourselves
         command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
@@ -100,15 +105,15 @@ def test_a_worker_that_is_not_let_in_ends_with_that_sentence_and_never_tells_the
     assert PASSWORD not in ended.stdout + ended.stderr
 
 
-async def test_a_mechanism_that_the_broker_does_not_offer_is_a_sentence(secure: SecureKafka, tmp_path: Path):
+async def test_a_mechanism_that_the_broker_does_not_offer_is_a_sentence(secure_kafka: SecureKafka, tmp_path: Path):
     other = {"kafka_security_protocol": "SASL_SSL", "kafka_sasl_mechanism": "SCRAM-SHA-256"}
     with pytest.raises(LogError, match="SASL_MECHANISM"):
-        await topics(secure.address, tmp_path, kafka_ssl_cafile=secure.cafile, **other, **LOGIN)
+        await topics(secure_kafka.address, tmp_path, kafka_ssl_cafile=secure_kafka.cafile, **other, **LOGIN)
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_a_sentence(secure: SecureKafka, tmp_path: Path):
+async def test_a_certificate_that_nobody_vouches_for_is_a_sentence(secure_kafka: SecureKafka, tmp_path: Path):
     with pytest.raises(LogError, match=r"no TLS connection to Kafka.*correct MNEMOLOG_KAFKA_SECURITY_PROTOCOL or"):
-        await topics(secure.address, tmp_path, **SCRAM, **LOGIN)
+        await topics(secure_kafka.address, tmp_path, **SCRAM, **LOGIN)
 
 
 async def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path):
@@ -118,6 +123,6 @@ async def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path):
             await topics("127.0.0.1:1", tmp_path, kafka_ssl_cafile=tmp_path / file, **SCRAM, **LOGIN)
 
 
-async def test_speaking_in_clear_to_a_broker_that_wants_tls_ends_with_an_error(secure: SecureKafka, tmp_path: Path):
+async def test_speaking_in_clear_to_a_broker_that_wants_tls_is_a_sentence(secure_kafka: SecureKafka, tmp_path: Path):
     with pytest.raises(LogUnavailable, match="MNEMOLOG_KAFKA_SECURITY_PROTOCOL"):
-        await topics(secure.address, tmp_path)
+        await topics(secure_kafka.address, tmp_path)
