@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from mnemolog.commands import Commands
 from mnemolog.generations import active_folder
-from mnemolog.log_opening import close_log, create_topics, kafka_security, open_log
+from mnemolog.log_opening import broker_url, close_log, create_topics, kafka_security, open_log
 from mnemolog.metrics import Metrics
 from mnemolog.parts import index_maker, make_embedder, make_extractor, make_parameters, make_registry
 from mnemolog.peers import Peers
@@ -154,7 +154,7 @@ class Worker:
         self.rebuilding = Rebuilding(settings.data_dir, self.log, self.shards)
         self._app = make_app(
             name="mnemolog",
-            broker=self._broker(),
+            broker=broker_url(settings),
             credentials=kafka_security(settings).credentials(),
             partitions=settings.partitions,
             folder=settings.data_dir / "faust",
@@ -258,11 +258,6 @@ class Worker:
         """Keep how long a record took; remember only queues it, and its pool knows how long deciding takes."""
         if step != "remember":
             self.metrics.took(step, seconds)
-
-    def _broker(self) -> str:
-        if self.settings.is_embedded:
-            return f"sqlite://{self.settings.data_dir.resolve() / 'log'}"
-        return self.settings.broker.replace(",", ";kafka://")
 
     async def _follow(self) -> None:
         """Fold global memories that others decide."""

@@ -34,6 +34,13 @@ async def open_log(settings: Settings, now: Callable[[], datetime] | None = None
     return kafka
 
 
+def broker_url(settings: Settings) -> str:
+    """Return the log's address as Faust spells it."""
+    if settings.is_embedded:
+        return f"sqlite://{settings.data_dir.resolve() / 'log'}"
+    return settings.broker.replace(",", ";kafka://")
+
+
 def kafka_security(settings: Settings) -> KafkaSecurity:
     """Return how the brokers are spoken to."""
     password = settings.kafka_sasl_password

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaConnectionError, KafkaError
+from aiokafka.errors import KafkaConnectionError, KafkaError, MessageSizeTooLargeError
 
 from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
 from schemas.topics import MAX_LETTER_BYTES, max_record_bytes
