@@ -19,13 +19,6 @@ if TYPE_CHECKING:
     from schemas.topics import Topic
 
 
-def broker_url(settings: Settings) -> str:
-    """Return the log as Faust names it."""
-    if settings.is_embedded:
-        return f"sqlite://{settings.data_dir.resolve() / 'log'}"
-    return settings.broker.replace(",", ";kafka://")
-
-
 async def open_log(settings: Settings, now: Callable[[], datetime] | None = None) -> SqliteLog | KafkaLog:
     """Open the log; on the embedded engine `now` says its log time. Raises LogError."""
     if settings.is_embedded:
@@ -39,6 +32,13 @@ async def open_log(settings: Settings, now: Callable[[], datetime] | None = None
         await kafka.stop()
         raise
     return kafka
+
+
+def broker_url(settings: Settings) -> str:
+    """Return the log's address as Faust spells it."""
+    if settings.is_embedded:
+        return f"sqlite://{settings.data_dir.resolve() / 'log'}"
+    return settings.broker.replace(",", ";kafka://")
 
 
 def kafka_security(settings: Settings) -> KafkaSecurity:

@@ -66,18 +66,20 @@ class KafkaServer:
         controller: int | None = None,
         voters: str | None = None,
         more: str = "",
+        format_options: tuple[str, ...] = (),
     ) -> None:
         """Prepare, start nothing. Without more a cluster by itself, whose controller has the next port.
 
         `voters` are the controllers of a larger cluster, as Kafka names them; `more` are further lines of its
-        configuration, which win.
+        configuration, which win; `format_options` go to the tool that formats the data directory.
         """
         controller = controller or port + 1
         self.address = f"127.0.0.1:{port}"
         self._directory = directory
         self._port = port
         self._process: subprocess.Popen[bytes] | None = None
-        self._configuration = PROPERTIES.format(
+        self._format_options = format_options
+        self._properties = PROPERTIES.format(
             node=node,
             port=port,
             controller=controller,
@@ -96,9 +98,9 @@ class KafkaServer:
         self._directory.mkdir(parents=True, exist_ok=True)
         properties = self._directory / "server.properties"
         if not properties.exists():
-            properties.write_text(self._properties())
+            properties.write_text(self._properties)
             cluster = cluster or random_cluster()
-            _run("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties), *self._format_options())
+            _run("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties), *self._format_options)
         output = (self._directory / "output.txt").open("ab")
         command = _java("-Xmx512m", "kafka.Kafka", str(properties))
         self._process = subprocess.Popen(command, stdout=output, stderr=output, cwd=self._directory)  # noqa: S603
@@ -110,12 +112,6 @@ class KafkaServer:
             self._process.kill()
             self._process.wait()
             self._process = None
-
-    def _properties(self) -> str:
-        return self._configuration
-
-    def _format_options(self) -> tuple[str, ...]:
-        return ()
 
     def stop(self) -> None:
         """Stop the broker, gracefully if it goes within ten seconds."""

@@ -16,13 +16,9 @@ if TYPE_CHECKING:
 USER, PASSWORD = "worker", "correct-horse"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
-PROPERTIES = """
-process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller}
+MORE = """
 listeners=SASL_SSL://127.0.0.1:{port},SSL://127.0.0.1:{ssl},INTERNAL://127.0.0.1:{internal},CONTROLLER://127.0.0.1:{controller}
 advertised.listeners=SASL_SSL://127.0.0.1:{port},SSL://127.0.0.1:{ssl},INTERNAL://127.0.0.1:{internal}
-controller.listener.names=CONTROLLER
 inter.broker.listener.name=INTERNAL
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,INTERNAL:PLAINTEXT,SASL_SSL:SASL_SSL,SSL:SSL
 ssl.keystore.type=PEM
@@ -33,12 +29,6 @@ listener.name.ssl.ssl.client.auth=required
 sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512
 listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config={scram} required;
 listener.name.sasl_ssl.plain.sasl.jaas.config={plain} required user_{user}="{password}";
-log.dirs={directory}/data
-offsets.topic.num.partitions=1
-offsets.topic.replication.factor=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-group.initial.rebalance.delay.ms=0
 """
 EXTENSIONS = "subjectAltName=IP:127.0.0.1\nauthorityKeyIdentifier=keyid:always\n"
 
@@ -59,27 +49,14 @@ class SecureKafka(KafkaServer):
 
     def __init__(self, directory: Path) -> None:
         """Make the certificates, start nothing."""
-        port, self._ssl, self._internal, self._controller = free_ports(4)
-        super().__init__(directory, port)
-        self.ssl_address = f"127.0.0.1:{self._ssl}"
+        port, controller, ssl, internal = free_ports(4)
+        ports = {"port": port, "controller": controller, "ssl": ssl, "internal": internal}
+        more = MORE.format(directory=directory, scram=SCRAM, plain=PLAIN, user=USER, password=PASSWORD, **ports)
+        user = ("--add-scram", f"SCRAM-SHA-512=[name={USER},password={PASSWORD}]")
+        super().__init__(directory, port, controller=controller, more=more, format_options=user)
+        self.ssl_address = f"127.0.0.1:{ssl}"
         self.cafile, self.certfile, self.keyfile = (directory / f"{n}.pem" for n in ("ca", "client", "client-key"))
         make_certificates(directory)
-
-    def _properties(self) -> str:
-        return PROPERTIES.format(
-            port=self._port,
-            ssl=self._ssl,
-            internal=self._internal,
-            controller=self._controller,
-            directory=self._directory,
-            scram=SCRAM,
-            plain=PLAIN,
-            user=USER,
-            password=PASSWORD,
-        )
-
-    def _format_options(self) -> tuple[str, ...]:
-        return ("--add-scram", f"SCRAM-SHA-512=[name={USER},password={PASSWORD}]")
 
 
 def make_certificates(folder: Path) -> None:
