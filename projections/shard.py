@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import sqlite3
+import time
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
@@ -30,6 +32,11 @@ BATCH_RECORDS: Final = 500
 
 
 BULK_RECORDS: Final = 2_000
+MANY_RECORDS: Final = 5_000
+"""Behind by more than this, a shard is folded in a thread."""
+SAY_EVERY_SECONDS: Final = 5.0
+
+log = logging.getLogger("mnemolog.shard")
 
 
 class Shard:
@@ -157,16 +164,38 @@ class Shard:
     async def catch_up_in_thread(self, progress: Callable[[int], None]) -> None:
         """Fold every topic to its end without keeping the event loop; for a shard that nobody asks yet."""
         for topic in self.topics:
-            while records := await self._log.read(topic, self.partition, self.offset(topic), BULK_RECORDS):
-                folding = asyncio.ensure_future(asyncio.to_thread(self.fold, topic, records))
-                try:
-                    await asyncio.shield(folding)
-                except asyncio.CancelledError:
-                    await asyncio.wait(
-                        [folding]
-                    )  # a thread cannot be stopped, and the file must not be closed under it
-                    raise
-                progress(len(records))
+            while folded := await self._fold_many(topic):
+                progress(folded)
+
+    async def come_up(self) -> None:
+        """Fold every topic to its end, in a thread where that is long; for a shard that nobody asks yet."""
+        behind = [await self._log.end(topic, self.partition) - self.offset(topic) for topic in self.topics]
+        if (total := sum(behind)) > MANY_RECORDS:
+            said, folded = time.monotonic(), 0
+
+            def progress(records: int) -> None:
+                nonlocal said, folded
+                folded += records
+                if time.monotonic() - said > SAY_EVERY_SECONDS:
+                    said = time.monotonic()
+                    log.info("shard %s: %s of %s records folded", self.path.name, f"{folded:,}", f"{total:,}")
+
+            await self.catch_up_in_thread(progress)
+        await self.catch_up()
+
+    async def _fold_many(self, topic: str) -> int:
+        """Fold the next records of a topic in a thread; return how many they were."""
+        async with self.folding:
+            records = await self._log.read(topic, self.partition, self.offset(topic), BULK_RECORDS)
+            if not records or self.retired:
+                return 0
+            folding = asyncio.ensure_future(asyncio.to_thread(self.fold, topic, records))
+            try:
+                await asyncio.shield(folding)
+            except asyncio.CancelledError:
+                await asyncio.wait([folding])  # a thread cannot be stopped, and the file must not be closed under it
+                raise
+            return len(records)
 
     async def _fold_some(self, topic: str) -> int:
         records = await self._log.read(topic, self.partition, self.offset(topic), BATCH_RECORDS)

@@ -106,7 +106,7 @@ class Shards:
         if not await shard.follows_log():
             log.warning("shard %s is no fold of this log, and is folded anew", shard.path.name)
             shard.start_over()
-        await shard.catch_up()
+        await shard.come_up()
 
     def release(self, partition: int) -> None:
         """Let go of a partition that was taken away: from now on its users may belong to another worker."""

@@ -19,6 +19,8 @@ from faults.cluster.numbered_facts import MODEL_SETTINGS
 from faults.cluster.ports import Ports
 from faults.cluster.publisher import Publisher
 from faults.cluster.worker_process import WorkerProcess
+from registry_server import RegistryServer
+from weaviate_server import WeaviateServer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
@@ -38,7 +40,16 @@ REBALANCING = "because it is rebalancing"
 class Cluster:
     """Everything of one row, alive while entered."""
 
-    def __init__(self, folder: Path, workload: Workload, *, brokers: int = 1, twice: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        workload: Workload,
+        *,
+        brokers: int = 1,
+        twice: bool = False,
+        weaviate: bool = False,
+        registry: bool = False,
+    ) -> None:
         """Start nothing yet."""
         self.folder = folder
         self.workload = workload
@@ -59,13 +70,29 @@ class Cluster:
             "LLM_BASE_URL": self.model.base_url,
             "SESSION_SECONDS": str(SESSION_SECONDS),
         }
+        self.weaviate = WeaviateServer(self._made("weaviate")) if weaviate else None
+        self.registry = RegistryServer(self._made("registry")) if registry else None
+        if self.weaviate is not None:
+            self._settings["INDEX"] = self.weaviate.url
+        if self.registry is not None:
+            self._settings["SCHEMA_REGISTRY_URL"] = self.registry.url
         self._exits = AsyncExitStack()
+
+    def _made(self, name: str) -> Path:
+        folder = self.folder / name
+        folder.mkdir()
+        return folder
 
     async def __aenter__(self) -> Self:
         """Start Kafka, the model and the workers."""
         try:
             self._exits.callback(self.brokers.stop)
             await asyncio.to_thread(self.brokers.start)
+            if self.weaviate is not None:
+                self._exits.callback(self.weaviate.stop)
+                await asyncio.to_thread(self.weaviate.start)
+            if self.registry is not None:
+                self._exits.callback(self.registry.stop)  # a row starts it
             await self._exits.enter_async_context(self.model)
             self._exits.callback(self._kill_workers)
             for _ in range(WORKERS):

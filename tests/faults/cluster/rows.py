@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from faults.cluster import broker_faults as of_brokers
+from faults.cluster import index_faults as of_index
 from faults.cluster import input_faults as of_inputs
 from faults.cluster import scaling
 from faults.cluster import shard_faults as of_shards
@@ -30,6 +31,10 @@ class Row:
     full_seconds: float = 60.0
     brokers: int = 1
     twice: bool = False
+    weaviate: bool = False
+    """The index of all workers is in Weaviate."""
+    registry: bool = False
+    """The workers are told of a schema registry."""
 
 
 async def _nothing(_cluster: Cluster) -> None:
@@ -60,6 +65,9 @@ ROWS = (
     Row("shard-deleted", "shards deleted while their worker is dead", of_shards.lose_shards(of_shards.delete), 12),
     Row("rebuild", "a worker killed in a rebuild", of_shards.rebuild_and_kill, 20, 90),
     Row("come-and-go", "workers added and removed while queries run", scaling.come_and_go, 30, 180),
+    Row("weaviate-killed", "Weaviate killed, back after a minute", of_index.kill_weaviate, 20, 90, weaviate=True),
+    Row("weaviate-slow", "Weaviate stands still most of the time", of_index.slow_weaviate, 20, 60, weaviate=True),
+    Row("registry-away", "a schema registry down at the start, and again later", of_index.registry_away, registry=True),
     Row("publisher-repeats", "the publisher sends every request twice", _nothing, twice=True),
 )
 BY_NAME = {row.name: row for row in ROWS}

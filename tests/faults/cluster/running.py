@@ -44,7 +44,8 @@ class Result:
 async def run_row(row: Row, workload: Workload, folder: Path) -> Result:
     """Run a row to its end. Raises AssertionError when it does not come to one."""
     seconds = row.short_seconds if workload.is_short else row.full_seconds
-    async with Cluster(folder, workload, brokers=row.brokers, twice=row.twice) as cluster:
+    engines = {"weaviate": row.weaviate, "registry": row.registry}
+    async with Cluster(folder, workload, brokers=row.brokers, twice=row.twice, **engines) as cluster:
         await cluster.run(row.fault(cluster), seconds)
         digest = await cluster.digest()
         await cluster.counters.look()

@@ -1,0 +1,132 @@
+"""A cold worker takes over a partition: seconds to the first answer, against reading and decoding the same log.
+
+    python bench/takeover.py [DECISIONS...]
+
+A ledger of so many decisions of 1 in 100 as many users, each with a vector of 512 dimensions, is written once, to the
+embedded log. Measured is `Shards.hold`, which is what stands between an assignment and the first answer; compared are
+`Log.read`, `codec.decode` and `events_of` over the same records. Resident memory and disk are those of the shard
+afterwards, a memory for each decision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from projections.embedded_index import EmbeddedIndex
+from projections.evolve import events_of, evolve
+from projections.memory import UserState
+from projections.shard import BULK_RECORDS
+from projections.shards import Shards
+from schemas import codec
+from schemas.envelope import Envelope, Sealed
+from schemas.identity import Owner
+from schemas.inbox import RememberFact
+from schemas.log import NewRecord
+from schemas.topics import LEDGER, TOPICS
+from streams.decide import decide
+from streams.draft import Place
+from streams.parameters import Parameters
+from streams.transports.sqlite_log import SqliteLog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SIZES = (100_000,)
+MEMORIES_OF_A_USER = 100
+TARGET = 0.15
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def ledger(decisions: int) -> Iterator[NewRecord]:
+    """Yield decisions as remember makes them, one for each fact, a user after the other."""
+    chance, parameters = np.random.default_rng(1), Parameters()
+    state = UserState(owner=Owner("default", "nobody"))
+    for number in range(decisions):
+        owner = Owner("default", f"u{number // MEMORIES_OF_A_USER}")
+        if state.owner != owner:
+            state = UserState(owner=owner)
+        at = START + timedelta(seconds=number)
+        item = RememberFact(
+            envelope=Envelope(event_id=f"c{number}", tenant="default", user_id=owner.user_id, occurred_at=at),
+            content=Sealed.clear(f"shelf {number} holds the box {number}"),
+            vector=Sealed.clear(chance.standard_normal(512).astype("<f4").tobytes()),
+            embedding_model="bench",
+        )
+        decision = decide(state, item, Place(0, number, at), {}, parameters)
+        state = evolve(state, decision, events_of(decision))
+        yield NewRecord(topic=LEDGER.name, partition=0, key=owner.key, value=codec.encode(decision))
+
+
+async def decoding(log: SqliteLog) -> float:
+    """Return in how many seconds the ledger is read and decoded, with its events."""
+    began, start = time.perf_counter(), 0
+    while records := await log.read(LEDGER.name, 0, start, BULK_RECORDS):
+        for record in records:
+            events_of(codec.decode(record.value))
+        start = records[-1].position.offset + 1
+    return time.perf_counter() - began
+
+
+async def measure(decisions: int, folder: Path) -> dict[str, object]:
+    """Write a ledger, and take its partition over."""
+    log = SqliteLog.open(folder / "log")
+    for topic in TOPICS:
+        await log.create_topic(topic.name, 1)
+    records: list[NewRecord] = []
+    for record in ledger(decisions):
+        records.append(record)
+        if len(records) == BULK_RECORDS:
+            await log.append(records)
+            records.clear()
+    await log.append(records) if records else None
+    before = await decoding(log)
+    shards = Shards(folder / "shards", log, 1, EmbeddedIndex)
+    began = time.perf_counter()
+    await shards.hold(0)
+    assert len(shards.state(Owner("default", "u0")).memories) == MEMORIES_OF_A_USER
+    seconds = time.perf_counter() - began
+    compared = (before + await decoding(log)) / 2
+    began = time.perf_counter()
+    shards.release(0)
+    await shards.hold(0)
+    again = time.perf_counter() - began
+    shards.close()
+    log.close()
+    disk = sum(file.stat().st_size for file in (folder / "shards").iterdir())
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(
+        f"{decisions:,} decisions: first answer after {seconds:.1f} s, {decisions / seconds:,.0f}/s; "
+        f"reading and decoding {decisions / compared:,.0f}/s: ratio {compared / seconds:.2f} (target {TARGET}); again after {again:.2f} s; "
+        f"{disk / decisions:,.0f} bytes of shard a memory; {resident / 1e6:,.0f} MB resident at most",
+        flush=True,
+    )
+    return {
+        "seconds": round(seconds, 1),
+        "again_seconds": round(again, 2),
+        "ratio": round(compared / seconds, 3),
+        "target": TARGET,
+        "shard_bytes_a_memory": round(disk / decisions),
+        "resident_mb": round(resident / 1e6),
+    }
+
+
+async def main(sizes: tuple[int, ...] = SIZES) -> dict[str, object]:
+    """Measure each size."""
+    found: dict[str, object] = {}
+    for decisions in sizes:
+        with tempfile.TemporaryDirectory() as name:
+            found[str(decisions)] = await measure(decisions, Path(name))
+    return found
+
+
+if __name__ == "__main__":
+    asyncio.run(main(tuple(map(int, sys.argv[1:])) or SIZES))
