@@ -38,8 +38,10 @@ REBALANCING = "because it is rebalancing"
 class Cluster:
     """Everything of one row, alive while entered."""
 
-    def __init__(self, folder: Path, workload: Workload, *, brokers: int = 1, twice: bool = False) -> None:
-        """Start nothing yet."""
+    def __init__(
+        self, folder: Path, workload: Workload, settings: Mapping[str, str], *, brokers: int = 1, twice: bool = False
+    ) -> None:
+        """Start nothing yet; `settings` are those that all workers have besides."""
         self.folder = folder
         self.workload = workload
         self.ports = Ports()
@@ -58,6 +60,7 @@ class Cluster:
             "BROKER": f"kafka://{','.join(self.brokers.addresses)}",
             "LLM_BASE_URL": self.model.base_url,
             "SESSION_SECONDS": str(SESSION_SECONDS),
+            **settings,
         }
         self._exits = AsyncExitStack()
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from faults.cluster import broker_faults as of_brokers
@@ -13,7 +14,7 @@ from faults.cluster import shard_faults as of_shards
 from faults.cluster import worker_faults as of_workers
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
     from datetime import date
 
     from faults.cluster.cluster import Cluster
@@ -30,6 +31,8 @@ class Row:
     full_seconds: float = 60.0
     brokers: int = 1
     twice: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """What all workers are told besides, as `INDEX` of a row about another index."""
 
 
 async def _nothing(_cluster: Cluster) -> None:
@@ -71,3 +74,6 @@ def rows_of(day: date) -> list[Row]:
     """Return the rows that CI runs on a day."""
     others = [row for row in ROWS if row.name not in EVERY_DAY]
     return [*(BY_NAME[name] for name in EVERY_DAY), others[day.timetuple().tm_yday % len(others)]]
+
+
+TODAY = rows_of(datetime.now(UTC).date())

@@ -44,7 +44,7 @@ class Result:
 async def run_row(row: Row, workload: Workload, folder: Path) -> Result:
     """Run a row to its end. Raises AssertionError when it does not come to one."""
     seconds = row.short_seconds if workload.is_short else row.full_seconds
-    async with Cluster(folder, workload, brokers=row.brokers, twice=row.twice) as cluster:
+    async with Cluster(folder, workload, row.settings, brokers=row.brokers, twice=row.twice) as cluster:
         await cluster.run(row.fault(cluster), seconds)
         digest = await cluster.digest()
         await cluster.counters.look()
