@@ -105,8 +105,9 @@ async def measure(decisions: int, folder: Path) -> dict[str, object]:
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(
         f"{decisions:,} decisions: first answer after {seconds:.1f} s, {decisions / seconds:,.0f}/s; "
-        f"reading and decoding {decisions / compared:,.0f}/s: ratio {compared / seconds:.2f} (target {TARGET}); again after {again:.2f} s; "
-        f"{disk / decisions:,.0f} bytes of shard a memory; {resident / 1e6:,.0f} MB resident at most",
+        f"reading and decoding {decisions / compared:,.0f}/s: ratio {compared / seconds:.2f} (target {TARGET}); "
+        f"again after {again:.2f} s; {disk / decisions:,.0f} bytes of shard a memory; "
+        f"{resident / 1e6:,.0f} MB resident at most",
         flush=True,
     )
     return {

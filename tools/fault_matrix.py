@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import statistics
 import sys
 import tempfile
@@ -78,6 +79,7 @@ def main() -> int:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(BY_NAME)}")
     asked: Any = parser.parse_args()
     workload = Workload(SHORT if asked.short else FULL)
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # it says of each attempt that a broker is away
     failed = []
     with tempfile.TemporaryDirectory(prefix="fault-matrix-") as folder:
         expected = asyncio.run(undisturbed_digest(workload, Path(folder)))

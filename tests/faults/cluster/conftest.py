@@ -8,18 +8,21 @@ import os
 import kafka_server
 import pytest
 from faults.cluster.numbered_facts import SHORT, Workload
+from faults.cluster.rows import TODAY
 from faults.cluster.running import undisturbed_digest
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without its jars, deselect what needs Kafka and say so; in CI let it fail."""
-    if kafka_server.is_installed() or os.environ.get("CI") == "true":
+    """Say which rows are run today. Without its jars, deselect what needs Kafka and say so; in CI let it fail."""
+    rows = [item for item in items if "undisturbed" in getattr(item, "fixturenames", ())]
+    if not rows:
         return
-    missing = [item for item in items if "undisturbed" in getattr(item, "fixturenames", ())]
-    if missing:
-        config.hook.pytest_deselected(items=missing)
-        items[:] = [item for item in items if item not in missing]
-        print(f"\n{len(missing)} rows of the fault matrix need Kafka: run `make engines`")  # noqa: T201
+    if kafka_server.is_installed() or os.environ.get("CI") == "true":
+        print(f"\nRows of the fault matrix today: {', '.join(row.name for row in TODAY)}")  # noqa: T201
+    else:
+        config.hook.pytest_deselected(items=rows)
+        items[:] = [item for item in items if item not in rows]
+        print(f"\n{len(rows)} rows of the fault matrix need Kafka: run `make engines`")  # noqa: T201
 
 
 @pytest.fixture(scope="session")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 from faults.cluster.numbered_facts import SHORT, Workload
-from faults.cluster.rows import BY_NAME, rows_of
+from faults.cluster.rows import BY_NAME, TODAY
 from faults.cluster.running import run_row
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-TODAY = rows_of(datetime.now(UTC).date())
 
 
 @pytest.mark.parametrize("name", [row.name for row in TODAY])
