@@ -80,7 +80,7 @@ class Cluster:
 
     def _made(self, name: str) -> Path:
         folder = self.folder / name
-        folder.mkdir()
+        folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     async def __aenter__(self) -> Self:
