@@ -65,4 +65,5 @@ async def ask_why(servers: Sequence[str], security: Mapping[str, Any]) -> None:
             raise kafka.KafkaConnectionError(f"{host}:{port} takes the connection and closes it: {advice}") from error
         except (OSError, TimeoutError):
             continue
-        connection.close()
+        if (closed := connection.close()) is not None:
+            await closed

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import subprocess
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +30,15 @@ if TYPE_CHECKING:
 SCRAM = {"kafka_security_protocol": "SASL_SSL", "kafka_sasl_mechanism": "SCRAM-SHA-512"}
 PLAIN = {"kafka_security_protocol": "SASL_SSL", "kafka_sasl_mechanism": "PLAIN"}
 LOGIN = {"kafka_sasl_username": USER, "kafka_sasl_password": PASSWORD}
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """Collect what aiokafka leaves behind of a connection that a broker has refused: an open socket."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture(scope="module")

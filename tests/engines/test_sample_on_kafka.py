@@ -35,10 +35,10 @@ async def remembered(folder: Path, broker: str) -> tuple[dict[str, str], dict[st
         await worker.stop()
 
 
-async def test_the_sample_ends_with_the_digest_of_the_embedded_engine(kafka: str, tmp_path: Path):
+async def test_the_sample_ends_with_the_digest_of_the_embedded_engine(own_kafka: str, tmp_path: Path):
     """The same events, the same decisions, the same folds: whatever carries the log."""
     embedded, counted, _ = await remembered(tmp_path / "embedded", "sqlite://")
-    on_kafka, counted_there, rebuilt = await remembered(tmp_path / "kafka", f"kafka://{kafka}")
+    on_kafka, counted_there, rebuilt = await remembered(tmp_path / "kafka", f"kafka://{own_kafka}")
     assert on_kafka == embedded
     assert counted_there == counted
     assert rebuilt["equal"]
