@@ -78,9 +78,11 @@ class Shards:
         """
         term = self._terms[partition]
         async with self._opening[partition]:  # one of an earlier term may still be folding
-            if partition in self._held or self._terms[partition] != term:
+            if self._terms[partition] != term:
                 return
-            shard = self._resting.pop(partition, None) or self._open(self._folder, partition)
+            # One that is held already is given anew: somebody else may have had it in between.
+            known = self._held.pop(partition, None) or self._resting.pop(partition, None)
+            shard = known or self._open(self._folder, partition)
             try:
                 await self._come_up(shard)
                 await self.follow_globals()
