@@ -163,10 +163,10 @@ class Commands:
         await self._append(item)
         try:
             await asyncio.wait_for(self._remember.decided(owner, command_id), DECISION_SECONDS)
+            await self._refuse_another(item)  # one sent at the same time may have come first
+            decisions: list[Decision] = self._shards.of(owner).ledger.decided(owner, command_id)
         except (TimeoutError, NotHeld):  # it is in the log: whoever has the partition now decides it
             return Answer(command_id, None)
-        await self._refuse_another(item)  # one sent at the same time may have come first
-        decisions: list[Decision] = self._shards.of(owner).ledger.decided(owner, command_id)
         return Answer(command_id, tuple(o for d in decisions for o in d.outcomes))
 
     async def tick(self, policy: str, as_of: datetime, seconds: float) -> TickAnswer:

@@ -187,12 +187,16 @@ class Worker:
     def assigned(self, partitions: Collection[int]) -> None:
         """Hold these partitions as soon as their shards are folded, and no others."""
         self.shards.assign(partitions)
+        self._background(partial(fold_patiently, self.shards.follow_globals))
         for partition in partitions:
-            self._background(partial(fold_patiently, partial(self.shards.hold, partition)))
+            holding = partial(self.shards.hold, partition, self.shards.term(partition))
+            self._background(partial(fold_patiently, holding))
 
-    def revoked(self, partition: int) -> None:
-        """Answer no more about the users of a partition, until it is assigned again."""
-        self.shards.release(partition)
+    def revoked(self, partitions: Collection[int]) -> None:
+        """Answer no more about the users of these partitions, until they are assigned again."""
+        for partition in partitions:
+            self.shards.release(partition)
+        self.shards.unassign()
 
     def is_in_session(self) -> bool:
         """Tell whether no other worker can have been given this one's partitions, and decided there."""

@@ -78,6 +78,7 @@ class Rebuilding:
         self._running = asyncio.Lock()
         self._built: _Built | None = None
         self._rebuild_id = ""
+        self._tenure: dict[int, int] = {}
         self._unwanted = False
         self.progress = Progress()
 
@@ -91,7 +92,7 @@ class Rebuilding:
             raise RebuildRunning("a rebuild is running already: wait until it is done")
         async with self._running:
             await self._drop()
-            self._rebuild_id, self._unwanted = rebuild_id, False
+            self._rebuild_id, self._unwanted, self._tenure = rebuild_id, False, self._shards.tenure()
             started = time.monotonic()
             try:
                 if what == "index":
@@ -113,12 +114,19 @@ class Rebuilding:
                 "digests_after": after,
             }
 
-    async def switch(self, what: What, generation: int) -> None:
+    @property
+    def is_running(self) -> bool:
+        """Tell whether something is being built."""
+        return self._running.locked()
+
+    async def switch(self, what: What, generation: int, rebuild_id: str) -> None:
         """Make the generation that was built the live one. The generation before is kept, older ones are dropped.
 
         Raises RebuildInterrupted when it was not built by this process, or when partitions have moved since.
         """
         async with self._running:
+            if rebuild_id != self._rebuild_id or self._tenure != self._shards.tenure():
+                raise RebuildInterrupted("partitions have moved between workers meanwhile: rebuild again")
             if what != "index":
                 await self._switch_shards(generation)
             await self._shards.following.switch()

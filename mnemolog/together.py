@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from mnemolog.draining import drain as drain_here
 from mnemolog.peers import Part, PeerUnavailable, whole
-from mnemolog.rebuilding import RebuildInterrupted, UnknownGeneration
+from mnemolog.rebuilding import RebuildInterrupted, RebuildRunning, UnknownGeneration
 from projections.digest import combined
 from projections.views import instant
 
@@ -46,20 +46,21 @@ async def tick_part(worker: Worker, policy: str, as_of: datetime, timeout_second
 async def generations_part(worker: Worker) -> dict[str, Any]:
     """Return the generations of this worker's shards."""
     found = worker.rebuilding.generations
-    return {"active": found.active, "complete": found.complete(), "following": found.following()}
+    numbers = {"active": found.active, "complete": found.complete(), "following": found.following()}
+    return {**numbers, "running": worker.rebuilding.is_running}
 
 
-async def switch_part(worker: Worker, what: What, generation: int) -> dict[str, Any]:
+async def switch_part(worker: Worker, what: What, generation: int, rebuild_id: str) -> dict[str, Any]:
     """Switch this worker to what it has built."""
-    await worker.rebuilding.switch(what, generation)
+    await worker.rebuilding.switch(what, generation, rebuild_id)
     return {}
 
 
 async def part(worker: Worker, doing: Awaitable[dict[str, Any]]) -> Part:
     """Return what this worker does, and for which partitions. Raises PeerUnavailable when these changed meanwhile."""
-    before = worker.shards.held()
+    before = worker.shards.tenure()
     body = await doing
-    if worker.shards.held() != before:
+    if worker.shards.tenure() != before:
         raise PeerUnavailable("partitions moved between workers meanwhile: do it again")
     return Part(frozenset(before), body)
 
@@ -73,7 +74,9 @@ async def digest(worker: Worker) -> dict[str, str]:
 async def drain(worker: Worker, timeout_seconds: float) -> dict[str, int]:
     """Drain all partitions and return the counts. Raises DrainTimeout, PeerUnavailable."""
     asked = {"timeout": timeout_seconds}
-    bodies = await _all(worker, drain_part(worker, timeout_seconds), "drain", asked, timeout_seconds + MARGIN_SECONDS)
+    for _ in range(2):  # the first moves what lies on the wrong partitions, perhaps to a worker that was done
+        mine = drain_part(worker, timeout_seconds)
+        bodies = await _all(worker, mine, "drain", asked, timeout_seconds + MARGIN_SECONDS)
     return {name: sum(body[name] for body in bodies) for name in bodies[0]}
 
 
@@ -109,6 +112,10 @@ async def rebuild(worker: Worker, what: What, generation: int | None = None) -> 
     at most some workers answer from the new shards, which are the same fold.
     """
     bodies = await _all(worker, generations_part(worker), "generations", {}, None)
+    if any(body["running"] for body in bodies):
+        raise RebuildRunning("a rebuild is running already: wait until it is done")
+    if generation is not None and generation == max(body["active"] for body in bodies):
+        raise RebuildInterrupted(f"generation {generation} is the active one: `rebuild` makes a new one")
     if generation is not None and not any(generation in body["complete"] for body in bodies):
         raise UnknownGeneration(
             f"there is no generation {generation} to activate: `rebuild --list` shows those there are"
@@ -127,7 +134,7 @@ async def rebuild(worker: Worker, what: What, generation: int | None = None) -> 
     asked = {"what": what, "generation": number, "rebuild_id": rebuild_id}
     try:
         built = await _all(worker, worker.rebuilding.build(what, number, rebuild_id), "rebuild/build", asked, None)
-        await _all(worker, switch_part(worker, what, number), "rebuild/switch", asked, None)
+        await _all(worker, switch_part(worker, what, number, rebuild_id), "rebuild/switch", asked, None)
         if index is not None:
             await index.activate(number)
     finally:

@@ -25,6 +25,9 @@ LOOK_EVERY_SECONDS: Final = 2.0
 """Shorter than any index takes to start, so that no restart goes unnoticed."""
 
 
+UNSEEN_SECONDS: Final = 3 * LOOK_EVERY_SECONDS
+
+
 class Following:
     """Tells the index of changes, each at least once. What it cannot be told of waits, and nothing is forgotten."""
 
@@ -48,6 +51,8 @@ class Following:
         self._beside: Index | None = None
         """Another generation, which is being built and follows the shards as well."""
         self._behind: dict[Owner, dict[str, None]] = {}
+        self._being_told: frozenset[Owner] = frozenset()
+        self._looked = time.monotonic()
         self._told: deque[tuple[float, Mapping[Owner, Sequence[str]]]] = deque()
         self._reached: deque[tuple[float, list[tuple[Shard, int]]]] = deque()
         self._telling = asyncio.Lock()
@@ -70,7 +75,7 @@ class Following:
 
     async def search(self, owner: Owner, query: IndexQuery) -> Legs:
         """Search the index when it has been told of the user's last change. Raises IndexUnavailable."""
-        if owner in self._behind:
+        if owner in self._behind or owner in self._being_told:
             await self.tell()
         return await self.index.search(query)
 
@@ -78,12 +83,15 @@ class Following:
         """Bring the index to where the shards are. Raises IndexUnavailable; then nothing is forgotten."""
         async with self._telling:  # a put must not overtake a later removal
             while some := self._take():
+                self._being_told = frozenset(some)
                 try:
                     await self._tell(some)
                 except BaseException:
                     self._note_all(some)
                     self._doubt()
                     raise
+                finally:
+                    self._being_told = frozenset()
                 if self.index.kept_as is not None:
                     self._told.append((time.monotonic(), some))
             self._lags = False
@@ -98,6 +106,9 @@ class Following:
     async def look(self) -> None:
         """See whether the index answers, to be called every LOOK_EVERY_SECONDS; if not, it is in doubt."""
         if self.index.kept_as is not None:
+            since, self._looked = time.monotonic() - self._looked, time.monotonic()
+            if since > UNSEEN_SECONDS:  # this process stood still: the index may have been killed meanwhile
+                self._doubt()
             try:
                 await self.index.check()
             except IndexUnavailable:
@@ -124,8 +135,9 @@ class Following:
         self._beside = beside = generations.open(generation)
         for owner in owners:
             async with self._telling:
-                if self._is_held(owner):
-                    await beside.put(self._entries(owner))
+                if not self._is_held(owner):
+                    raise IndexUnavailable("partitions have moved between workers meanwhile: rebuild again")
+                await beside.put(self._entries(owner))
 
     async def switch(self) -> None:
         """Follow shards of another generation."""

@@ -128,7 +128,7 @@ class Shard:
         """Keep that an index holds everything before an offset of the ledger; on a full disk it is kept later."""
         row = _index_row(index)
         if self._offsets.get(row) != reached and not self.retired:
-            with contextlib.suppress(sqlite3.OperationalError):
+            with contextlib.suppress(ShardUnavailable):
                 self._connection.execute("insert or replace into offsets values(?,?,?)", (row, reached, b""))
                 self._offsets[row] = reached
 
@@ -146,7 +146,7 @@ class Shard:
         while (start := self.offset(topic)) < offset:
             records = await self._log.read(topic, self.partition, start, min(BATCH_RECORDS, offset - start))
             before = [r for r in records if r.position.offset < offset]
-            if not before:
+            if not before or self.retired:
                 return
             self.fold(topic, before)
 

@@ -16,7 +16,7 @@ from schemas.identity import Owner, partition_owner
 from schemas.topics import GLOBALS, LEDGER, partition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from projections.index import Index, IndexEntry
@@ -71,12 +71,12 @@ class Shards:
 
     # -- which partitions
 
-    async def hold(self, partition: int) -> None:
-        """Fold a partition that was given to this worker to the log's end, and hold it.
+    async def hold(self, partition: int, term: int | None = None) -> None:
+        """Fold a partition that was given to this worker (in a term, by default the present one), and hold it.
 
         Returns without holding it when it is taken away meanwhile. Raises ShardDamaged, ShardUnavailable.
         """
-        term = self._terms[partition]
+        term = self._terms[partition] if term is None else term
         async with self._opening[partition]:  # one of an earlier term may still be folding
             if self._terms[partition] != term:
                 return
@@ -84,7 +84,8 @@ class Shards:
             known = self._held.pop(partition, None) or self._resting.pop(partition, None)
             shard = known or self._open(self._folder, partition)
             try:
-                await self._come_up(shard)
+                await self._start_over_if_strange(shard)
+                await shard.come_up()
                 await self.follow_globals()
             except BaseException:
                 self._resting[partition] = shard
@@ -92,36 +93,44 @@ class Shards:
             if self._terms[partition] != term:
                 self._resting[partition] = shard
                 return
-            self._held[partition] = shard
             self.following.note_missed(shard)
+            self._held[partition] = shard
             self._tell()
 
     async def follow_globals(self) -> None:
         """Fold what anybody was told to remember for everyone: another worker may have decided it."""
         async with self._globals_opening:
             if not self._globals_opened:
-                await self._come_up(self.globals)
+                await self._start_over_if_strange(self.globals)
+                await self.globals.catch_up()
+                self.following.note_missed(self.globals)
                 self._globals_opened = True
+                self._tell()
         await self.globals.catch_up()
 
-    async def _come_up(self, shard: Shard) -> None:
+    async def _start_over_if_strange(self, shard: Shard) -> None:
         if not await shard.follows_log():
             log.warning("shard %s is no fold of this log, and is folded anew", shard.path.name)
             shard.start_over()
-        await shard.come_up()
 
     def release(self, partition: int) -> None:
         """Let go of a partition that was taken away: from now on its users may belong to another worker."""
         self._terms[partition] += 1
-        self._assigned = None
         shard = self._held.pop(partition, None)
         if shard is not None:
             self._resting[partition] = shard
         self._tell()
 
+    def unassign(self) -> None:
+        """Hear that partitions move: which this worker will have is not known."""
+        self._assigned = None
+        self._tell()
+
     def assign(self, partitions: Collection[int]) -> None:
         """Hear which partitions this worker has until they are released; the shards of others are closed."""
         self._assigned = frozenset(partitions)
+        for partition in self._held.keys() - self._assigned:
+            self.release(partition)
         for partition in self._resting.keys() - self._assigned:
             shard = self._resting.pop(partition)
             self.following.let_go(shard.ledger.owners())
@@ -140,8 +149,8 @@ class Shards:
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether every partition that this worker is assigned is held."""
-        return self._assigned is not None and self._assigned <= self._held.keys()
+        """Tell whether every partition that this worker is assigned is held, and what everybody shares."""
+        return self._globals_opened and self._assigned is not None and self._assigned <= self._held.keys()
 
     async def settled(self) -> None:
         """Wait until every partition that this worker is assigned is held."""
@@ -151,6 +160,10 @@ class Shards:
     def term(self, partition: int) -> int:
         """Return how often the partition was taken away: work of an earlier term must not go on."""
         return self._terms[partition]
+
+    def tenure(self) -> dict[int, int]:
+        """Return the partitions held, each with its term: as long as it stays the same, nothing has moved."""
+        return {partition: self._terms[partition] for partition in self.held()}
 
     def held(self) -> list[int]:
         """Return the partitions held."""
@@ -269,14 +282,12 @@ class Shards:
             if not shard.retired:
                 return
 
-    def entries(self, owner: Owner, ids: Iterable[str] | None = None) -> list[IndexEntry]:
-        """Return index entries of a user's active memories, all or those named."""
-        shard = self.of(owner)
-        state, vectors = shard.ledger.state(owner), shard.ledger.vectors(owner)
-        if ids is None:
-            known = vectors.all()
-            return [index_entry(owner, m, known[m.memory_id]) for m in state.memories.values() if m.status == ACTIVE]
-        return self._split(owner, list(ids))[0]
+    def entries(self, owner: Owner) -> list[IndexEntry]:
+        """Return index entries of a user's active memories."""
+        ledger = self.of(owner).ledger
+        known = ledger.vectors(owner).all()
+        active = (m for m in ledger.state(owner).memories.values() if m.status == ACTIVE)
+        return [index_entry(owner, m, known[m.memory_id]) for m in active]
 
     def _split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], list[str]]:
         shard = self.of(owner)

@@ -42,8 +42,8 @@ class Moved(Protocol):
         """Take these partitions, and no others."""
         ...
 
-    def revoked(self, partition: int) -> None:
-        """Let go of a partition."""
+    def revoked(self, partitions: Collection[int]) -> None:
+        """Let go of these partitions; there may be none, and others move even so."""
         ...
 
 
@@ -84,6 +84,7 @@ def make_app(
         producer_acks=-1,
         broker_session_timeout=session_seconds,
         broker_heartbeat_interval=session_seconds / HEARTBEATS,
+        broker_rebalance_timeout=session_seconds,  # who is waited for in vain has lost its partitions no sooner
         canonical_url=url,
     )
 
@@ -122,10 +123,11 @@ def _follow_group(
     """Tell of partitions that come and go."""
 
     async def revoked(*arguments: Any, **_: Any) -> None:  # noqa: ANN401 - the app, and the partitions
-        for partition in {tp.partition for tp in arguments[-1] if tp.topic == LEDGER.name}:
+        partitions = {tp.partition for tp in arguments[-1] if tp.topic == LEDGER.name}
+        for partition in partitions:
             observe.revoke(partition)
             remember.revoke(partition)
-            moved.revoked(partition)
+        moved.revoked(partitions)
 
     async def assigned(*arguments: Any, **_: Any) -> None:  # noqa: ANN401 - the app, and the partitions
         try:

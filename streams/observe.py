@@ -64,6 +64,8 @@ class _Place:
     owner: Owner
     agent_id: str | None
     session_id: str
+    term: int
+    """Of the partition: a window that is joined while its partition is taken away belongs to nobody."""
 
 
 class Observe:
@@ -184,6 +186,8 @@ class Observe:
             if session is not None and closes_before(session.window, piece, self._limits):
                 await self._close(place)
                 session = None
+            if self._shards.term(place.partition) != place.term:
+                return
             now = asyncio.get_running_loop().time()
             if session is None:
                 session = self._sessions[place] = _Session(message, OpenWindow(), now)
@@ -269,7 +273,8 @@ class Observe:
                 ack()
 
     def _place(self, partition: int, message: TurnRecorded) -> _Place:
-        return _Place(partition, message.envelope.owner, message.envelope.agent_id, message.session_id)
+        term = self._shards.term(partition)
+        return _Place(partition, message.envelope.owner, message.envelope.agent_id, message.session_id, term)
 
     def _ended(self, partition: int, end: SessionEnded) -> list[_Place]:
         """Return the open windows that an end closes; one that names no agent ends the session with all of them."""

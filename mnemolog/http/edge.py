@@ -7,9 +7,10 @@ import logging
 import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
 from mnemolog.http.forwarding import BODY
-from mnemolog.http.origin import reason_to_refuse
+from mnemolog.http.origin import READING, reason_to_refuse
 from mnemolog.http.problems import problem
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from mnemolog.metrics import Metrics
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
+BETWEEN_WORKERS: Final = "/v1/internal/"
+"""Paths of other workers: what they send on is spelt in a third more bytes."""
+KEY: Final = b"idempotency-key"
 UNKNOWN_ROUTE: Final = "unknown"
 
 log = logging.getLogger("mnemolog.http")
@@ -69,6 +73,7 @@ class Edge:
                 return
             body = await _body(scope, receive)
             scope[BODY] = body
+            _give_a_key(scope)
             await self._app(scope, _again(body, receive), send)
         except _Gone:
             return
@@ -90,10 +95,17 @@ class Edge:
             await problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)(scope, receive, send)
 
 
+def _give_a_key(scope: Scope) -> None:
+    """Give a request that changes something a key, if it has none: sent on to another worker, it is the same one."""
+    if scope["method"] not in READING and all(name != KEY for name, _ in scope["headers"]):
+        scope["headers"] = [*scope["headers"], (KEY, str(uuid4()).encode())]
+
+
 async def _body(scope: Scope, receive: Receive) -> bytes:
     """Return the whole body. Raises _TooLarge as soon as that is known, and _Gone."""
+    most = MAX_BODY_BYTES * (2 if scope["path"].startswith(BETWEEN_WORKERS) else 1)
     announced = dict(scope["headers"]).get(b"content-length", b"")
-    if announced.isdigit() and int(announced) > MAX_BODY_BYTES:
+    if announced.isdigit() and int(announced) > most:
         raise _TooLarge
     parts, size = [], 0
     while True:
@@ -102,7 +114,7 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
             raise _Gone
         part: bytes = message.get("body", b"")
         size += len(part)
-        if size > MAX_BODY_BYTES:
+        if size > most:
             raise _TooLarge
         parts.append(part)
         if not message.get("more_body", False):

@@ -80,7 +80,9 @@ async def build(worker: Held, asked: RebuildPart) -> Response:
 @router.post("/rebuild/switch")
 async def switch(worker: Held, asked: RebuildPart) -> Response:
     """Switch this worker to what it has built."""
-    return _answered(await together.part(worker, together.switch_part(worker, asked.what, asked.generation)))
+    return _answered(
+        await together.part(worker, together.switch_part(worker, asked.what, asked.generation, asked.rebuild_id))
+    )
 
 
 @router.post("/rebuild/drop")
