@@ -98,6 +98,8 @@ def make_app(
                 if began - turn > LONGEST_TURN_SECONDS:
                     await asyncio.sleep(0)
                     turn = began = time.perf_counter()
+                if event.message.generation_id != app.consumer_generation_id:
+                    continue  # it waited until a rebalance was over: it comes again, after those before it
                 try:
                     await handler.handle(_delivery(event))
                     took(label, time.perf_counter() - began)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -12,7 +13,10 @@ from faults.cluster.numbered_facts import place_of, text
 
 from schemas import codec
 from schemas.events import MemoryFormed
-from schemas.topics import DEAD_LETTERS, LEDGER
+from schemas.identity import event_of_piece
+from schemas.inbox import CandidatesExtracted
+from schemas.observations import TurnRecorded
+from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,13 +38,15 @@ class Verdict:
     """Decisions that do not count."""
     dead_letters: int
     memories: int
+    misplaced: tuple[str, ...]
+    """What was formed out of order, each with where the log has it."""
 
 
 def verdict(records: Mapping[tuple[str, int], Sequence[Record]], acknowledged: Sequence[str]) -> Verdict:
     """Judge the log against what the publisher was told. Raises AssertionError for a memory of other words."""
     chains = counted(records)
     formed: defaultdict[str, list[MemoryFormed]] = defaultdict(list)
-    out_of_order = 0
+    out_of_order, misplaced = 0, list[str]()
     for owner, chain in chains.items():
         events = [codec.decode(event) for decision in chain for event in decision.events]
         formed[owner.user_id] += [event for event in events if isinstance(event, MemoryFormed)]
@@ -48,6 +54,9 @@ def verdict(records: Mapping[tuple[str, int], Sequence[Record]], acknowledged: S
         facts = [place_of(event.source_ids[0])[1] for event in formed[owner.user_id]]
         for order in (offsets, facts):
             out_of_order += sum(after <= before for before, after in pairwise(order))
+        if facts != sorted(facts):
+            known = places_of(records, owner.user_id)
+            misplaced.append(f"{owner.user_id}: {facts}, the log has {known}, decided {offsets}")
     memories = [event for events in formed.values() for event in events]
     for memory in memories:
         assert memory.content.data.decode() == text(*place_of(memory.source_ids[0])), memory
@@ -61,4 +70,23 @@ def verdict(records: Mapping[tuple[str, int], Sequence[Record]], acknowledged: S
         void=ledger - sum(map(len, chains.values())),
         dead_letters=sum(len(some) for (topic, _), some in records.items() if topic == DEAD_LETTERS.name),
         memories=len(memories),
+        misplaced=tuple(misplaced),
     )
+
+
+def places_of(records: Mapping[tuple[str, int], Sequence[Record]], user: str) -> list[str]:
+    """Return what the log holds of a user's turns and items, in order: numbers of facts, each with its offset."""
+    found = []
+    for (topic, _), some in records.items():
+        for record in some:
+            with suppress(codec.Undecodable):
+                message = codec.decode(record.value)
+                if message.envelope.user_id != user:
+                    continue
+                if topic == CONVERSATIONS.name and isinstance(message, TurnRecorded):
+                    fact = place_of(message.envelope.event_id)[1]
+                    found.append(f"{fact}@{record.position.offset}")
+                elif topic == INBOX.name and isinstance(message, CandidatesExtracted):
+                    covered = [place_of(event_of_piece(piece.piece_id))[1] for piece in message.covered]
+                    found.append(f"item {covered}@{record.position.offset} {record.recorded_at:%H:%M:%S.%f}")
+    return found
