@@ -57,6 +57,8 @@ class Shards:
         self._folder = folder
         self._log = log
         self._held: dict[int, Shard] = {}
+        self._folded: set[int] = set()
+        """Of those held: what is decided there may be decided upon."""
         self._resting: dict[int, Shard] = {}
         """Taken away, and open: after most rebalances the same worker gets them again."""
         self._assigned: frozenset[int] | None = None
@@ -69,8 +71,6 @@ class Shards:
         self._globals_opened = False
         self._globals_opening = asyncio.Lock()
 
-    # -- which partitions
-
     async def hold(self, partition: int, term: int | None = None) -> None:
         """Fold a partition that was given to this worker (in a term, by default the present one), and hold it.
 
@@ -80,22 +80,21 @@ class Shards:
         async with self._opening[partition]:  # one of an earlier term may still be folding
             if self._terms[partition] != term:
                 return
-            # One that is held already is given anew: somebody else may have had it in between.
-            known = self._held.pop(partition, None) or self._resting.pop(partition, None)
+            self._folded.discard(partition)  # one that is held already is given anew: somebody else may have had it
+            known = self._held.get(partition) or self._resting.pop(partition, None)
             shard = known or self._open(self._folder, partition)
             try:
                 await self._start_over_if_strange(shard)
                 await shard.come_up()
                 await self.follow_globals()
-            except BaseException:
-                self._resting[partition] = shard
-                raise
-            if self._terms[partition] != term:
-                self._resting[partition] = shard
-                return
-            self.following.note_missed(shard)
-            self._held[partition] = shard
-            self._tell()
+            finally:
+                if partition not in self._held:
+                    self._resting[partition] = shard
+            if self._terms[partition] == term:
+                self.following.note_missed(shard)
+                self._held[partition] = self._resting.pop(partition, shard)
+                self._folded.add(partition)
+                self._tell()
 
     async def follow_globals(self) -> None:
         """Fold what anybody was told to remember for everyone: another worker may have decided it."""
@@ -116,6 +115,7 @@ class Shards:
     def release(self, partition: int) -> None:
         """Let go of a partition that was taken away: from now on its users may belong to another worker."""
         self._terms[partition] += 1
+        self._folded.discard(partition)
         shard = self._held.pop(partition, None)
         if shard is not None:
             self._resting[partition] = shard
@@ -141,7 +141,7 @@ class Shards:
     async def ready(self, partition: int) -> None:
         """Wait until a partition is held. Raises NotHeld when it is taken away, or is another worker's."""
         term = self._terms[partition]
-        while partition not in self._held:
+        while partition not in self._folded:
             elsewhere = self._assigned is not None and partition not in self._assigned
             if elsewhere or self._terms[partition] != term:
                 raise NotHeld(partition)
@@ -150,7 +150,7 @@ class Shards:
     @property
     def is_settled(self) -> bool:
         """Tell whether every partition that this worker is assigned is held, and what everybody shares."""
-        return self._globals_opened and self._assigned is not None and self._assigned <= self._held.keys()
+        return self._globals_opened and self._assigned is not None and self._assigned <= self._folded
 
     async def settled(self) -> None:
         """Wait until every partition that this worker is assigned is held."""

@@ -81,6 +81,7 @@ class EchoExtractor:
 def hold_all(shards: Shards) -> Shards:
     """Let shards hold every partition as it stands in its file: the test says what is folded, and when."""
     shards._held = {partition: shards._open(shards._folder, partition) for partition in range(shards.partitions)}
+    shards._folded = set(shards._held)
     return shards
 
 
