@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from contract.index_suite import ANIMALS, CAT, COFFEE, FOOD, FOUR, IndexSuite, entry, four, memory_id, mixed, query
+from contract.index_users_suite import IndexUsersSuite
 
 from projections.embedded_index import EmbeddedIndex
 from projections.index import Legs
@@ -62,13 +63,13 @@ class Followed:
         return await self.index.search(asked)
 
 
-class TestLoadedAtTheFirstSearch(IndexSuite):
+class TestLoadedAtTheFirstSearch(IndexSuite, IndexUsersSuite):
     @pytest.fixture
     def index(self):
         return Followed(loaded_early=False)
 
 
-class TestKeptUpToDate(IndexSuite):
+class TestKeptUpToDate(IndexSuite, IndexUsersSuite):
     @pytest.fixture
     def index(self):
         return Followed(loaded_early=True)

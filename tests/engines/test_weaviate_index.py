@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from contract.alike import compare, world
 from contract.index_suite import BANK, CAT, COFFEE, FOOD, FOUR, MARATHON, WORK, IndexSuite, four, query
+from contract.index_users_suite import IndexUsersSuite
 from weaviate_server import running_weaviate
 
 from projections.embedded_index import EmbeddedIndex
@@ -36,7 +37,7 @@ async def empty_index(weaviate: WeaviateServer, load=lambda _tenant, _user: ()) 
         await index.close()
 
 
-class TestWeaviateIndex(IndexSuite):
+class TestWeaviateIndex(IndexSuite, IndexUsersSuite):
     @pytest.fixture
     async def index(self, weaviate: WeaviateServer) -> AsyncIterator[WeaviateIndex]:
         async with empty_index(weaviate) as index:
