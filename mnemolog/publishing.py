@@ -184,6 +184,7 @@ class Publishing:
         undecided = [i for i, progress in progresses.items() if progress.state in UNDECIDED]
         if undecided:  # what was given up says a dead letter, and that it was sent back another one
             await self._fold(DEAD_LETTERS, self._shards.partition(owner))
+            turns = self._shards.of(owner).turns  # a rebuild may have put another shard in the place of the first
             progresses |= {event_id: turns.progress(owner, known[event_id]) for event_id in undecided}
         for event_id, progress in progresses.items():
             state, reason = progress.state, progress.reason

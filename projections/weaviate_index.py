@@ -59,8 +59,9 @@ _T = TypeVar("_T")
 class WeaviateIndex:
     """Holds every user's active memories; several workers may share it, each writing for its own users.
 
-    Versions are compared before a write, and one worker writes for a user at a time; a worker that has lost the user
-    and does not know it yet may still write an older version, whose hits the reader drops.
+    Versions are compared before a write, and one worker writes for a user at a time (for everybody's memories all do,
+    the same); a worker that has lost the user and does not know it yet may still write an older version, whose hits the
+    reader drops and has put again.
     """
 
     def __init__(

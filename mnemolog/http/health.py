@@ -21,7 +21,7 @@ async def live() -> Response:
 
 @router.get("/health/ready", response_model=shapes.Health, responses=refused(HTTPStatus.SERVICE_UNAVAILABLE))
 async def ready(request: Request) -> Response:
-    """Tell whether requests may be sent here: everything is folded, and nothing has ended the worker."""
+    """Tell whether requests may be sent here: it has started, nothing has ended it, and its shards can be written."""
     worker = request.app.state.worker
     if not is_ready(worker):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
