@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
-from contract.index_examples import CAT, COFFEE, MARATHON
+from contract.index_examples import CAT, COFFEE, MARATHON, query
 
 from projections.following import Following
 from projections.index import IndexUnavailable
@@ -51,8 +53,8 @@ class FallibleIndex:
         if self.is_down:
             raise IndexUnavailable("down")
 
-    async def search(self, query):
-        raise NotImplementedError
+    async def search(self, _query):
+        self.told.append("searched")
 
     async def close(self):
         self.told.append("closed")
@@ -149,3 +151,22 @@ async def test_a_generation_that_is_built_is_filled_and_follows_until_it_is_drop
     await following.tell()
     assert beside.told[2:] == ["closed"]
     assert index.told[1:] == ["looked again", [COFFEE.memory_id]]
+
+
+async def test_a_search_waits_for_what_is_being_told(index: FallibleIndex, following: Following):
+    told = asyncio.Event()
+
+    async def slowly(entries):
+        await told.wait()
+        index.told.append([one.memory_id for one in entries])
+
+    index.put = slowly
+    following.note(OWNER, [COFFEE.memory_id])
+    telling = asyncio.create_task(following.tell())
+    await asyncio.sleep(0)
+    searching = asyncio.create_task(following.search(OWNER, query("coffee")))
+    await asyncio.sleep(0)
+    assert index.told == []
+    told.set()
+    await asyncio.gather(telling, searching)
+    assert index.told == [[COFFEE.memory_id], "searched"]
