@@ -160,7 +160,7 @@ async def test_a_search_waits_for_what_is_being_told(index: FallibleIndex, follo
         await told.wait()
         index.told.append([one.memory_id for one in entries])
 
-    index.put = slowly
+    index.put = slowly  # type: ignore[method-assign]
     following.note(OWNER, [COFFEE.memory_id])
     telling = asyncio.create_task(following.tell())
     await asyncio.sleep(0)
