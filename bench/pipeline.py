@@ -91,11 +91,11 @@ def turns(said: Sequence[str]) -> list[Observation]:
     ]
 
 
-async def pipeline(said: Sequence[str], embedder: Embedder) -> float:
+async def pipeline(said: Sequence[str], embedder: Embedder, **settings_of: object) -> float:
     """Return how many turns a second come from published to searchable, in a new worker."""
     messages = turns(said)
     with tempfile.TemporaryDirectory() as folder:
-        settings = from_environment({"MNEMOLOG_EXTRACTOR": "verbatim"}, data_dir=Path(folder))
+        settings = from_environment({"MNEMOLOG_EXTRACTOR": "verbatim"}, data_dir=Path(folder), **settings_of)
         worker = Worker(settings, embedder=embedder)
         await worker.start()
         try:
@@ -117,9 +117,9 @@ async def embedding(said: Sequence[str], embedder: Embedder) -> float:
     return len(said) / (time.perf_counter() - began)
 
 
-async def forwarding(said: Sequence[str]) -> float:
-    """Return how many turns a second two chained agents forward; nobody decodes, and sends are not waited for."""
-    records = [
+def to_forward(said: Sequence[str]) -> list[NewRecord]:
+    """Return the turns as records of the topic that the first agent reads."""
+    return [
         NewRecord(
             topic="first",
             partition=partition_of(message.envelope.owner.key, PARTITIONS),
@@ -128,12 +128,17 @@ async def forwarding(said: Sequence[str]) -> float:
         )
         for message in turns(said)
     ]
+
+
+async def forwarding(said: Sequence[str]) -> float:
+    """Return how many turns a second two chained agents forward; nobody decodes, and sends are not waited for."""
+    records = to_forward(said)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = SqliteLog.open(folder / "log")
         for topic in ("first", "second", "third"):
             await log.create_topic(topic, PARTITIONS)
-        app = forwarder(log.directory, folder / "faust")
+        app = forwarder(f"sqlite://{log.directory}", folder / "faust")
         await app.start()
         try:
             began = time.perf_counter()
@@ -148,11 +153,11 @@ async def forwarding(said: Sequence[str]) -> float:
     return len(said) / seconds
 
 
-def forwarder(log: Path, folder: Path) -> faust.App:
+def forwarder(broker: str, folder: Path) -> faust.App:
     """Return an app of two agents, set up as the worker's is."""
     app = faust.App(
         "forwarding",
-        broker=f"sqlite://{log}",
+        broker=broker,
         datadir=str(folder),
         topic_partitions=PARTITIONS,
         web_enabled=False,
