@@ -81,7 +81,7 @@ class Settings(BaseModel):
     retention_days: Annotated[float, Field(ge=0)] = 30.0
     encryption: Literal["off"] = "off"
     advertised_url: Annotated[str, Field(pattern=r"^https?://[^/]+/?$")] | None = None
-    session_seconds: Annotated[float, Field(ge=1, le=1800)] = 45.0
+    session_seconds: Annotated[float, Field(ge=1, le=1800)] = 15.0
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8420
     log_level: Literal["debug", "info", "warning", "error"] = "info"

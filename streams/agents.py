@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 OF_USERS = (*INPUTS, INBOX, LEDGER)
 """Topics whose equal partitions go to the same worker."""
 COMMIT_EVERY_SECONDS = 0.5
-SESSION_SECONDS = 45.0
-"""A worker that is not heard of for so long loses its partitions; Kafka's own default."""
+SESSION_SECONDS = 15.0
+"""A worker that is not heard of for so long loses its partitions."""
 HEARTBEATS = 6
 """In a session."""
 ONE_DAY_SECONDS = 86_400.0

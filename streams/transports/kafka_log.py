@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from schemas.log import NewRecord, Record
 
 TIMEOUT_S = 30.0
+APPEND_S = 15.0
+"""An append that takes longer is refused, and tried again by whoever wants it, with a new producer."""
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the broker has set
 
 
@@ -57,7 +59,10 @@ class KafkaLog:
         self._admin: AIOKafkaAdminClient | None = None
         self._partitions: dict[str, int] = {}
         self._readers: dict[str, TopicReader] = {}
+        self._doubted: AIOKafkaProducer | None = None
+        """A producer that did not append in time: the next append takes a new one."""
         self._starting = asyncio.Lock()
+        self._replacing = asyncio.Lock()
 
     async def start(self) -> None:
         """Connect. Raises LogUnavailable."""
@@ -91,11 +96,16 @@ class KafkaLog:
         """See `Log.append`. LogUnavailable after `timeout_s`; Kafka may still append what it has not refused."""
         for topic, partition in {(record.topic, record.partition) for record in records}:
             await self._require(topic, partition)
-        producer = await self._usable_producer()
-        with translated("appending"):
-            async with asyncio.timeout(self._timeout_s):
-                sent = [await _send(producer, record) for record in records]
-                return [_appended(metadata) for metadata in await asyncio.gather(*sent)]
+        producer = self._producer
+        try:
+            with translated("appending"):
+                async with asyncio.timeout(min(self._timeout_s, APPEND_S)):
+                    producer = await self._usable_producer()
+                    sent = [await _send(producer, record) for record in records]
+                    return [_appended(metadata) for metadata in await asyncio.gather(*sent)]
+        except LogUnavailable:
+            self._doubted = producer
+            raise
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
         """See `Log.read`."""
@@ -179,10 +189,11 @@ class KafkaLog:
 
     async def _usable_producer(self) -> AIOKafkaProducer:
         """Return the producer; one whose sending task has died (its sequence numbers are lost) is replaced."""
-        async with self._starting:
+        async with self._replacing:
             if self._producer is None:
                 raise LogUnavailable("the log is not started: call `start`")
-            if self._producer._sender.sender_task.done():  # noqa: SLF001 - aiokafka tells nobody
+            # Its sender may have died, or wait for ever for a broker that was started again: aiokafka tells nobody.
+            if self._producer._sender.sender_task.done() or self._producer is self._doubted:  # noqa: SLF001
                 broken, self._producer = self._producer, await self._new_producer()
                 await _abandon(broken)
             return self._producer
