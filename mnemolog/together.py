@@ -32,11 +32,6 @@ async def digest_part(worker: Worker) -> dict[str, Any]:
     return worker.queries.digest()
 
 
-async def drain_part(worker: Worker, timeout_seconds: float) -> dict[str, Any]:
-    """Drain the partitions of this worker."""
-    return await drain_here(worker, timeout_seconds)
-
-
 async def tick_part(worker: Worker, policy: str, as_of: datetime, timeout_seconds: float) -> dict[str, Any]:
     """Emit a tick in the partitions of this worker and wait for it."""
     done = await worker.commands.tick(policy, as_of, timeout_seconds)
@@ -74,8 +69,9 @@ async def digest(worker: Worker) -> dict[str, str]:
 async def drain(worker: Worker, timeout_seconds: float) -> dict[str, int]:
     """Drain all partitions and return the counts. Raises DrainTimeout, PeerUnavailable."""
     asked = {"timeout": timeout_seconds}
-    for _ in range(2):  # the first moves what lies on the wrong partitions, perhaps to a worker that was done
-        mine = drain_part(worker, timeout_seconds)
+    # With others twice: the first moves what lies on the wrong partitions, perhaps to a worker that was done.
+    for _ in range(2 if worker.peers.others() else 1):
+        mine = drain_here(worker, timeout_seconds)
         bodies = await _all(worker, mine, "drain", asked, timeout_seconds + MARGIN_SECONDS)
     return {name: sum(body[name] for body in bodies) for name in bodies[0]}
 

@@ -23,9 +23,8 @@ SAFE_AFTER_SECONDS: Final = 30.0
 """An index that is killed may lose what it acknowledged so recently; Weaviate does, of vectors, for about 3 s."""
 LOOK_EVERY_SECONDS: Final = 2.0
 """Shorter than any index takes to start, so that no restart goes unnoticed."""
-
-
 UNSEEN_SECONDS: Final = 3 * LOOK_EVERY_SECONDS
+"""Who has not looked for so long stood still, and may have missed a restart."""
 
 
 class Following:

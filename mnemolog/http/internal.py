@@ -8,6 +8,7 @@ from fastapi import Depends, Request, Response
 
 from mnemolog import together
 from mnemolog.accepting import accept_here
+from mnemolog.draining import drain as drain_here
 from mnemolog.http.problems import Problem
 from mnemolog.http.requests import Drain, ForwardedEvents, RebuildPart, TickDue
 from mnemolog.http.routes import answer, routes
@@ -53,7 +54,7 @@ async def digest(worker: Held) -> Response:
 @router.post("/drain")
 async def drain(worker: Held, asked: Drain) -> Response:
     """Drain this worker's partitions."""
-    return _answered(await together.part(worker, together.drain_part(worker, asked.timeout)))
+    return _answered(await together.part(worker, drain_here(worker, asked.timeout)))
 
 
 @router.post("/ticks")
