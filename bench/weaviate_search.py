@@ -13,7 +13,6 @@ import asyncio
 import sys
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +85,7 @@ async def measure(folder: Path, address: WeaviateAddress) -> dict[str, object]:
     """Fill the index from shards, then search in alternation."""
     chance, embedder = np.random.default_rng(5), OneVector()
     log = SqliteLog.open(folder / "log")
-    shards = Shards(folder / "shards", log, 1, partial(WeaviateIndex, address, partitions=1))
+    shards = Shards(folder / "shards", log, 1, lambda _load: WeaviateIndex(address, partitions=1))
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)
     await shards.hold(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from projections.builtin_embedder import BuiltinEmbedder
@@ -47,7 +46,7 @@ def index_maker(settings: Settings) -> Callable[[Callable[[str, str], Sequence[I
     from projections.weaviate_index import WeaviateIndex  # noqa: PLC0415 - its client takes a second to import
 
     address = WeaviateAddress.parse(settings.index)
-    return partial(WeaviateIndex, address, partitions=settings.partitions, api_key=settings.weaviate_api_key)
+    return lambda _load: WeaviateIndex(address, partitions=settings.partitions, api_key=settings.weaviate_api_key)
 
 
 def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:

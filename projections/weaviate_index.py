@@ -33,7 +33,7 @@ from projections.weaviate_objects import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Mapping, Sequence
     from uuid import UUID
 
     from weaviate.collections.classes.filters import _Filters
@@ -67,15 +67,13 @@ class WeaviateIndex:
     def __init__(
         self,
         address: WeaviateAddress,
-        load: Callable[[str, str], Sequence[IndexEntry]],
         *,
         partitions: int,
         api_key: str | None = None,
         generation: int | None = None,
     ) -> None:
-        """Connect at first use. `load(tenant, user_id)` returns a user's active memories; `generation` None: active."""
+        """Connect at first use. `generation` None: the one that is searched."""
         self.collection = WeaviateCollection(address, api_key, generation)
-        self._load = load
         self._partitions = partitions
         self._large: frozenset[tuple[str, str]] = frozenset()
         """Users for whom all memories with a word were too many before; a hint, which saves asking in vain."""
@@ -96,7 +94,7 @@ class WeaviateIndex:
 
     def _generation(self, generation: int) -> WeaviateIndex:
         address, api_key = self.collection.address, self.collection.api_key
-        return WeaviateIndex(address, self._load, partitions=self._partitions, api_key=api_key, generation=generation)
+        return WeaviateIndex(address, partitions=self._partitions, api_key=api_key, generation=generation)
 
     async def reopen(self) -> None:
         """Look again at which collection the alias names."""

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def empty_index(weaviate: WeaviateServer, load=lambda _tenant, _user: ()) -> AsyncIterator[WeaviateIndex]:
+async def empty_index(weaviate: WeaviateServer) -> AsyncIterator[WeaviateIndex]:
     """Open an index that holds nothing, whatever the tests before have left."""
-    index = WeaviateIndex(WeaviateAddress.parse(weaviate.url), load, partitions=8)
+    index = WeaviateIndex(WeaviateAddress.parse(weaviate.url), partitions=8)
     try:
         active, _ = await index.collection.generations()
         await index.collection.drop(active)
@@ -82,7 +82,7 @@ async def test_a_model_of_another_length_is_held_beside_the_first(weaviate: Weav
 
 async def test_another_generation_is_filled_beside_the_active_one_and_then_takes_its_place(weaviate: WeaviateServer):
     address = WeaviateAddress.parse(weaviate.url)
-    fresh = WeaviateIndex(address, lambda *_: (), partitions=8, generation=2)
+    fresh = WeaviateIndex(address, partitions=8, generation=2)
     async with empty_index(weaviate) as index:
         await index.put([COFFEE])
         await fresh.put([CAT])

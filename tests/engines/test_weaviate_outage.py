@@ -130,9 +130,7 @@ async def test_the_doctor_says_whether_it_answers_and_what_to_do(node: WeaviateS
 
 async def test_where_nothing_listens_it_is_unavailable_and_says_where():
     http, grpc = free_ports(2)
-    index = WeaviateIndex(
-        WeaviateAddress.parse(f"weaviate://127.0.0.1:{http}?grpc={grpc}"), lambda *_: (), partitions=1
-    )
+    index = WeaviateIndex(WeaviateAddress.parse(f"weaviate://127.0.0.1:{http}?grpc={grpc}"), partitions=1)
     try:
         for _ in range(2):
             with pytest.raises(IndexUnavailable, match=str(http)):
