@@ -133,7 +133,11 @@ def _follow_group(
 
     async def assigned(*arguments: Any, **_: Any) -> None:  # noqa: ANN401 - the app, and the partitions
         try:
-            moved.assigned(_assigned(arguments[-1]))
+            partitions = _assigned(arguments[-1])
+            for partition in set(range(app.conf.topic_partitions)) - set(partitions):
+                observe.revoke(partition)  # a worker that was away too long is told of no revocation
+                remember.revoke(partition)
+            moved.assigned(partitions)
         except Exception as error:  # noqa: BLE001 - the boundary of a step
             failed(error)
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from projections.shards import NotHeld
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
+log = logging.getLogger("mnemolog")
 Job: TypeAlias = "Callable[[], Awaitable[None]]"
 MAX_QUEUED: Final = 2_000
 """Jobs that may wait; then `submit` waits, and the log is read no further."""
@@ -18,8 +22,9 @@ MAX_QUEUED: Final = 2_000
 class KeyedPool:
     """Runs at most `slots` jobs at once. A slot is taken when a job runs, not while it waits behind its own key.
 
-    Jobs belong to a partition: `drop` cancels those of one that was taken away. A job handles its own errors: one
-    that escapes ends up in `failure`, and the pool's owner decides.
+    Jobs belong to a partition: `drop` cancels those of one that was taken away, and a job that raises NotHeld ends
+    those behind it, which come again in their order. A job handles its other errors: one that escapes ends up in
+    `failure`, and the pool's owner decides.
     """
 
     def __init__(
@@ -81,6 +86,8 @@ class KeyedPool:
                 queue.popleft()
                 self._waiting -= 1
                 self._changed.set()
+        except NotHeld:
+            log.info("partition %d was taken away: what waited for its users comes again", place[0])
         except Exception as error:  # noqa: BLE001 - the boundary of a step: reported, never swallowed
             self._failure(error)
         finally:
