@@ -171,9 +171,13 @@ class Queries:
             past = at if as_of is not None and as_of < now else None
             while True:
                 legs = await self._legs(one, state, asked, past)
-                hits = {hit.memory_id: hit for hit in (*legs.keyword, *legs.semantic)}
-                mine = {i: m for i, hit in hits.items() if (m := _shown(state, hit, filters, at)) is not None}
-                if past is None and (wrong := [i for i, hit in hits.items() if not _is_right(state, hit)]):
+                hits = {hit.memory_id for hit in (*legs.keyword, *legs.semantic)}
+                legs, wrong = _right(state, legs)
+                mine = {h.memory_id: m for h in (*legs.keyword, *legs.semantic) if (m := _shown(state, h, filters, at))}
+                if past is None and wrong:
+                    if any(memory_id not in state.memories for memory_id in wrong):
+                        # of another log, or decided by another worker, who has the user now
+                        await self._shards.come_to_end(one)
                     self._shards.following.note(one, wrong)
                 if len(mine) >= min(limit, len(hits)) or asked.limit >= len(state.memories):
                     break
@@ -276,6 +280,13 @@ class Queries:
         return digests(self._shards.state(owner) for owner in self._shards.owners())
 
 
+def _right(state: UserState, legs: Legs) -> tuple[Legs, set[str]]:
+    """Return the hits that are what the shard has, and the memories of the others."""
+    wrong = {hit for hit in (*legs.keyword, *legs.semantic) if not _is_right(state, hit)}
+    right = Legs(*(tuple(hit for hit in leg if hit not in wrong) for leg in (legs.keyword, legs.semantic)))
+    return right, {hit.memory_id for hit in wrong}
+
+
 def _is_right(state: UserState, hit: Hit) -> bool:
     """Tell whether what the index has of a memory is what the shard has."""
     memory = state.memories.get(hit.memory_id)
@@ -283,8 +294,6 @@ def _is_right(state: UserState, hit: Hit) -> bool:
 
 
 def _shown(state: UserState, hit: Hit, filters: Filters, at: datetime) -> Memory | None:
-    """Return the memory of a hit if it is shown at the instant, passes, and is what the index has of it."""
-    if not _is_right(state, hit):
-        return None
+    """Return the memory of a right hit if it is shown at the instant and passes."""
     memory = state.memories[hit.memory_id]
     return memory if memory.status_at(at) == ACTIVE and filters.accept(memory) else None
