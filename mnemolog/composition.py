@@ -13,14 +13,15 @@ from uuid import uuid4
 from mnemolog.commands import Commands
 from mnemolog.generations import active_folder
 from mnemolog.log_opening import broker_url, close_log, create_topics, kafka_security, open_log
+from mnemolog.log_watch import LogWatch
 from mnemolog.metrics import Metrics
 from mnemolog.parts import index_maker, make_embedder, make_extractor, make_parameters, make_registry
 from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
+from mnemolog.upkeep import drop_old_for_ever, follow_for_ever
 from projections.queries import Queries
-from projections.retention import drop_expired
 from projections.shard_trouble import ShardUnavailable
 from projections.shards import Shards
 from schemas.clock import SystemClock
@@ -57,8 +58,6 @@ WINDOWS_AT_ONCE = 1024
 """Windows in work: being asked about, waiting for their next attempt, or being appended."""
 GLOBALS_SECONDS = 0.5
 """How long a query waits for global memories that another worker has decided a moment ago."""
-FOLLOW_EVERY_SECONDS = 1.0
-LOOK_FOR_OLD_SECONDS = 3600.0
 
 
 class Worker:
@@ -82,6 +81,7 @@ class Worker:
         self.url = settings.advertised_url or url or f"http://{uuid4()}.invalid"
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
+        self.log_watch = LogWatch()
         self.failure: asyncio.Future[None] | None = None
         self.started = False
         self._extractor = extractor
@@ -94,11 +94,8 @@ class Worker:
         """Open the log, make the topics, fold what is new, and start the agents."""
         settings = self.settings
         self.failure = asyncio.get_running_loop().create_future()
-        if not self.settings.is_embedded:  # the embedded log locks the directory by itself
-            folder = self.settings.data_dir.resolve() / "log"
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lock = DirectoryLock.take(folder)
-            self._exits.callback(self._lock.release)
+        if not settings.is_embedded:  # the embedded log locks the directory by itself
+            self._lock_directory()
         self.registry = make_registry(settings)
         self._exits.push_async_callback(self.registry.aclose)
         await self.registry.register_now()
@@ -177,10 +174,17 @@ class Worker:
         self._background(self.ticking.run)
         self._background(self.recalls.run)
         self._background(self.registry.register_later)
-        self._background(self._drop_expired)
+        self._background(partial(drop_old_for_ever, self.log, self.shards))
         if not settings.is_embedded:
-            self._background(self._follow)
+            self._background(partial(follow_for_ever, self.shards))
+            self._background(partial(self.log_watch.run, self.log, self.shards))
         self.started = True
+
+    def _lock_directory(self) -> None:
+        folder = self.settings.data_dir.resolve() / "log"
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = DirectoryLock.take(folder)
+        self._exits.callback(self._lock.release)
 
     # -- what the group says
 
@@ -262,25 +266,6 @@ class Worker:
         """Keep how long a record took; remember only queues it, and its pool knows how long deciding takes."""
         if step != "remember":
             self.metrics.took(step, seconds)
-
-    async def _follow(self) -> None:
-        """Fold global memories that others decide."""
-        while True:
-            await asyncio.sleep(FOLLOW_EVERY_SECONDS)
-            with suppress(ShardUnavailable):
-                await self.shards.follow_globals()
-
-    async def drop_expired(self) -> None:
-        """Drop from the log what is older than its retention, and from the shards what the log holds no more."""
-        if isinstance(self.log, SqliteLog):  # Kafka's brokers do it by themselves
-            await self.log.apply_retention()
-        with suppress(ShardUnavailable):  # readiness says it, and the next look drops what is left
-            await drop_expired(PatientReads(self.log), self.shards)
-
-    async def _drop_expired(self) -> None:
-        while True:
-            await self.drop_expired()
-            await asyncio.sleep(LOOK_FOR_OLD_SECONDS)
 
     def _background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async def run() -> None:

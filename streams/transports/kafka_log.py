@@ -103,7 +103,7 @@ class KafkaLog:
                     producer = await self._usable_producer()
                     sent = [await _send(producer, record) for record in records]
                     return [_appended(metadata) for metadata in await asyncio.gather(*sent)]
-        except LogUnavailable:
+        except (LogUnavailable, asyncio.CancelledError):  # who gave up waiting knows no more either
             self._doubted = producer
             raise
 

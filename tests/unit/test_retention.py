@@ -11,6 +11,7 @@ from contract.front_door import front_door, turn
 from examples import XIAOMING
 from workbench import Workbench
 
+from mnemolog.upkeep import drop_old
 from projections.retention import drop_expired
 from schemas.topics import CONVERSATIONS, INBOX
 
@@ -85,7 +86,7 @@ async def test_a_worker_drops_the_turns_of_its_shards_with_those_of_its_log(tmp_
         await door.post("/v1/admin/drain", {})
         [memory] = (await door.get("/v1/memories", user_id="u1")).json()["items"]
         door.clock.ahead = timedelta(days=2)
-        await door.worker.drop_expired()
+        await drop_old(door.worker.log, door.worker.shards)
         assert (await door.get("/v1/events/t-1", user_id="u1")).status_code == 404
         assert (await door.get("/v1/sessions/s1/turns", user_id="u1")).json()["items"] == []
         history = (await door.get(f"/v1/memories/{memory['memory_id']}/history")).json()

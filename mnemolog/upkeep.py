@@ -1,0 +1,42 @@
+"""What a worker looks after by itself, besides its agents: everybody's memories, and what has grown old."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from projections.retention import drop_expired
+from projections.shard_trouble import ShardUnavailable
+from streams.patience import PatientReads
+from streams.transports.sqlite_log import SqliteLog
+
+if TYPE_CHECKING:
+    from projections.shards import Shards
+    from streams.transports.kafka_log import KafkaLog
+
+FOLLOW_EVERY_SECONDS: Final = 1.0
+LOOK_FOR_OLD_SECONDS: Final = 3600.0
+
+
+async def follow_for_ever(shards: Shards) -> None:
+    """Fold global memories that others decide."""
+    while True:
+        await asyncio.sleep(FOLLOW_EVERY_SECONDS)
+        with suppress(ShardUnavailable):
+            await shards.follow_globals()
+
+
+async def drop_old(log: SqliteLog | KafkaLog, shards: Shards) -> None:
+    """Drop from the log what is older than its retention, and from the shards what the log holds no more."""
+    if isinstance(log, SqliteLog):  # Kafka's brokers do it by themselves
+        await log.apply_retention()
+    with suppress(ShardUnavailable):  # readiness says it, and the next look drops what is left
+        await drop_expired(PatientReads(log), shards)
+
+
+async def drop_old_for_ever(log: SqliteLog | KafkaLog, shards: Shards) -> None:
+    """Look again and again for what has grown old."""
+    while True:
+        await drop_old(log, shards)
+        await asyncio.sleep(LOOK_FOR_OLD_SECONDS)
