@@ -14,6 +14,7 @@ from mnemolog.commands import Commands
 from mnemolog.generations import active_folder
 from mnemolog.log_opening import broker_url, close_log, create_topics, kafka_security, open_log
 from mnemolog.log_watch import LogWatch
+from mnemolog.membership import Membership, require_own_url
 from mnemolog.metrics import Metrics
 from mnemolog.parts import index_maker, make_embedder, make_extractor, make_parameters, make_registry
 from mnemolog.peers import Peers
@@ -26,7 +27,7 @@ from projections.shard_trouble import ShardUnavailable
 from projections.shards import Shards
 from schemas.clock import SystemClock
 from schemas.log import LogError
-from streams.agents import handled, is_in_session, make_app, owners, urls
+from streams.agents import handled, is_in_session, make_app, member_id, owners, urls
 from streams.extraction import Asking
 from streams.model_extractor import ModelExtractor
 from streams.observe import Observe
@@ -37,6 +38,7 @@ from streams.remember import Remember
 from streams.rewriting import Rewriting
 from streams.ticking import Ticking
 from streams.transports.directory_lock import DirectoryLock
+from streams.transports.kafka_log import KafkaLog
 from streams.transports.sqlite_log import SqliteLog
 from streams.verbatim_extractor import VerbatimExtractor
 from streams.window import WindowLimits
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     from projections.embedder import Embedder
     from schemas.clock import Clock
     from streams.extractor import Extractor
-    from streams.transports.kafka_log import KafkaLog
 
 log = logging.getLogger("mnemolog")
 WORKED_AT_ONCE = 128
@@ -87,6 +88,7 @@ class Worker:
         self._extractor = extractor
         self._embedder = embedder
         self._lock: DirectoryLock | None = None
+        self._membership: Membership | None = None
         self._exits = AsyncExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -102,6 +104,7 @@ class Worker:
         self.log = await self._open_log()
         self._exits.push_async_callback(close_log, self.log)
         await create_topics(self.log, self.settings)
+        await self._come_back()
         self.embedder = self._embedder or self._made_embedder()
         self.extractor = self._extractor or make_extractor(settings, self.metrics)
         if isinstance(self.extractor, ModelExtractor):
@@ -186,10 +189,20 @@ class Worker:
         self._lock = DirectoryLock.take(folder)
         self._exits.callback(self._lock.release)
 
+    async def _come_back(self) -> None:
+        """Tell the group as early as possible who is dead: it settles while this worker starts."""
+        if isinstance(self.log, KafkaLog):
+            folder, session = self.settings.data_dir.resolve() / "faust", self.settings.session_seconds
+            self._membership = Membership(folder, self.log, self.url, session)
+            await self._membership.come_back()
+
     # -- what the group says
 
     def assigned(self, partitions: Collection[int]) -> None:
-        """Hold these partitions as soon as their shards are folded, and no others."""
+        """Hold these partitions as soon as their shards are folded, and no others. Raises LogError."""
+        if self._membership is not None:
+            self._membership.joined(member_id(self._app))
+            require_own_url(self.url, partitions, owners(self._app))
         self.shards.assign(partitions)
         self._background(partial(fold_patiently, self.shards.follow_globals))
         for partition in partitions:
