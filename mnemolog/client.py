@@ -121,6 +121,7 @@ class AsyncClient:
     stats = _awaited(client_calls.stats)
     turns = _awaited(client_calls.turns)
 
+    checks = _awaited(client_admin.checks)
     digest = _awaited(client_admin.digest)
     drain = _awaited(client_admin.drain)
     tick = _awaited(client_admin.tick)
@@ -201,6 +202,7 @@ class Client:
     stats = _direct(client_calls.stats)
     turns = _direct(client_calls.turns)
 
+    checks = _direct(client_admin.checks)
     digest = _direct(client_admin.digest)
     drain = _direct(client_admin.drain)
     tick = _direct(client_admin.tick)

@@ -21,7 +21,7 @@ from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
-from mnemolog.upkeep import drop_old_for_ever, follow_for_ever
+from mnemolog.upkeep import drop_old_for_ever, follow_for_ever, say_if_settings_differ
 from projections.queries import Queries
 from projections.shard_trouble import ShardUnavailable
 from projections.shards import Shards
@@ -180,6 +180,7 @@ class Worker:
         self._background(partial(drop_old_for_ever, self.log, self.shards))
         if not settings.is_embedded:
             self._background(partial(follow_for_ever, self.shards))
+            self._background(partial(say_if_settings_differ, self))
             self._background(partial(self.log_watch.run, self.log, self.shards))
         self.started = True
 

@@ -11,10 +11,9 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-import httpx
-
 from mnemolog.cli.data_directory import is_empty_world
 from mnemolog.client import AsyncClient
+from mnemolog.liveness import is_ready, live_url
 from schemas.log import LogError, LogLocked
 from streams.transports.directory_lock import read_note
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 START_SECONDS: Final = 30.0
 """How long a worker that is starting or stopping is waited for."""
 LOOK_SECONDS: Final = 0.2
-PROBE_SECONDS: Final = 5.0
 
 
 class NotReached(Exception):
@@ -80,19 +78,6 @@ async def reached(
         return
 
 
-async def live_url(note: dict[str, object]) -> str | None:
-    """Return the URL of a lock's note if somebody answers there."""
-    url = note.get("url")
-    if not isinstance(url, str):
-        return None
-    async with httpx.AsyncClient(timeout=PROBE_SECONDS) as http:
-        try:
-            answer = await http.get(f"{url}/health/live")
-        except httpx.TransportError:
-            return None
-    return url if answer.is_success else None
-
-
 async def _found(settings: Settings, deadline: float, output: Output) -> str | None:
     running = await _running(settings.data_dir, deadline, output)
     if running is None and not settings.is_embedded:
@@ -105,7 +90,7 @@ async def _running(data_dir: Path, deadline: float, output: Output) -> str | Non
     told = False
     while (note := read_note(data_dir / "log")) is not None:
         url = await live_url(note)
-        if url is not None and await _is_ready(url):
+        if url is not None and await is_ready(url):
             return url
         if time.monotonic() >= deadline:
             where = f" at {url}" if url else ""
@@ -134,7 +119,7 @@ async def _member(settings: Settings, deadline: float, output: Output) -> str | 
             assert isinstance(log, KafkaLog)  # noqa: S101 - it is not embedded
             while members := await log.members():
                 for url in sorted({member.url for member in members if member.url is not None}):
-                    if await _is_ready(url):
+                    if await is_ready(url):
                         output.say(f"no --url and no MNEMOLOG_URL: asking {url}, a worker of the group")
                         return url
                 where = ", ".join(sorted({member.url or member.host for member in members}))
@@ -150,11 +135,3 @@ async def _member(settings: Settings, deadline: float, output: Output) -> str | 
     except LogError as error:
         raise NotReached(str(error)) from error
     return None
-
-
-async def _is_ready(url: str) -> bool:
-    async with httpx.AsyncClient(timeout=PROBE_SECONDS) as http:
-        try:
-            return (await http.get(f"{url}/health/ready")).is_success
-        except httpx.TransportError:
-            return False

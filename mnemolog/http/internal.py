@@ -12,7 +12,7 @@ from mnemolog.draining import drain as drain_here
 from mnemolog.http.problems import Problem
 from mnemolog.http.requests import Drain, ForwardedEvents, RebuildPart, TickDue
 from mnemolog.http.routes import answer, routes
-from mnemolog.http.tenants import Held
+from mnemolog.http.tenants import Held, is_ready
 from mnemolog.peers import FORWARDED, Part
 from mnemolog.publishing import Conflict
 from schemas import codec
@@ -20,16 +20,17 @@ from schemas.observations import OBSERVATIONS
 
 
 async def _from_a_worker(request: Request) -> None:
-    """Refuse what no worker sent. Raises Problem."""
-    if FORWARDED not in request.headers:
-        raise Problem(HTTPStatus.NOT_FOUND, "this route is for other workers: /docs lists those for you")
+    """Refuse what no worker of the group sent, as far as a name can tell. Raises Problem."""
+    worker, sender = request.app.state.worker, request.headers.get(FORWARDED)
+    if sender is None or (is_ready(worker) and not worker.peers.knows(sender)):
+        raise Problem(HTTPStatus.NOT_FOUND, "this route is for the group's other workers: /docs lists those for you")
 
 
 router = routes("internal", "/v1/internal", dependencies=[Depends(_from_a_worker)], include_in_schema=False)
 
 
 def _answered(part: Part) -> Response:
-    return answer({"partitions": sorted(part.partitions), "body": part.body})
+    return answer({"partitions": sorted(part.partitions), "body": part.body, "settings": part.settings})
 
 
 @router.post("/events")
