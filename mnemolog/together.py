@@ -112,8 +112,8 @@ async def rebuild(worker: Worker, what: What, generation: int | None = None) -> 
     """Build a generation on all workers, verify it, and switch to it; with a number that of before, brought up to date.
 
     All build before any switches; the index that workers share is switched last, for all at once. Raises
-    UnknownGeneration, WorkersDiffer, RebuildRunning, RebuildDiffers, RebuildInterrupted, PeerUnavailable: then nothing is wrong, and
-    at most some workers answer from the new shards, which are the same fold.
+    UnknownGeneration, WorkersDiffer, RebuildRunning, RebuildDiffers, RebuildInterrupted, PeerUnavailable: then nothing
+    is wrong, and at most some workers answer from the new shards, which are the same fold.
     """
     await same_settings(worker)
     bodies = await _all(worker, generations_part(worker), "generations", {}, None)

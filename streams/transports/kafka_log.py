@@ -153,7 +153,8 @@ class KafkaLog:
                 await kafka_topics.create(self._admin_client(), name, partitions, config, self._replication)
                 await self._wait_until_known(name)
         if (existing := await self.partitions(name)) != partitions:
-            raise LogError(f"topic {name} has {existing} partitions, not {partitions}: set the number it has")
+            advice = f"set MNEMOLOG_PARTITIONS={existing}, the number it has" if partitions > 1 else "delete it"
+            raise LogError(f"topic {name} has {existing} partitions, not {partitions}: {advice}")
 
     async def misfits(self, name: str, retention: timedelta | None) -> list[str]:
         """Return which settings of a topic are others than `create_topic` gives it, as `setting=value, not value`."""

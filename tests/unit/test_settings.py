@@ -170,3 +170,9 @@ def test_a_name_of_an_env_file_that_would_change_nothing_is_refused(tmp_path: Pa
 def test_what_is_wrong_with_a_value_is_said_in_our_words():
     with pytest.raises(SettingsError, match=r"MNEMOLOG_PORT must be a whole number \(given: 'no'\)"):
         from_environment({"MNEMOLOG_PORT": "no"})
+
+
+@pytest.mark.parametrize("url", ["worker-0:8420", "http://worker-0:8420/memory", "http://", "http://me@worker-0"])
+def test_an_advertised_url_that_cannot_be_one_is_told_what_it_looks_like(url: str):
+    with pytest.raises(SettingsError, match="such as http://worker-0:8420"):
+        from_environment({"MNEMOLOG_ADVERTISED_URL": url})
