@@ -140,11 +140,10 @@ class LedgerFold:
         found = self._connection.execute("select owner from memories where memory_id=?", (memory_id,)).fetchall()
         return [Owner.of_key(name.encode()) for (name,) in found]
 
-    def decisions(self, owner: Owner) -> Iterator[tuple[int, Decision]]:
-        """Yield a user's counted decisions in order, each with its offset in the ledger."""
-        rows = self._connection.execute(
-            "select offset, body from decisions where owner=? order by version", (name_of(owner),)
-        ).fetchall()
+    def decisions(self, owner: Owner, after: int = 0, most: int = -1) -> Iterator[tuple[int, Decision]]:
+        """Yield a user's counted decisions after a version in order, each with its offset in the ledger."""
+        query = "select offset, body from decisions where owner=? and version>? order by version limit ?"
+        rows = self._connection.execute(query, (name_of(owner), after, most)).fetchall()
         for offset, body in rows:
             yield offset, codec.decode_as(body, Decision)
 
