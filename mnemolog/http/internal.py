@@ -10,11 +10,13 @@ from mnemolog import together
 from mnemolog.accepting import accept_here
 from mnemolog.draining import drain as drain_here
 from mnemolog.http.problems import Problem
-from mnemolog.http.requests import Drain, ForwardedEvents, RebuildPart, TickDue
+from mnemolog.http.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held
+from mnemolog.importing import import_here
 from mnemolog.peers import FORWARDED, Part
 from mnemolog.publishing import Conflict
+from mnemolog.snapshots import parse_snapshot
 from schemas import codec
 from schemas.observations import OBSERVATIONS
 
@@ -43,6 +45,14 @@ async def events(worker: Held, asked: ForwardedEvents) -> Response:
     except Conflict as conflict:
         conflicts = {str(place): str(at) if at else None for place, at in conflict.places.items()}
     return answer({"items": items, "final": final, "conflicts": conflicts})
+
+
+@router.post("/import")
+async def import_(worker: Held, asked: ForwardedSnapshots) -> Response:
+    """Import memories of this worker's users, which another worker has checked."""
+    now = worker.clock.now()
+    some = [parse_snapshot(raw, tenant=asked.tenant, user_id=asked.user_id, accepted_at=now) for raw in asked.snapshots]
+    return answer({"items": await import_here(worker, some, asked.wait)})
 
 
 @router.post("/digest")

@@ -258,6 +258,15 @@ class ForwardedEvents(Body):
     only_check: bool = False
 
 
+class ForwardedSnapshots(Body):
+    """Memories to import for users of the worker that is asked, as the caller sent them."""
+
+    tenant: str
+    user_id: UserId | None = None
+    snapshots: Annotated[list[dict[str, Any]], Field(max_length=MAX_EVENTS)]
+    wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 0.0
+
+
 class Retry(Body):
     """Which dead letters to send back; without ids all."""
 

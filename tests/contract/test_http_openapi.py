@@ -26,6 +26,7 @@ ROUTES = {
     "DELETE /v1/memories/{memory_id}", "POST /v1/memories/{memory_id}/restore",
     "GET /v1/memories/{memory_id}/history", "GET /v1/memories/{memory_id}/importance", "POST /v1/search",
     "GET /v1/users/{user_id}/profile", "GET /v1/users/{user_id}/episodes", "GET /v1/users/{user_id}/stats",
+    "GET /v1/users/{user_id}/export", "POST /v1/import",
     "GET /v1/sessions/{session_id}/turns",
     "GET /v1/admin/digest", "POST /v1/admin/drain", "POST /v1/admin/ticks", "POST /v1/admin/rebuild",
     "GET /v1/admin/rebuild", "GET /v1/admin/dead-letters", "POST /v1/admin/dead-letters",
@@ -135,6 +136,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     one, event = f"/v1/memories/{memory['memory_id']}", turn("codes-1", "x", user_id="codes")
     conversation = {"user_id": "codes", "messages": [{"role": "user", "content": "x", "event_id": "codes-2"}]}
     as_of = {"as_of": "2026-02-05T08:00:00Z"}
+    snapshot = {"user_id": "codes-import", "content": "likes tea"}
     tea, key = {"user_id": "codes", "content": "likes tea"}, {"idempotency-key": "codes"}
     seen: dict[tuple[str, str], set[int]] = defaultdict(set)
 
@@ -172,6 +174,9 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", "/v1/search", 200, {"user_id": "codes", "query": "tea"})
     for path in ("/users/none/profile", "/users/none/episodes", "/users/none/stats", "/sessions/none/turns?user_id=u"):
         await asks("GET", f"/v1{path}", 200)
+    await asks("GET", "/v1/users/none/export", 200)
+    await asks("POST", "/v1/import", 200, snapshot | {"memory_id": "first"})
+    await asks("POST", "/v1/import?wait=0", 202, snapshot | {"memory_id": "second"})
     await asks("GET", "/v1/admin/digest", 200)
     await asks("POST", "/v1/admin/drain", 200)
     await asks("POST", "/v1/admin/ticks", 202, {"as_of": "2026-02-07", "timeout": 0.000001})
