@@ -120,6 +120,8 @@ class AsyncClient:
     episodes = _awaited(client_calls.episodes)
     stats = _awaited(client_calls.stats)
     turns = _awaited(client_calls.turns)
+    tools = _awaited(client_calls.tools)
+    call_tool = _awaited(client_calls.call_tool)
 
     digest = _awaited(client_admin.digest)
     drain = _awaited(client_admin.drain)
@@ -200,6 +202,8 @@ class Client:
     episodes = _direct(client_calls.episodes)
     stats = _direct(client_calls.stats)
     turns = _direct(client_calls.turns)
+    tools = _direct(client_calls.tools)
+    call_tool = _direct(client_calls.call_tool)
 
     digest = _direct(client_admin.digest)
     drain = _direct(client_admin.drain)
