@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from projections.evolve import apply_all, events_of
 from projections.memory import UserState
 from projections.views import instant, memory_view
-from schemas.events import MemoryDecayed, MemoryExpired, MemoryFormed, TickApplied
+from schemas.events import MemoryDecayed, MemoryExpired, MemoryFormed, MemoryImported, TickApplied
 from schemas.topics import GLOBALS, LEDGER
 
 if TYPE_CHECKING:
@@ -79,6 +79,8 @@ def _tick(event: MemoryEvent) -> str | None:
 def _reason(event: MemoryEvent, decision: Decision) -> str:
     told = getattr(event, "reason", None)
     named = next((o.reason for o in decision.outcomes if o.memory_id == event.memory_id), None)
+    if isinstance(event, MemoryImported):
+        return f"imported from {event.source_system}: {event.source_memory} of {event.source_user}"
     if isinstance(event, MemoryFormed):
         return named or "new"
     return told or named or getattr(event, "policy", None) or type(event).__name__

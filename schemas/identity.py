@@ -108,6 +108,11 @@ def commanded_memory_id(owner: Owner, command_id: str) -> str:
     return derived_id("memory", owner.tenant, owner.user_id, command_id)
 
 
+def import_id(owner: Owner, source_system: str, source_user: str, source_memory: str) -> str:
+    """Return the id of the command that brings a memory of another place to this owner: the same one each time."""
+    return derived_id("import", owner.tenant, owner.user_id, source_system, source_user, source_memory)
+
+
 def piece_id(event_id: str, number: int) -> str:
     """Return the name of an observation's stretch `number`, from 0."""
     return f"{event_id}#{number}"
