@@ -121,6 +121,8 @@ class AsyncClient:
     episodes = _awaited(client_calls.episodes)
     stats = _awaited(client_calls.stats)
     turns = _awaited(client_calls.turns)
+    tools = _awaited(client_calls.tools)
+    call_tool = _awaited(client_calls.call_tool)
 
     async def export(self, user_id: str, *, scope: str = "personal") -> AsyncIterator[Json]:
         """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.
@@ -224,6 +226,8 @@ class Client:
     episodes = _direct(client_calls.episodes)
     stats = _direct(client_calls.stats)
     turns = _direct(client_calls.turns)
+    tools = _direct(client_calls.tools)
+    call_tool = _direct(client_calls.call_tool)
 
     def export(self, user_id: str, *, scope: str = "personal") -> Iterator[Json]:
         """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.

@@ -11,6 +11,7 @@ from mnemolog.http import (
     admin,
     agents,
     conversations,
+    evatar,
     exchange,
     forwarding,
     health,
@@ -19,6 +20,7 @@ from mnemolog.http import (
     problems,
     publishing,
     search,
+    tools,
 )
 from mnemolog.http.asked_for import known_query
 from mnemolog.http.edge import Edge
@@ -36,7 +38,7 @@ def make_http(worker: Worker) -> FastAPI:
     app.state.worker = worker
     problems.install(app)
     forwarding.install(app)
-    for part in (publishing, conversations, memories, search, agents, exchange, admin, internal):
+    for part in (publishing, conversations, memories, search, agents, exchange, tools, evatar, admin, internal):
         app.include_router(part.router, dependencies=[Depends(known_query)])
     app.include_router(health.router)
     settings = worker.settings
