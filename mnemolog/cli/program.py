@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mnemolog.cli import (
+    context,
     dead_letters,
     digest,
     doctor,
@@ -29,7 +30,7 @@ program = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for noun in (up, publish, drain, search, memories, history, profile, digest, rebuild, doctor):
+for noun in (up, publish, drain, search, memories, history, profile, context, digest, rebuild, doctor):
     noun.install(program)
 for noun, explanation in (
     (topics, "The topics of the log."),

@@ -10,6 +10,7 @@ from fastapi import Depends, FastAPI
 from mnemolog.http import (
     admin,
     agents,
+    context,
     conversations,
     forwarding,
     health,
@@ -35,7 +36,7 @@ def make_http(worker: Worker) -> FastAPI:
     app.state.worker = worker
     problems.install(app)
     forwarding.install(app)
-    for part in (publishing, conversations, memories, search, agents, admin, internal):
+    for part in (publishing, conversations, memories, search, agents, context, admin, internal):
         app.include_router(part.router, dependencies=[Depends(known_query)])
     app.include_router(health.router)
     settings = worker.settings

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-_READS: Final = ("/v1/search", "/v1/events/status", "/v1/internal/digest")
+_READS: Final = ("/v1/search", "/v1/context", "/v1/greeting", "/v1/events/status", "/v1/internal/digest")
 """Questions that are no GET."""
 _PROBLEM: Final = {
     "content": {
