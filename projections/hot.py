@@ -59,6 +59,8 @@ class HotUser:
 
     def __init__(self, state: UserState) -> None:
         self._state = state
+        self._ordered: dict[str, Memory] = {}
+        """Every memory as it is in the orders: looked up faster than in the state, for all of them."""
         self._shelves: defaultdict[str | None, _Shelf] = defaultdict(_Shelf)
         self._profiles: dict[tuple[str | None, Sight, frozenset[str] | None], _Kept] = {}
         self._topics = Topics(())
@@ -70,16 +72,15 @@ class HotUser:
         """Come to another state of the same user; only what changed is put in order again."""
         if state is self._state:
             return
-        before, memories = self._state.memories, state.memories
-        changed = [m for i, m in memories.items() if before.get(i) is not m]
+        before, self._state = self._ordered, state
+        changed = [m for i, m in state.memories.items() if before.get(i) is not m]
         new = sum(m.memory_id not in before for m in changed)
-        if FEW * len(changed) > len(memories) or len(memories) != len(before) + new:
-            self._state = state
+        if FEW * len(changed) > len(before) or len(state.memories) != len(before) + new:
             self._fill()
             return
-        self._state = state
         for memory in changed:
             known = before.get(memory.memory_id)
+            before[memory.memory_id] = memory
             if known is not None:
                 self._take_off(known)
             self._put(memory)
@@ -149,6 +150,7 @@ class HotUser:
     # -- how it is kept
 
     def _fill(self) -> None:
+        self._ordered = dict(self._state.memories.items())
         self._shelves.clear()
         self._profiles.clear()
         self._sensitive = None
