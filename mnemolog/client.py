@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from mnemolog import client_admin, client_calls, client_exchange
+from mnemolog import client_admin, client_calls, client_context, client_exchange
 from mnemolog.client_carrying import (
     RETRIES,
     TIMEOUT_SECONDS,
@@ -117,6 +117,7 @@ class AsyncClient:
     restore = _awaited(client_calls.restore)
     history = _awaited(client_calls.history)
     importance = _awaited(client_calls.importance)
+    context = _awaited(client_context.context)
     profile = _awaited(client_calls.profile)
     episodes = _awaited(client_calls.episodes)
     stats = _awaited(client_calls.stats)
@@ -222,6 +223,7 @@ class Client:
     restore = _direct(client_calls.restore)
     history = _direct(client_calls.history)
     importance = _direct(client_calls.importance)
+    context = _direct(client_context.context)
     profile = _direct(client_calls.profile)
     episodes = _direct(client_calls.episodes)
     stats = _direct(client_calls.stats)

@@ -14,7 +14,7 @@ from mnemolog.commands import Commands
 from mnemolog.generations import active_folder
 from mnemolog.log_opening import broker_url, close_log, create_topics, kafka_security, open_log
 from mnemolog.metrics import Metrics
-from mnemolog.parts import index_maker, make_embedder, make_extractor, make_parameters, make_registry
+from mnemolog.parts import index_maker, make_contexts, make_embedder, make_extractor, make_parameters, make_registry
 from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
@@ -150,6 +150,7 @@ class Worker:
         self.publishing = Publishing(self.log, self.shards, self.observe)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
         self.queries = Queries(self.shards, self.embedder)
+        self.contexts = make_contexts(settings, self.queries)
         self.recalls = Recalls(self.commands)
         self.rebuilding = Rebuilding(settings.data_dir, self.log, self.shards)
         self._app = make_app(
@@ -172,10 +173,8 @@ class Worker:
         self._exits.push_async_callback(self._stop_agents)
         await self._app.start()
         await self._unless_failed(self.shards.settled())
-        self._background(self.project.look_after_index)
-        self._background(self.observe.close_idle)
-        self._background(self.ticking.run)
-        self._background(self.recalls.run)
+        for work in (self.project.look_after_index, self.observe.close_idle, self.ticking.run, self.recalls.run):
+            self._background(work)
         self._background(self.registry.register_later)
         self._background(self._drop_expired)
         if not settings.is_embedded:

@@ -8,6 +8,7 @@ MemoryType: TypeAlias = Literal["short_term", "long_term"]
 Policy: TypeAlias = Literal["ladder", "ebbinghaus", "off"]
 Scope: TypeAlias = Literal["personal", "global"]
 SourceType: TypeAlias = Literal["chat", "photo", "inferred", "manual", "import"]
+Tier: TypeAlias = Literal["free", "paid"]
 Status: TypeAlias = Literal["active", "expired", "forgotten", "superseded"]
 
 EVENT_TYPES: Final = (

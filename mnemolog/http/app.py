@@ -10,6 +10,7 @@ from fastapi import Depends, FastAPI
 from mnemolog.http import (
     admin,
     agents,
+    context,
     conversations,
     evatar,
     exchange,
@@ -38,7 +39,19 @@ def make_http(worker: Worker) -> FastAPI:
     app.state.worker = worker
     problems.install(app)
     forwarding.install(app)
-    for part in (publishing, conversations, memories, search, agents, exchange, tools, evatar, admin, internal):
+    for part in (
+        publishing,
+        conversations,
+        memories,
+        search,
+        agents,
+        exchange,
+        tools,
+        evatar,
+        context,
+        admin,
+        internal,
+    ):
         app.include_router(part.router, dependencies=[Depends(known_query)])
     app.include_router(health.router)
     settings = worker.settings

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _READS: Final = (
     "/v1/search",
+    "/v1/context",
+    "/v1/greeting",
     "/v1/events/status",
     "/v1/tools/memory_search",
     "/v1/internal/digest",

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 
-from mnemolog.http import shapes
+from mnemolog.http import context_shapes, shapes
 from mnemolog.http.edge import MAX_BODY_BYTES
 from mnemolog.http.evatar import EvatarMemories
 from mnemolog.http.tools import Tools
@@ -32,6 +32,7 @@ ROUTES = {
     "GET /v1/sessions/{session_id}/turns",
     "GET /v1/tools", "POST /v1/tools/memory_add", "POST /v1/tools/memory_search",
     "GET /api/memories", "GET /api/memories/stats", "DELETE /api/memories/{memory_id}",
+    "POST /v1/context",
     "GET /v1/admin/digest", "POST /v1/admin/drain", "POST /v1/admin/ticks", "POST /v1/admin/rebuild",
     "GET /v1/admin/rebuild", "GET /v1/admin/dead-letters", "POST /v1/admin/dead-letters",
 }  # fmt: skip
@@ -88,6 +89,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (shapes.Results, "/v1/search", {"user_id": "u1", "query": "Berlin"}),
         (shapes.Memory, "/v1/tools/memory_add", {"user_id": "u1", "content": "likes tea"}),
         (shapes.Results, "/v1/tools/memory_search", {"user_id": "u1", "query": "tea"}),
+        (context_shapes.Context, "/v1/context", {"user_id": "u1", "query": "Berlin"}),
         (shapes.Drained, "/v1/admin/drain", {}),
         (shapes.Tick, "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z"}),
         (shapes.Rebuilt, "/v1/admin/rebuild", {}),
@@ -180,7 +182,8 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
         await asks(method, f"/v1/memories/none{part}", 404)
         key_of_another = {"idempotency-key": f"codes-more{part}"}
         await asks(method, one + part, 200, **key_of_another)
-    await asks("POST", "/v1/search", 200, {"user_id": "codes", "query": "tea"})
+    for path in ("/v1/search", "/v1/context"):
+        await asks("POST", path, 200, {"user_id": "codes", "query": "tea"})
     for path in ("/users/none/profile", "/users/none/episodes", "/users/none/stats", "/sessions/none/turns?user_id=u"):
         await asks("GET", f"/v1{path}", 200)
     await asks("GET", "/v1/users/none/export", 200)
