@@ -151,10 +151,21 @@ class DecayDue:
     as_of: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionDue:
+    """It is now `as_of`: observations of the partition that were logged before `before` are kept no more."""
+
+    envelope: Envelope
+    as_of: datetime
+    before: datetime | None = None
+    """Log time; None keeps all."""
+
+
 UserItem: TypeAlias = (
     CandidatesExtracted | ExtractionRejected | RememberFact | ReviseMemory | ForgetMemory | RestoreMemory | RecordRecall
 )
-Tick: TypeAlias = DecayDue
+Tick: TypeAlias = DecayDue | RetentionDue
+TICKS: tuple[type[Tick], ...] = (DecayDue, RetentionDue)
 InboxItem: TypeAlias = UserItem | Tick
 INBOX_ITEMS: tuple[type[InboxItem], ...] = (
     CandidatesExtracted,
@@ -164,5 +175,5 @@ INBOX_ITEMS: tuple[type[InboxItem], ...] = (
     ForgetMemory,
     RestoreMemory,
     RecordRecall,
-    DecayDue,
+    *TICKS,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
-from contract.log_suite import LogSuite
+from contract.log_suite import TrimmedLogSuite
 
 from streams.transports.kafka_log import KafkaLog
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 
-class TestKafkaLog(LogSuite):
+class TestKafkaLog(TrimmedLogSuite):
     @pytest.fixture
     async def log(self, kafka: str) -> AsyncIterator[KafkaLog]:
         log = KafkaLog([kafka])
