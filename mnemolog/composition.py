@@ -14,13 +14,20 @@ from mnemolog.commands import Commands
 from mnemolog.generations import active_folder
 from mnemolog.log_opening import broker_url, close_log, create_topics, kafka_security, open_log
 from mnemolog.metrics import Metrics
-from mnemolog.parts import index_maker, make_contexts, make_embedder, make_extractor, make_parameters, make_registry
+from mnemolog.parts import (
+    index_maker,
+    make_clocks,
+    make_contexts,
+    make_embedder,
+    make_extractor,
+    make_parameters,
+    make_registry,
+)
 from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
 from projections.queries import Queries
-from projections.retention import drop_expired
 from projections.shard_trouble import ShardUnavailable
 from projections.shards import Shards
 from schemas.clock import SystemClock
@@ -33,6 +40,7 @@ from streams.patience import PatientReads, fold_patiently
 from streams.pool import KeyedPool
 from streams.project import Project
 from streams.remember import Remember
+from streams.retaining import Retaining
 from streams.rewriting import Rewriting
 from streams.ticking import Ticking
 from streams.transports.directory_lock import DirectoryLock
@@ -58,7 +66,6 @@ WINDOWS_AT_ONCE = 1024
 GLOBALS_SECONDS = 0.5
 """How long a query waits for global memories that another worker has decided a moment ago."""
 FOLLOW_EVERY_SECONDS = 1.0
-LOOK_FOR_OLD_SECONDS = 3600.0
 
 
 class Worker:
@@ -130,6 +137,7 @@ class Worker:
             counted=self.metrics.counted,
             extracted=self.metrics.extracted,
         )
+        self.retaining = Retaining(self.log, self.shards, self.handled)
         self.remember = Remember(
             log=patient,
             shards=self.shards,
@@ -137,16 +145,11 @@ class Worker:
             parameters=make_parameters(settings),
             counted=self.metrics.counted,
             ticked=self.metrics.ticked,
+            remove=self.retaining.remove,
         )
         self.project = Project(shards=self.shards, counted=self.metrics.counted)
-        self.ticking = Ticking(
-            log=patient,
-            shards=self.shards,
-            handled=self.handled,
-            clock=self.clock,
-            policy=settings.decay_policy,
-            every=timedelta(hours=settings.decay_hours),
-        )
+        clockwork = partial(Ticking, log=patient, shards=self.shards, handled=self.handled, clock=self.clock)
+        self.clocks = make_clocks(settings, clockwork)
         self.publishing = Publishing(self.log, self.shards, self.observe)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
         self.queries = Queries(self.shards, self.embedder)
@@ -173,10 +176,15 @@ class Worker:
         self._exits.push_async_callback(self._stop_agents)
         await self._app.start()
         await self._unless_failed(self.shards.settled())
-        for work in (self.project.look_after_index, self.observe.close_idle, self.ticking.run, self.recalls.run):
+        for work in (
+            self.project.look_after_index,
+            self.observe.close_idle,
+            self.recalls.run,
+            self.registry.register_later,
+            self.retaining.run,
+            *(ticking.run for ticking in self.clocks),
+        ):
             self._background(work)
-        self._background(self.registry.register_later)
-        self._background(self._drop_expired)
         if not settings.is_embedded:
             self._background(self._follow)
         self.started = True
@@ -268,18 +276,6 @@ class Worker:
             await asyncio.sleep(FOLLOW_EVERY_SECONDS)
             with suppress(ShardUnavailable):
                 await self.shards.follow_globals()
-
-    async def drop_expired(self) -> None:
-        """Drop from the log what is older than its retention, and from the shards what the log holds no more."""
-        if isinstance(self.log, SqliteLog):  # Kafka's brokers do it by themselves
-            await self.log.apply_retention()
-        with suppress(ShardUnavailable):  # readiness says it, and the next look drops what is left
-            await drop_expired(PatientReads(self.log), self.shards)
-
-    async def _drop_expired(self) -> None:
-        while True:
-            await self.drop_expired()
-            await asyncio.sleep(LOOK_FOR_OLD_SECONDS)
 
     def _background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async def run() -> None:

@@ -6,8 +6,8 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from aiokafka import AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from aiokafka.errors import KafkaConnectionError, KafkaError, MessageSizeTooLargeError
 
 from schemas.log import Appended, LogError, LogUnavailable, Position, Record, UnknownTopic
@@ -158,6 +158,14 @@ class KafkaLog:
                 await self._wait_until_known(name)
         if (existing := await self.partitions(name)) != partitions:
             raise LogError(f"topic {name} has {existing} partitions, not {partitions}: set the number it has")
+
+    async def drop_before(self, topic: str, partition: int, offset: int) -> None:
+        """See `TrimmedLog.drop_before`; wants the right to delete from the topic."""
+        await self._require(topic, partition)
+        with translated(f"removing what is old from {topic}:{partition}"):
+            async with asyncio.timeout(self._timeout_s):
+                wanted = {TopicPartition(topic, partition): RecordsToDelete(offset)}
+                await self._admin_client().delete_records(wanted)
 
     async def misfits(self, name: str, retention: timedelta | None) -> list[str]:
         """Return which settings of a topic are others than `create_topic` gives it, as `setting=value, not value`."""
