@@ -86,7 +86,8 @@ class _Route(APIRoute):
         handler = super().get_route_handler()
 
         async def strict(request: Request) -> Response:
-            response = await handler(_Request(request.scope, request.receive))
+            async with request.app.state.worker.log_watch.waited_for():
+                response = await handler(_Request(request.scope, request.receive))
             reads = request.method == "GET" or request.url.path in _READS
             if reads and response.status_code == HTTPStatus.OK and not request.app.state.worker.is_in_session():
                 # frozen between the question and the answer: somebody else may have decided meanwhile
