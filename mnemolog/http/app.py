@@ -19,6 +19,7 @@ from mnemolog.http import (
     problems,
     publishing,
     search,
+    sharing,
     tools,
 )
 from mnemolog.http.asked_for import known_query
@@ -37,7 +38,7 @@ def make_http(worker: Worker) -> FastAPI:
     app.state.worker = worker
     problems.install(app)
     forwarding.install(app)
-    for part in (publishing, conversations, memories, search, agents, tools, evatar, admin, internal):
+    for part in (publishing, conversations, memories, sharing, search, agents, tools, evatar, admin, internal):
         app.include_router(part.router, dependencies=[Depends(known_query)])
     app.include_router(health.router)
     settings = worker.settings
