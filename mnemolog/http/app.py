@@ -15,6 +15,7 @@ from mnemolog.http import (
     forwarding,
     health,
     internal,
+    mcp,
     memories,
     problems,
     publishing,
@@ -40,7 +41,8 @@ def make_http(worker: Worker) -> FastAPI:
     forwarding.install(app)
     for part in (publishing, conversations, memories, sharing, search, agents, tools, evatar, admin, internal):
         app.include_router(part.router, dependencies=[Depends(known_query)])
-    app.include_router(health.router)
+    for part in (mcp, health):
+        app.include_router(part.router)
     settings = worker.settings
     advertised = {name_of(urlsplit(settings.advertised_url).netloc)} if settings.advertised_url else set[str]()
     hosts = LOOPBACK | {name_of(settings.host)} | advertised
