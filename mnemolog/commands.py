@@ -21,13 +21,13 @@ from schemas.topics import INBOX
 from streams.ticking import decay_due, tick_id, tick_record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from projections.embedder import Embedder
     from projections.shards import Shards
     from schemas.clock import Clock
     from schemas.decision import Decision, Outcome
-    from schemas.inbox import UserItem
+    from schemas.inbox import Tick, UserItem
     from schemas.log import Log
     from streams.remember import Remember
 
@@ -174,9 +174,14 @@ class Commands:
             return Answer(command_id, None)
         return Answer(command_id, tuple(o for d in decisions for o in d.outcomes))
 
-    async def tick(self, policy: str, as_of: datetime, seconds: float) -> TickAnswer:
-        """Emit a decay tick in every partition held and wait, at most so long, until all are applied."""
-        ticks = {p: decay_due(p, policy, as_of) for p in self._shards.held()}
+    async def tick(
+        self, policy: str, as_of: datetime, seconds: float, make: Callable[[int, datetime], Tick] | None = None
+    ) -> TickAnswer:
+        """Emit a tick in every partition held and wait, at most so long, until all are applied.
+
+        Without `make` it is one of decay.
+        """
+        ticks = {p: make(p, as_of) if make else decay_due(p, policy, as_of) for p in self._shards.held()}
         await self._log.append([tick_record(p, tick) for p, tick in ticks.items()])
         waits = [self._remember.decided(partition_owner(p), tick.envelope.event_id) for p, tick in ticks.items()]
         try:

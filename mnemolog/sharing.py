@@ -16,9 +16,8 @@ from projections.shards import NotHeld
 from projections.views import memory_view
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
-from schemas.identity import import_id
+from schemas.identity import OURS, import_id
 from schemas.inbox import ImportMemory
-from streams.importing import OURS
 
 if TYPE_CHECKING:
     from datetime import datetime

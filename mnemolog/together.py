@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from mnemolog.draining import drain as drain_here
+from mnemolog.parts import tick_maker
 from mnemolog.peers import Part, PeerUnavailable, whole
 from mnemolog.rebuilding import RebuildInterrupted, RebuildRunning, UnknownGeneration
 from projections.digest import combined
@@ -34,7 +35,7 @@ async def digest_part(worker: Worker) -> dict[str, Any]:
 
 async def tick_part(worker: Worker, policy: str, as_of: datetime, timeout_seconds: float) -> dict[str, Any]:
     """Emit a tick in the partitions of this worker and wait for it."""
-    done = await worker.commands.tick(policy, as_of, timeout_seconds)
+    done = await worker.commands.tick(policy, as_of, timeout_seconds, tick_maker(policy, worker.settings))
     return {"tick_id": done.tick_id, "decayed": done.decayed, "expired": done.expired, "applied": done.applied}
 
 

@@ -17,6 +17,9 @@ GLOBAL_USER: Final = "*"
 SYSTEM_TENANT: Final = "*"
 """The reserved tenant of ticks: `*/p` is partition p itself."""
 
+OURS: Final = "mnemolog"
+"""The source system of exports and of what users share: its memory ids are ours, and differ from user to user."""
+
 MAX_USER_ID_CHARACTERS: Final = 256
 _TENANT = re.compile(r"[a-z0-9_-]{1,63}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")

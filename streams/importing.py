@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from projections.importance import DECIMALS
 from projections.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
 from schemas.events import MemoryImported
-from schemas.identity import commanded_memory_id
+from schemas.identity import OURS, commanded_memory_id
 from schemas.text import content_hash
 from streams import known, slots
 from streams.candidates import supersede
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from schemas.inbox import ImportMemory
     from streams.draft import Draft
 
-OURS: Final = "mnemolog"
-"""The source system of exports and of what users share: its ids are ours, and differ from user to user."""
 _ACTIONS: Final = {ACTIVE: "formed", EXPIRED: "expired", FORGOTTEN: "forgotten", SUPERSEDED: "superseded"}
 
 
@@ -34,12 +32,12 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
     if item.source_system == OURS and item.source_memory in draft.state.memories:
         draft.say("0", "nothing", "it is from here", item.source_memory)
         return
-    said, expires_at = _statement(item), _expires_at(item)
-    status = EXPIRED if item.status == SUPERSEDED and item.superseded_by is None else item.status
-    superseded_by = item.superseded_by if status == SUPERSEDED else None
-    now, present = item.envelope.occurred_at, list["Memory"]()
+    said, expires_at, now = _statement(item), _expires_at(item), item.envelope.occurred_at
+    is_past = expires_at is not None and expires_at < now
+    status, superseded_by = _status(item, is_past=is_past)
+    present: list[Memory] = []
     memory_id = commanded_memory_id(draft.state.owner, item.envelope.event_id)
-    if status == ACTIVE and (expires_at is None or expires_at >= now):
+    if status == ACTIVE and not is_past:
         alike = (m for m in known.exact(draft.state, said) if _is_same(m, item, said))
         same = known.first_active(alike, now)
         if same is not None:
@@ -92,7 +90,8 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
             metadata=item.metadata,
         )
     )
-    draft.say("0", _ACTIONS[status], f"imported from {item.source_system}", memory_id)
+    action = _ACTIONS[EXPIRED if status == ACTIVE and is_past else status]
+    draft.say("0", action, f"imported from {item.source_system}", memory_id)
     supersede(draft, present, memory_id, said.effective)
 
 
@@ -113,6 +112,15 @@ def _statement(item: ImportMemory) -> known.Statement:
 def _expires_at(item: ImportMemory) -> datetime | None:
     """Return when it expires: short_term memories do, and no others."""
     return (item.expires_at or item.formed_at + SHORT_TERM_LIFE) if item.memory_type == "short_term" else None
+
+
+def _status(item: ImportMemory, *, is_past: bool) -> tuple[str, str | None]:
+    """Return the status to come with, and what superseded it."""
+    if item.status == SUPERSEDED and item.superseded_by is not None:
+        return SUPERSEDED, item.superseded_by
+    if item.status == EXPIRED and is_past:
+        return ACTIVE, None  # it expires by itself, and `as_of` shows it before
+    return EXPIRED if item.status == SUPERSEDED else item.status, None
 
 
 def _is_same(memory: Memory, item: ImportMemory, said: known.Statement) -> bool:

@@ -10,8 +10,10 @@ from fastapi import Depends, FastAPI
 from mnemolog.http import (
     admin,
     agents,
+    context,
     conversations,
     evatar,
+    exchange,
     forwarding,
     health,
     internal,
@@ -39,7 +41,20 @@ def make_http(worker: Worker) -> FastAPI:
     app.state.worker = worker
     problems.install(app)
     forwarding.install(app)
-    for part in (publishing, conversations, memories, sharing, search, agents, tools, evatar, admin, internal):
+    for part in (
+        publishing,
+        conversations,
+        memories,
+        sharing,
+        search,
+        agents,
+        exchange,
+        tools,
+        evatar,
+        context,
+        admin,
+        internal,
+    ):
         app.include_router(part.router, dependencies=[Depends(known_query)])
     for part in (mcp, health):
         app.include_router(part.router)

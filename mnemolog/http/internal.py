@@ -11,11 +11,13 @@ from mnemolog.accepting import accept_here
 from mnemolog.draining import drain as drain_here
 from mnemolog.http.internal_requests import SharedMemory, TenantItems, TenantMemories, TenantPlaces
 from mnemolog.http.problems import Problem
-from mnemolog.http.requests import Drain, ForwardedEvents, RebuildPart, TickDue
+from mnemolog.http.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held
+from mnemolog.importing import import_here
 from mnemolog.peers import FORWARDED, Part
 from mnemolog.publishing import Conflict
+from mnemolog.snapshots import parse_snapshot
 from projections.tenant_memories import Wanted
 from schemas import codec
 from schemas.inbox import ImportMemory
@@ -50,6 +52,14 @@ async def events(worker: Held, asked: ForwardedEvents) -> Response:
     except Conflict as conflict:
         conflicts = {str(place): str(at) if at else None for place, at in conflict.places.items()}
     return answer({"items": items, "final": final, "conflicts": conflicts})
+
+
+@router.post("/import")
+async def import_(worker: Held, asked: ForwardedSnapshots) -> Response:
+    """Import memories of this worker's users, which another worker has checked."""
+    now = worker.clock.now()
+    some = [parse_snapshot(raw, tenant=asked.tenant, user_id=asked.user_id, accepted_at=now) for raw in asked.snapshots]
+    return answer({"items": await import_here(worker, some, asked.wait)})
 
 
 @router.post("/digest")

@@ -11,7 +11,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from schemas.identity import check_user_id
 from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES
 from schemas.instant import read_instant
-from schemas.words import Category, Kind, MemoryType, Policy, Scope, SourceType, Status
+from schemas.words import Category, Kind, MemoryType, Scope, SourceType, Status, TickPolicy
 
 MAX_EVENTS = 1_000
 MAX_PAGE_SIZE = 200
@@ -231,7 +231,8 @@ class TickDue(Body):
     """It is now `as_of`."""
 
     as_of: Instant
-    policy: Policy | None = None
+    policy: TickPolicy | None = None
+    """`retention`, or of decay; default: DECAY_POLICY."""
     force: bool = False
     timeout: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
 
@@ -263,6 +264,15 @@ class ForwardedEvents(Body):
     messages: Annotated[list[str], Field(max_length=MAX_EVENTS + 1)]  # a conversation's end besides
     wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 0.0
     only_check: bool = False
+
+
+class ForwardedSnapshots(Body):
+    """Memories to import for users of the worker that is asked, as the caller sent them."""
+
+    tenant: str
+    user_id: UserId | None = None
+    snapshots: Annotated[list[dict[str, Any]], Field(max_length=MAX_EVENTS)]
+    wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 0.0
 
 
 class Retry(Body):

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 
-from mnemolog.http import shapes
+from mnemolog.http import context_shapes, shapes
 from mnemolog.http.edge import MAX_BODY_BYTES
 from mnemolog.http.evatar import EvatarMemories
 from mnemolog.http.tools import Tools
@@ -28,10 +28,12 @@ ROUTES = {
     "DELETE /v1/memories/{memory_id}", "POST /v1/memories/{memory_id}/restore",
     "GET /v1/memories/{memory_id}/history", "GET /v1/memories/{memory_id}/importance", "POST /v1/search",
     "GET /v1/users/{user_id}/profile", "GET /v1/users/{user_id}/episodes", "GET /v1/users/{user_id}/stats",
+    "GET /v1/users/{user_id}/export", "POST /v1/import",
     "GET /v1/sessions/{session_id}/turns",
     "POST /v1/memories/{memory_id}/share",
     "GET /v1/tools", "POST /v1/tools/memory_add", "POST /v1/tools/memory_search",
     "GET /api/memories", "GET /api/memories/stats", "DELETE /api/memories/{memory_id}",
+    "POST /v1/context",
     "GET /v1/admin/digest", "POST /v1/admin/drain", "POST /v1/admin/ticks", "POST /v1/admin/rebuild",
     "GET /v1/admin/rebuild", "GET /v1/admin/dead-letters", "POST /v1/admin/dead-letters",
 }  # fmt: skip
@@ -88,6 +90,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (shapes.Results, "/v1/search", {"user_id": "u1", "query": "Berlin"}),
         (shapes.Memory, "/v1/tools/memory_add", {"user_id": "u1", "content": "likes tea"}),
         (shapes.Results, "/v1/tools/memory_search", {"user_id": "u1", "query": "tea"}),
+        (context_shapes.Context, "/v1/context", {"user_id": "u1", "query": "Berlin"}),
         (shapes.Drained, "/v1/admin/drain", {}),
         (shapes.Tick, "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z"}),
         (shapes.Rebuilt, "/v1/admin/rebuild", {}),
@@ -145,6 +148,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     one, event = f"/v1/memories/{memory['memory_id']}", turn("codes-1", "x", user_id="codes")
     conversation = {"user_id": "codes", "messages": [{"role": "user", "content": "x", "event_id": "codes-2"}]}
     as_of = {"as_of": "2026-02-05T08:00:00Z"}
+    snapshot = {"user_id": "codes-import", "content": "likes tea"}
     tea, key = {"user_id": "codes", "content": "likes tea"}, {"idempotency-key": "codes"}
     seen: dict[tuple[str, str], set[int]] = defaultdict(set)
 
@@ -184,9 +188,13 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", "/v1/memories/none/share", 404, {"user_id": "codes-2"})
     await asks("POST", f"{one}/share", 200, {"agent_id": "luna"}, **key)
     await asks("POST", f"{one}/share", 409, {"agent_id": "aria"}, **key)
-    await asks("POST", "/v1/search", 200, {"user_id": "codes", "query": "tea"})
+    for path in ("/v1/search", "/v1/context"):
+        await asks("POST", path, 200, {"user_id": "codes", "query": "tea"})
     for path in ("/users/none/profile", "/users/none/episodes", "/users/none/stats", "/sessions/none/turns?user_id=u"):
         await asks("GET", f"/v1{path}", 200)
+    await asks("GET", "/v1/users/none/export", 200)
+    await asks("POST", "/v1/import", 200, snapshot | {"memory_id": "first"})
+    await asks("POST", "/v1/import?wait=0", 202, snapshot | {"memory_id": "second"})
     await asks("GET", "/v1/tools", 200)
     for status, content in ((201, "likes juice"), (200, "likes juice"), (409, "likes rum")):
         headers = key if status != 200 else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from examples import MONDAY, XIAOMING, forget, imported, later, remember, restore, revise, said, tick
@@ -16,8 +17,8 @@ from schemas.identity import commanded_memory_id, import_id
 from streams.parameters import Parameters
 
 COFFEE, TEA = "用户喜欢喝咖啡", "用户喜欢喝绿茶"
-BEIJING = {"attribute": "city", "value": "北京"}
-SHANGHAI = {"attribute": "city", "value": "上海"}
+BEIJING: dict[str, Any] = {"attribute": "city", "value": "北京"}
+SHANGHAI: dict[str, Any] = {"attribute": "city", "value": "上海"}
 KEEPS = Parameters(profile_keeps=True)
 
 
@@ -124,6 +125,12 @@ def test_a_short_term_memory_keeps_its_expiry_and_has_one_of_48_hours_otherwise(
     assert given().when(replace(kept, memory_type="long_term")).only.expires_at is None
 
 
+def test_what_expired_by_its_time_is_there_before_it():
+    over = imported(COFFEE, "1", later(days=9), formed=MONDAY, memory_type="short_term", status="expired")
+    known = given().when(over).then("expired")
+    assert (known.active(later(hours=47)), known.active(later(hours=49))) == ([COFFEE], [])
+
+
 def test_the_newest_value_holds_a_single_slot_in_whichever_order_they_are_imported():
     old = imported("住在北京", "1", later(days=9), formed=MONDAY, **BEIJING)
     new = imported("住在上海", "2", later(days=9), formed=later(days=3), **SHANGHAI)
@@ -139,12 +146,13 @@ def test_what_was_said_again_later_is_the_newer_value():
 
 def test_what_is_over_takes_no_slot_and_is_taken_none_from():
     known = given(remember("住在北京", "c-1", **BEIJING))
-    later_value = {"formed": later(days=3), **SHANGHAI}
-    for over in (
+    later_value: dict[str, Any] = {"formed": later(days=3), **SHANGHAI}
+    ways: list[dict[str, Any]] = [
         {"status": "expired"},
         {"status": "superseded", "superseded_by": "another"},
         {"memory_type": "short_term"},
-    ):
+    ]
+    for over in ways:
         at = later(days=9)
         assert known.when(imported("住在上海", "2", at, **later_value, **over)).active(at) == ["住在北京"]
 
