@@ -29,7 +29,7 @@ from mnemolog.http.edge import MAX_BODY_BYTES
 from mnemolog.http.problems import UNKNOWN_HERE, Problem, summary
 from mnemolog.http.requests import Id, UserId
 from mnemolog.http.routes import routes
-from mnemolog.http.tenants import Held
+from mnemolog.http.tenants import Held, Tenant
 from mnemolog.tools import ADD, SEARCH, TOOLS
 from schemas.identity import derived_id
 from schemas.input_events import DEFAULT_USER, Fault
@@ -56,6 +56,7 @@ async def _known_here(request: Request) -> None:
 async def exchange(
     request: Request,
     worker: Held,  # noqa: ARG001 - as every route, only of a started worker
+    tenant: Tenant,  # noqa: ARG001 - as every route, for a caller who has one
     user_id: Annotated[UserId, Query()] = DEFAULT_USER,
     agent_id: Annotated[Id | None, Query()] = None,
 ) -> Response:

@@ -50,6 +50,8 @@ async def test_another_agent_inherits_a_memory(door: FrontDoor):
         assert await seen(door, "heir", "jasmine", agent_id=agent_id) == expected, agent_id
         listed = (await door.get("/v1/memories", user_id="heir", agent_id=agent_id)).json()["items"]
         assert [one["memory_id"] for one in listed] == expected, agent_id
+        context = (await door.post("/v1/context", {"user_id": "heir", "agent_id": agent_id, "query": "tea"})).json()
+        assert ("jasmine" in context["block"], context["total_memories"]) == (bool(expected), len(expected)), agent_id
         likes = (await door.get("/v1/users/heir/profile", agent_id=agent_id)).json()["likes"]
         assert likes == ["jasmine tea"] * len(expected), agent_id
     events = (await door.get(f"/v1/memories/{memory['memory_id']}/history")).json()["events"]

@@ -209,13 +209,17 @@ async def test_evatars_lists_hold_the_memories_of_all_workers_in_one_order(two: 
 
 async def test_a_memory_is_shared_with_users_of_any_worker(two: Several):
     for n in range(8):
-        memory = await two.remember(n % 2, f"giver-{n}", f"keeps {n} bees in the garden")
+        memory = await two.remember(n % 2, f"giver-{n}", f"keeps {n} bees in the garden", agent_id="luna")
         path = f"/v1/memories/{memory['memory_id']}/share"
         copies = [await two.json(number, "POST", path, {"user_id": f"taker-{n}"}) for number in (n % 2, 1 - n % 2)]
         assert copies[0] == copies[1] | {"strength": copies[0]["strength"]}
         for number in (0, 1):
             assert memory["content"] in await two.found(number, f"taker-{n}", "bees in the garden")
-            assert (await two.json(number, "POST", path, {"agent_id": "aria"}))["version"] == 1, "it is of no agent"
+            assert (await two.json(number, "POST", path, {"agent_id": "aria"}))["shared_with"] == ["aria"]
+            for agent, count in (("luna", 1), ("aria", 1), ("nova", 0)):
+                asked = {"user_id": f"giver-{n}", "agent_id": agent, "query": "bees", "scope": "personal"}
+                found = await two.json(number, "POST", "/v1/search", asked | {"recall": False})
+                assert len(found["results"]) == count, (n, agent)
         everyones = await two.json(n % 2, "POST", path, {"scope": "global"})
         assert everyones["content"] in await two.found(1 - n % 2, "anyone", "bees in the garden")
         assert (await two.json(0, "DELETE", f"/api/memories/{everyones['memory_id']}"))["device_id"] == "*"
