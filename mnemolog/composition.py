@@ -14,11 +14,12 @@ from mnemolog.commands import Commands
 from mnemolog.generations import active_folder
 from mnemolog.log_opening import broker_url, close_log, create_topics, kafka_security, open_log
 from mnemolog.metrics import Metrics
-from mnemolog.parts import index_maker, make_contexts, make_embedder, make_extractor, make_parameters, make_registry
+from mnemolog.parts import index_maker, make_embedder, make_extractor, make_parameters, make_registry
 from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
+from mnemolog.speaking import Speaking
 from projections.queries import Queries
 from projections.retention import drop_expired
 from projections.shard_trouble import ShardUnavailable
@@ -150,7 +151,7 @@ class Worker:
         self.publishing = Publishing(self.log, self.shards, self.observe)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
         self.queries = Queries(self.shards, self.embedder)
-        self.contexts = make_contexts(settings, self.queries)
+        self.speaking = Speaking.made(settings, self.metrics, self.queries, self._exits)
         self.recalls = Recalls(self.commands)
         self.rebuilding = Rebuilding(settings.data_dir, self.log, self.shards)
         self._app = make_app(

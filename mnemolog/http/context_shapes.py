@@ -11,6 +11,12 @@ class RelevantEpisode(Memory):
     similarity: float
 
 
+class Greeting(Shape):
+    """What to greet a user with; empty: the agent's own greeting."""
+
+    greeting: str
+
+
 class Context(Shape):
     """Luna's MemoryContext, and what it is in a prompt (Luna), a block (Evatar) and a message (PowerMem)."""
 

@@ -86,6 +86,7 @@ async def test_the_routes_of_memories(memory: AsyncClient) -> None:
     assert (await memory.profile("u1"))["text"] == ""
     told = await memory.context("u1", "key", top_k=1, working_memory=[{"role": "user", "content": "where is it?"}])
     assert "the key is on the hook" in told["message"]
+    assert await memory.greeting("u1") == ""
     assert told["working_memory"] == [{"role": "user", "content": "where is it?"}]
 
 

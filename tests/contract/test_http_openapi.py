@@ -26,7 +26,7 @@ ROUTES = {
     "DELETE /v1/memories/{memory_id}", "POST /v1/memories/{memory_id}/restore",
     "GET /v1/memories/{memory_id}/history", "GET /v1/memories/{memory_id}/importance", "POST /v1/search",
     "GET /v1/users/{user_id}/profile", "GET /v1/users/{user_id}/episodes", "GET /v1/users/{user_id}/stats",
-    "GET /v1/sessions/{session_id}/turns", "POST /v1/context",
+    "GET /v1/sessions/{session_id}/turns", "POST /v1/context", "POST /v1/greeting",
     "GET /v1/admin/digest", "POST /v1/admin/drain", "POST /v1/admin/ticks", "POST /v1/admin/rebuild",
     "GET /v1/admin/rebuild", "GET /v1/admin/dead-letters", "POST /v1/admin/dead-letters",
 }  # fmt: skip
@@ -79,6 +79,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (shapes.EventStates, "/v1/events/status", {"user_id": "u1", "event_ids": ["o-1", "o-2"]}),
         (shapes.Results, "/v1/search", {"user_id": "u1", "query": "Berlin"}),
         (context_shapes.Context, "/v1/context", {"user_id": "u1", "query": "Berlin"}),
+        (context_shapes.Greeting, "/v1/greeting", {"user_id": "u1"}),
         (shapes.Drained, "/v1/admin/drain", {}),
         (shapes.Tick, "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z"}),
         (shapes.Rebuilt, "/v1/admin/rebuild", {}),
@@ -174,6 +175,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
         await asks("POST", path, 200, {"user_id": "codes", "query": "tea"})
     for path in ("/users/none/profile", "/users/none/episodes", "/users/none/stats", "/sessions/none/turns?user_id=u"):
         await asks("GET", f"/v1{path}", 200)
+    await asks("POST", "/v1/greeting", 200, {"user_id": "codes"})
     await asks("GET", "/v1/admin/digest", 200)
     await asks("POST", "/v1/admin/drain", 200)
     await asks("POST", "/v1/admin/ticks", 202, {"as_of": "2026-02-07", "timeout": 0.000001})
