@@ -18,6 +18,7 @@ from mnemolog.http import (
     memories,
     problems,
     publishing,
+    relationship,
     search,
 )
 from mnemolog.http.asked_for import known_query
@@ -36,7 +37,7 @@ def make_http(worker: Worker) -> FastAPI:
     app.state.worker = worker
     problems.install(app)
     forwarding.install(app)
-    for part in (publishing, conversations, memories, search, agents, context, admin, internal):
+    for part in (publishing, conversations, memories, search, agents, context, relationship, admin, internal):
         app.include_router(part.router, dependencies=[Depends(known_query)])
     app.include_router(health.router)
     settings = worker.settings

@@ -27,6 +27,7 @@ ROUTES = {
     "GET /v1/memories/{memory_id}/history", "GET /v1/memories/{memory_id}/importance", "POST /v1/search",
     "GET /v1/users/{user_id}/profile", "GET /v1/users/{user_id}/episodes", "GET /v1/users/{user_id}/stats",
     "GET /v1/sessions/{session_id}/turns", "POST /v1/context", "POST /v1/greeting",
+    "GET /v1/users/{user_id}/emotions", "GET /v1/users/{user_id}/upcoming", "GET /v1/users/{user_id}/report",
     "GET /v1/admin/digest", "POST /v1/admin/drain", "POST /v1/admin/ticks", "POST /v1/admin/rebuild",
     "GET /v1/admin/rebuild", "GET /v1/admin/dead-letters", "POST /v1/admin/dead-letters",
 }  # fmt: skip
@@ -67,6 +68,9 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (shapes.Turns, "/v1/sessions/s1/turns?user_id=u1"),
         (shapes.Stats, "/v1/users/u1/stats"),
         (shapes.Memories, "/v1/users/u1/episodes"),
+        (context_shapes.Emotions, "/v1/users/u1/emotions"),
+        (context_shapes.Upcoming, "/v1/users/u1/upcoming"),
+        (context_shapes.Report, "/v1/users/u1/report"),
         (shapes.Digest, "/v1/admin/digest"),
         (shapes.DeadLetters, "/v1/admin/dead-letters"),
         (shapes.Health, "/health/live"),
@@ -173,8 +177,9 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
         await asks(method, one + part, 200, **key_of_another)
     for path in ("/v1/search", "/v1/context"):
         await asks("POST", path, 200, {"user_id": "codes", "query": "tea"})
-    for path in ("/users/none/profile", "/users/none/episodes", "/users/none/stats", "/sessions/none/turns?user_id=u"):
-        await asks("GET", f"/v1{path}", 200)
+    for part in ("profile", "episodes", "stats", "emotions", "upcoming", "report"):
+        await asks("GET", f"/v1/users/none/{part}", 200)
+    await asks("GET", "/v1/sessions/none/turns?user_id=u", 200)
     await asks("POST", "/v1/greeting", 200, {"user_id": "codes"})
     await asks("GET", "/v1/admin/digest", 200)
     await asks("POST", "/v1/admin/drain", 200)
