@@ -15,19 +15,19 @@ from projections.shards import NotHeld
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import GLOBAL_USER, Owner, partition_owner
-from schemas.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+from schemas.inbox import ForgetMemory, ImportMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.log import NewRecord, Position
 from schemas.topics import INBOX
 from streams.ticking import decay_due, tick_id, tick_record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from projections.embedder import Embedder
     from projections.shards import Shards
     from schemas.clock import Clock
     from schemas.decision import Decision, Outcome
-    from schemas.inbox import UserItem
+    from schemas.inbox import Tick, UserItem
     from schemas.log import Log
     from streams.remember import Remember
 
@@ -169,9 +169,14 @@ class Commands:
             return Answer(command_id, None)
         return Answer(command_id, tuple(o for d in decisions for o in d.outcomes))
 
-    async def tick(self, policy: str, as_of: datetime, seconds: float) -> TickAnswer:
-        """Emit a decay tick in every partition held and wait, at most so long, until all are applied."""
-        ticks = {p: decay_due(p, policy, as_of) for p in self._shards.held()}
+    async def tick(
+        self, policy: str, as_of: datetime, seconds: float, make: Callable[[int, datetime], Tick] | None = None
+    ) -> TickAnswer:
+        """Emit a tick in every partition held and wait, at most so long, until all are applied.
+
+        Without `make` it is one of decay.
+        """
+        ticks = {p: make(p, as_of) if make else decay_due(p, policy, as_of) for p in self._shards.held()}
         await self._log.append([tick_record(p, tick) for p, tick in ticks.items()])
         waits = [self._remember.decided(partition_owner(p), tick.envelope.event_id) for p, tick in ticks.items()]
         try:
@@ -238,6 +243,6 @@ class Commands:
 def _asks(item: UserItem) -> object:
     """Return what a command asks for, whenever it was sent and whatever its text was embedded with."""
     envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None)
-    if isinstance(item, (RememberFact, ReviseMemory)):
+    if isinstance(item, (RememberFact, ReviseMemory, ImportMemory)):
         return replace(item, envelope=envelope, vector=Sealed.clear(b""), embedding_model="")
     return replace(item, envelope=envelope)

@@ -122,13 +122,14 @@ class Searching:
             past = at if as_of is not None and as_of < now else None
             while True:
                 legs = await self._legs(one, state, asked, past)
-                hits = {hit.memory_id: hit for hit in (*legs.keyword, *legs.semantic)}
-                mine = {
-                    i: m
-                    for i, hit in hits.items()
-                    if (m := _shown(state, hit, at)) is not None and filters.accept(m) and sees(m)
-                }
-                if past is None and (wrong := [i for i, hit in hits.items() if not _is_right(state, hit)]):
+                hits = {hit.memory_id for hit in (*legs.keyword, *legs.semantic)}
+                legs, wrong = _right(state, legs)
+                found = {h.memory_id: state.memories[h.memory_id] for h in (*legs.keyword, *legs.semantic)}
+                mine = {i: m for i, m in found.items() if m.status_at(at) == ACTIVE and filters.accept(m) and sees(m)}
+                if past is None and wrong:
+                    if any(memory_id not in state.memories for memory_id in wrong):
+                        # of another log, or decided by another worker, who has the user now
+                        await self._shards.come_to_end(one)
                     self._shards.following.note(one, wrong)
                 if len(mine) >= min(limit, len(hits)) or asked.limit >= len(state.memories):
                     break
@@ -148,15 +149,14 @@ class Searching:
         return await search_state(owner, state, self._shards.of(owner).ledger.vectors(owner).all(), asked)
 
 
+def _right(state: UserState, legs: Legs) -> tuple[Legs, set[str]]:
+    """Return the hits that are what the shard has, and the memories of the others."""
+    wrong = {hit for hit in (*legs.keyword, *legs.semantic) if not _is_right(state, hit)}
+    right = Legs(*(tuple(hit for hit in leg if hit not in wrong) for leg in (legs.keyword, legs.semantic)))
+    return right, {hit.memory_id for hit in wrong}
+
+
 def _is_right(state: UserState, hit: Hit) -> bool:
     """Tell whether what the index has of a memory is what the shard has."""
     memory = state.memories.get(hit.memory_id)
     return memory is not None and memory.text_version == hit.version and memory.status == ACTIVE
-
-
-def _shown(state: UserState, hit: Hit, at: datetime) -> Memory | None:
-    """Return the memory of a hit if it is shown at the instant, and is what the index has of it."""
-    if not _is_right(state, hit):
-        return None
-    memory = state.memories[hit.memory_id]
-    return memory if memory.status_at(at) == ACTIVE else None

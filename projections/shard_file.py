@@ -120,6 +120,20 @@ def connect(path: Path) -> ShardConnection:
         return _opened(path)
 
 
+def connect_to_read(path: Path) -> ShardConnection:
+    """Open the file of a shard that is in use, beside it and only to read: for long questions in a thread of their own.
+
+    What it reads is what was committed when its transaction began. Raises ShardUnavailable, ShardDamaged.
+    """
+    where = f"{path.resolve().as_uri()}?mode=ro"
+    try:
+        connection = sqlite3.connect(where, uri=True, isolation_level=None, factory=ShardConnection)
+    except sqlite3.DatabaseError as error:
+        raise trouble(path, error) from error
+    connection.path = path
+    return connection
+
+
 def _opened(path: Path) -> ShardConnection:
     try:
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=ShardConnection)

@@ -55,7 +55,7 @@ async def episodes(user_id: str, asked: Annotated[EpisodesAsked, Query()], worke
     filters = Filters(kind="episodic", agent_id=asked.agent_id)
     found = worker.queries.memories(owner, filters, now=now, as_of=asked.as_of)
     found.sort(key=lambda memory: memory.occurred_at, reverse=True)
-    return answer(paged(owner, found, asked.page, asked.page_size, asked.as_of or now))
+    return answer(paged([(owner, memory) for memory in found], asked.page, asked.page_size, asked.as_of or now))
 
 
 @router.get("/users/{user_id:text}/stats", response_model=shapes.Stats)

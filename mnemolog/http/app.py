@@ -12,6 +12,8 @@ from mnemolog.http import (
     agents,
     context,
     conversations,
+    evatar,
+    exchange,
     forwarding,
     health,
     internal,
@@ -20,6 +22,7 @@ from mnemolog.http import (
     publishing,
     relationship,
     search,
+    tools,
 )
 from mnemolog.http.asked_for import known_query
 from mnemolog.http.edge import Edge
@@ -37,7 +40,20 @@ def make_http(worker: Worker) -> FastAPI:
     app.state.worker = worker
     problems.install(app)
     forwarding.install(app)
-    for part in (publishing, conversations, memories, search, agents, context, relationship, admin, internal):
+    for part in (
+        publishing,
+        conversations,
+        memories,
+        search,
+        agents,
+        exchange,
+        tools,
+        evatar,
+        context,
+        relationship,
+        admin,
+        internal,
+    ):
         app.include_router(part.router, dependencies=[Depends(known_query)])
     app.include_router(health.router)
     settings = worker.settings

@@ -6,13 +6,13 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from aiokafka import AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from aiokafka.errors import KafkaConnectionError, KafkaError, MessageSizeTooLargeError
 
 from schemas.log import Appended, LogError, LogUnavailable, Position, Record, UnknownTopic
 from schemas.topics import MAX_LETTER_BYTES, max_record_bytes
-from streams.transports import kafka_topics
+from streams.transports import kafka_group, kafka_topics
 from streams.transports.kafka_errors import ask_why, translated
 from streams.transports.kafka_reading import TopicReader
 from streams.transports.kafka_security import KafkaSecurity
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from aiokafka.structs import RecordMetadata
 
     from schemas.log import NewRecord
+    from streams.transports.kafka_group import Member
 
 TIMEOUT_S = 30.0
 APPEND_S = 15.0
@@ -106,7 +107,7 @@ class KafkaLog:
                     producer = await self._usable_producer()
                     sent = [await self._send(producer, record) for record in records]
                     return [_appended(metadata) for metadata in await asyncio.gather(*sent)]
-        except LogUnavailable:
+        except (LogUnavailable, asyncio.CancelledError):  # who gave up waiting knows no more either
             self._doubted = producer
             raise
 
@@ -159,6 +160,14 @@ class KafkaLog:
         if (existing := await self.partitions(name)) != partitions:
             raise LogError(f"topic {name} has {existing} partitions, not {partitions}: set the number it has")
 
+    async def drop_before(self, topic: str, partition: int, offset: int) -> None:
+        """See `TrimmedLog.drop_before`; wants the right to delete from the topic."""
+        await self._require(topic, partition)
+        with translated(f"removing what is old from {topic}:{partition}"):
+            async with asyncio.timeout(self._timeout_s):
+                wanted = {TopicPartition(topic, partition): RecordsToDelete(offset)}
+                await self._admin_client().delete_records(wanted)
+
     async def misfits(self, name: str, retention: timedelta | None) -> list[str]:
         """Return which settings of a topic are others than `create_topic` gives it, as `setting=value, not value`."""
         wanted = kafka_topics.settings(retention, max_record_bytes(name), compact=False)
@@ -166,6 +175,18 @@ class KafkaLog:
             async with asyncio.timeout(self._timeout_s):
                 found = await kafka_topics.misfits(self._admin_client(), name, wanted)
         return [f"{setting}, not {wanted[setting.partition('=')[0]]}" for setting in found]
+
+    async def members(self) -> list[Member]:
+        """Return the workers in the group, as far as it knows. Raises LogUnavailable, LogError."""
+        with translated("asking who is in the group"):
+            async with asyncio.timeout(self._timeout_s):
+                return await kafka_group.members(self._admin_client())
+
+    async def forget_member(self, member_id: str) -> bool:
+        """Have the group forget a worker that is dead; return whether it was in it. Raises LogUnavailable, LogError."""
+        with translated("taking a dead worker out of the group"):
+            async with asyncio.timeout(self._timeout_s):
+                return await kafka_group.forget(self._admin_client(), member_id)
 
     async def _wait_until_known(self, name: str) -> None:
         # brokers learn of a new topic one after the other, and tell nobody when they have

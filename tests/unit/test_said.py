@@ -79,7 +79,7 @@ async def test_what_retention_drops_counts_no_more_and_a_repeat_takes_its_place(
     await bench.says("t-2", "早", occurred_at="2026-01-05T07:00:00Z")
     said = await counted(bench)
     assert said.usage(XIAOMING, None).turns == 2
-    bench.log.drop_before(CONVERSATIONS.name, 0, 2)
+    await bench.log.drop_before(CONVERSATIONS.name, 0, 2)
     await drop_expired(bench.log, bench.shards)
     assert (said.usage(XIAOMING, None).turns, said.intimacy(XIAOMING, None)) == (1, None)
     again = Workbench(tmp_path / "two", bench.log)
