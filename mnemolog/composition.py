@@ -21,6 +21,7 @@ from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
+from mnemolog.speaking import Speaking
 from mnemolog.upkeep import follow_for_ever
 from projections.queries import Queries
 from projections.shard_trouble import ShardUnavailable
@@ -147,7 +148,7 @@ class Worker:
         self.publishing = Publishing(self.log, self.shards, self.observe)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
         self.queries = Queries(self.shards, self.embedder)
-        self.contexts = parts.make_contexts(settings, self.queries)
+        self.speaking = Speaking.made(settings, self.metrics, self.queries, self._exits)
         self.recalls = Recalls(self.commands)
         self.rebuilding = Rebuilding(settings.data_dir, self.log, self.shards)
         self._app = make_app(

@@ -21,6 +21,7 @@ from mnemolog.http import (
     memories,
     problems,
     publishing,
+    relationship,
     search,
     sharing,
     tools,
@@ -52,6 +53,7 @@ def make_http(worker: Worker) -> FastAPI:
         tools,
         evatar,
         context,
+        relationship,
         admin,
         internal,
     ):
