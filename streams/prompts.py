@@ -38,9 +38,12 @@ How to write a memory
 - Keep the language of the conversation: what was said in Chinese is remembered in Chinese, what was said in English \
 in English. Do not translate, and keep names, titles, numbers and places as they were written.
 - Every line has its own date. Resolve "today", "yesterday", "next Friday" or 下周三 against the date of the line that \
-says it, and write the date that results, in the content too.
+says it. Keep the words as they were said, and write the date that results behind them, in brackets; the date of a \
+plan or an event is also its `occurred_on`.
 - What the assistant merely suggested, asked, guessed or explained is not remembered. It counts only when the user \
 confirms it, or when it is something that the two did or felt together.
+- What was recalled from this memory and put into a line ("Here's what I remember", "Memorise:", 用户记忆, 用户信息, \
+相关回忆) is known already: do not remember it again.
 - `sources` are the numbers of the lines that the memory came from. Every memory cites at least one.
 - Say each thing once. Small talk without any information is not a memory.
 
@@ -54,8 +57,8 @@ What to remember
 - Contacts: social accounts, and festivals that are special to the user -> long_term
 - Likes: food, music, films, activities, colours -> long_term, preference
 - Aversions: what the user does not like, allergies, taboos, topics to avoid -> long_term, preference
-- Hobbies, skills and fields that the user follows -> long_term, interest
-- What the user does regularly -> long_term, habit
+- Hobbies, skills, interests and fields that the user follows -> long_term, interest
+- Habits: what the user does regularly -> long_term, habit
 - Character, manner of speaking, relationship status -> long_term
 - What matters for a day or two only -> short_term
 
