@@ -15,7 +15,7 @@ from projections.shards import NotHeld
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import GLOBAL_USER, Owner, partition_owner
-from schemas.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+from schemas.inbox import ForgetMemory, ImportMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.log import NewRecord, Position
 from schemas.topics import INBOX
 from streams.ticking import decay_due, tick_id, tick_record
@@ -243,6 +243,6 @@ class Commands:
 def _asks(item: UserItem) -> object:
     """Return what a command asks for, whenever it was sent and whatever its text was embedded with."""
     envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None)
-    if isinstance(item, (RememberFact, ReviseMemory)):
+    if isinstance(item, (RememberFact, ReviseMemory, ImportMemory)):
         return replace(item, envelope=envelope, vector=Sealed.clear(b""), embedding_model="")
     return replace(item, envelope=envelope)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from projections.builtin_embedder import BuiltinEmbedder
+from projections.contexts import Contexts
 from projections.embedded_index import EmbeddedIndex
 from projections.openai_embedder import OpenAIEmbedder
 from projections.weaviate_address import WeaviateAddress
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from mnemolog.metrics import Metrics
     from mnemolog.settings import Settings
     from projections.index import Index, IndexEntry
+    from projections.queries import Queries
     from schemas.inbox import Tick
     from streams.extractor import Extractor
 
@@ -43,6 +45,16 @@ def make_parameters(settings: Settings) -> Parameters:
         max_episodes=settings.max_episodes,
         episode_min_strength=settings.episode_min_strength,
         keep_important=settings.keep_important,
+    )
+
+
+def make_contexts(settings: Settings, queries: Queries) -> Contexts:
+    """Return what gathers contexts."""
+    return Contexts(
+        queries,
+        levels=settings.levels,
+        threshold=settings.similarity_threshold,
+        shows_profile=settings.user_profile,
     )
 
 

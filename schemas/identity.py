@@ -17,6 +17,9 @@ GLOBAL_USER: Final = "*"
 SYSTEM_TENANT: Final = "*"
 """The reserved tenant of ticks: `*/p` is partition p itself."""
 
+OURS: Final = "mnemolog"
+"""The source system of exports and of what users share: its memory ids are ours, and differ from user to user."""
+
 MAX_USER_ID_CHARACTERS: Final = 256
 _TENANT = re.compile(r"[a-z0-9_-]{1,63}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -106,6 +109,11 @@ def extracted_memory_id(owner: Owner, first_piece: str, ordinal: int, model: str
 def commanded_memory_id(owner: Owner, command_id: str) -> str:
     """Return the id of the memory that a command forms."""
     return derived_id("memory", owner.tenant, owner.user_id, command_id)
+
+
+def import_id(owner: Owner, source_system: str, source_user: str, source_memory: str) -> str:
+    """Return the id of the command that brings a memory of another place to this owner: the same one each time."""
+    return derived_id("import", owner.tenant, owner.user_id, source_system, source_user, source_memory)
 
 
 def piece_id(event_id: str, number: int) -> str:

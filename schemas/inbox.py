@@ -143,6 +143,62 @@ class RecordRecall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ImportMemory:
+    """Remember a snapshot of a memory that was kept elsewhere: it names its source.
+
+    The envelope's `occurred_at` is when it was imported, its `agent_id` that of the memory here.
+    """
+
+    envelope: Envelope
+    source_system: str
+    """Such as mnemolog, evatar, luna, powermem, chromadb."""
+    source_user: str
+    """Whose it was there."""
+    source_memory: str
+    """Its id there."""
+    source_type: str | None = None
+    """What it came from there: chat, photo, inferred or manual."""
+    content: Sealed
+    vector: Sealed
+    embedding_model: str
+    scope: str = "personal"
+    kind: str = "semantic"
+    memory_type: str = "long_term"
+    category: str = "fact"
+    attribute: str | None = None
+    value: Sealed | None = None
+    event_type: str | None = None
+    emotion: str | None = None
+    emotion_intensity: float | None = None
+    key_dialogue: Sealed | None = None
+    """A JSON list of strings."""
+    importance: float = 0.5
+    initial_strength: float = 1.0
+    access_count: int = 0
+    recall_count: int = 0
+    source_ids: list[str]
+    source_ref: str | None = None
+    session_id: str | None = None
+    happened_at: datetime
+    """The memory's `occurred_at`."""
+    formed_at: datetime
+    said_at: datetime | None = None
+    """When it was last said, which orders the values of a single slot; None: `formed_at`."""
+    last_accessed_at: datetime
+    restored_at: datetime | None = None
+    expires_at: datetime | None = None
+    """Of a short_term memory only; None: 48 hours after `formed_at`."""
+    status: str = "active"
+    """What it was there: active, expired, forgotten or superseded."""
+    superseded_by: str | None = None
+    """The memory here that holds a superseded one's place."""
+    forgotten_at: datetime | None = None
+    """When a forgotten one was forgotten; None: when the log took this."""
+    metadata: Sealed | None = None
+    """A JSON object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DecayDue:
     """It is now `as_of`: apply the policy to every user of the partition."""
 
@@ -162,7 +218,14 @@ class RetentionDue:
 
 
 UserItem: TypeAlias = (
-    CandidatesExtracted | ExtractionRejected | RememberFact | ReviseMemory | ForgetMemory | RestoreMemory | RecordRecall
+    CandidatesExtracted
+    | ExtractionRejected
+    | RememberFact
+    | ReviseMemory
+    | ForgetMemory
+    | RestoreMemory
+    | RecordRecall
+    | ImportMemory
 )
 Tick: TypeAlias = DecayDue | RetentionDue
 TICKS: tuple[type[Tick], ...] = (DecayDue, RetentionDue)
@@ -175,5 +238,6 @@ INBOX_ITEMS: tuple[type[InboxItem], ...] = (
     ForgetMemory,
     RestoreMemory,
     RecordRecall,
+    ImportMemory,
     *TICKS,
 )

@@ -11,6 +11,7 @@ TickPolicy: TypeAlias = Policy | Literal["retention"]
 RETENTION: Final = "retention"
 Scope: TypeAlias = Literal["personal", "global"]
 SourceType: TypeAlias = Literal["chat", "photo", "inferred", "manual", "import"]
+Tier: TypeAlias = Literal["free", "paid"]
 Status: TypeAlias = Literal["active", "expired", "forgotten", "superseded"]
 
 EVENT_TYPES: Final = (

@@ -10,6 +10,7 @@ from schemas.inbox import (
     DecayDue,
     ExtractionRejected,
     ForgetMemory,
+    ImportMemory,
     RecordRecall,
     RememberFact,
     RestoreMemory,
@@ -23,6 +24,7 @@ from streams import commands
 from streams.candidates import decide_candidates
 from streams.decay import POLICIES, decide_decay
 from streams.draft import Draft, Place
+from streams.importing import decide_import
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,6 +64,8 @@ def decide(
             commands.decide_restore(draft, item)
         case RecordRecall():
             last = commands.decide_recall(draft, item)
+        case ImportMemory():
+            decide_import(draft, item, profile_keeps=parameters.profile_keeps)
         case _:
             assert_never(item)
     return draft.decision(last_part=last)

@@ -11,7 +11,15 @@ from projections.evolve import is_decided, is_passed
 from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from schemas import codec
 from schemas.identity import InvalidOwner, Owner, partition_owner
-from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, RememberFact, RetentionDue, ReviseMemory, Tick
+from schemas.inbox import (
+    INBOX_ITEMS,
+    CandidatesExtracted,
+    ImportMemory,
+    RememberFact,
+    RetentionDue,
+    ReviseMemory,
+    Tick,
+)
 from schemas.log import NewRecord
 from streams.dead_letter import put_aside
 from streams.decay import POLICIES, touched_by
@@ -223,7 +231,7 @@ def _check_vectors(item: InboxItem) -> None:
     match item:
         case CandidatesExtracted():
             vectors = [candidate.vector for candidate in item.candidates]
-        case RememberFact() | ReviseMemory():
+        case RememberFact() | ReviseMemory() | ImportMemory():
             vectors = [item.vector] if item.vector else []
         case _:
             return
