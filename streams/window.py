@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from schemas.identity import piece_id
 from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
-from schemas.pieces import MAX_PIECE_CHARACTERS, piece_texts
+from schemas.pieces import MAX_PIECE_CHARACTERS, image_of, piece_texts
 from schemas.reading import effective_time
 from streams.extractor import Piece, Window
 from streams.recalled import without_recalled
@@ -80,6 +80,7 @@ def pieces_of(message: Observation, recorded_at: datetime) -> list[Piece]:
             recorded_at=recorded_at,
             name=name,
             context=context,
+            image=None if number else image_of(message),
         )
         for number, text in enumerate(texts)
     ]
