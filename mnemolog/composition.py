@@ -122,7 +122,7 @@ class Worker:
         self.observe = Observe(
             log=patient,
             shards=self.shards,
-            asking=Asking(self.embedder, asyncio.Semaphore(asked_at_once)),
+            asking=Asking(self.embedder, asyncio.Semaphore(asked_at_once), sight=settings.sight),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
