@@ -153,6 +153,7 @@ class AsyncClient:
 
     import_memories = _awaited(client_exchange.import_memories)
 
+    checks = _awaited(client_admin.checks)
     digest = _awaited(client_admin.digest)
     drain = _awaited(client_admin.drain)
     tick = _awaited(client_admin.tick)
@@ -262,6 +263,7 @@ class Client:
 
     import_memories = _direct(client_exchange.import_memories)
 
+    checks = _direct(client_admin.checks)
     digest = _direct(client_admin.digest)
     drain = _direct(client_admin.drain)
     tick = _direct(client_admin.tick)

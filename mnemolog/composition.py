@@ -22,7 +22,7 @@ from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
 from mnemolog.speaking import Speaking
-from mnemolog.upkeep import follow_for_ever
+from mnemolog.upkeep import follow_for_ever, say_if_settings_differ
 from projections.queries import Queries
 from projections.shard_trouble import ShardUnavailable
 from projections.shards import Shards
@@ -182,6 +182,7 @@ class Worker:
             self._background(work)
         if not settings.is_embedded:
             self._background(partial(follow_for_ever, self.shards))
+            self._background(partial(say_if_settings_differ, self))
             self._background(partial(self.log_watch.run, self.log, self.shards))
         self.started = True
 

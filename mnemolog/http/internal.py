@@ -13,7 +13,7 @@ from mnemolog.http.internal_requests import SharedMemory, TenantItems, TenantMem
 from mnemolog.http.problems import Problem
 from mnemolog.http.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.routes import answer, routes
-from mnemolog.http.tenants import Held
+from mnemolog.http.tenants import Held, is_ready
 from mnemolog.importing import import_here
 from mnemolog.peers import FORWARDED, Part
 from mnemolog.publishing import Conflict
@@ -25,9 +25,10 @@ from schemas.observations import OBSERVATIONS
 
 
 async def _from_a_worker(request: Request) -> None:
-    """Refuse what no worker sent. Raises Problem."""
-    if FORWARDED not in request.headers:
-        raise Problem(HTTPStatus.NOT_FOUND, "this route is for other workers: /docs lists those for you")
+    """Refuse what no worker of the group sent, as far as a name can tell. Raises Problem."""
+    worker, sender = request.app.state.worker, request.headers.get(FORWARDED)
+    if sender is None or (is_ready(worker) and not worker.peers.knows(sender)):
+        raise Problem(HTTPStatus.NOT_FOUND, "this route is for the group's other workers: /docs lists those for you")
 
 
 router = routes("internal", "/v1/internal", dependencies=[Depends(_from_a_worker)], include_in_schema=False)
@@ -38,7 +39,7 @@ def _wanted(asked: TenantMemories) -> Wanted:
 
 
 def _answered(part: Part) -> Response:
-    return answer({"partitions": sorted(part.partitions), "body": part.body})
+    return answer({"partitions": sorted(part.partitions), "body": part.body, "settings": part.settings})
 
 
 @router.post("/events")
