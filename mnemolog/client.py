@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from mnemolog import client_admin, client_calls
+from mnemolog import client_admin, client_calls, client_wakes
 from mnemolog.client_carrying import (
     RETRIES,
     TIMEOUT_SECONDS,
@@ -121,6 +121,14 @@ class AsyncClient:
     stats = _awaited(client_calls.stats)
     turns = _awaited(client_calls.turns)
 
+    wake = _awaited(client_wakes.wake)
+    configure_wake = _awaited(client_wakes.configure_wake)
+    remove_wake = _awaited(client_wakes.remove_wake)
+    remind = _awaited(client_wakes.remind)
+    reminders = _awaited(client_wakes.reminders)
+    cancel_reminder = _awaited(client_wakes.cancel_reminder)
+    wakes = _awaited(client_wakes.wakes)
+
     digest = _awaited(client_admin.digest)
     drain = _awaited(client_admin.drain)
     tick = _awaited(client_admin.tick)
@@ -200,6 +208,14 @@ class Client:
     episodes = _direct(client_calls.episodes)
     stats = _direct(client_calls.stats)
     turns = _direct(client_calls.turns)
+
+    wake = _direct(client_wakes.wake)
+    configure_wake = _direct(client_wakes.configure_wake)
+    remove_wake = _direct(client_wakes.remove_wake)
+    remind = _direct(client_wakes.remind)
+    reminders = _direct(client_wakes.reminders)
+    cancel_reminder = _direct(client_wakes.cancel_reminder)
+    wakes = _direct(client_wakes.wakes)
 
     digest = _direct(client_admin.digest)
     drain = _direct(client_admin.drain)

@@ -19,6 +19,8 @@ from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
+from mnemolog.unless_failed import unless_failed
+from mnemolog.wakes import Wakes
 from projections.queries import Queries
 from projections.retention import drop_expired
 from projections.shard_trouble import ShardUnavailable
@@ -84,6 +86,7 @@ class Worker:
         self.metrics = Metrics()
         self.failure: asyncio.Future[None] | None = None
         self.started = False
+        self.stopping = asyncio.Event()
         self._extractor = extractor
         self._embedder = embedder
         self._lock: DirectoryLock | None = None
@@ -149,6 +152,7 @@ class Worker:
         )
         self.publishing = Publishing(self.log, self.shards, self.observe)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
+        self.wakes = Wakes(patient, shards, self.commands, self.clock, settings)
         self.queries = Queries(self.shards, self.embedder)
         self.recalls = Recalls(self.commands)
         self.rebuilding = Rebuilding(settings.data_dir, self.log, self.shards)
@@ -171,11 +175,11 @@ class Worker:
         self._exits.push_async_callback(self.peers.aclose)
         self._exits.push_async_callback(self._stop_agents)
         await self._app.start()
-        await self._unless_failed(self.shards.settled())
+        await unless_failed(self.failure, self.shards.settled())
         self._background(self.project.look_after_index)
         self._background(self.observe.close_idle)
-        self._background(self.ticking.run)
-        self._background(self.recalls.run)
+        for clock in (self.ticking, self.wakes, self.recalls):
+            self._background(clock.run)
         self._background(self.registry.register_later)
         self._background(self._drop_expired)
         if not settings.is_embedded:
@@ -208,16 +212,6 @@ class Worker:
             with suppress(TimeoutError, ShardUnavailable):
                 await asyncio.wait_for(self.shards.follow_globals(), GLOBALS_SECONDS)
 
-    async def _unless_failed(self, awaited: Coroutine[Any, Any, None]) -> None:
-        """Wait for something while the agents run. Raises what ended the worker meanwhile."""
-        assert self.failure is not None  # noqa: S101 - set when it starts
-        waiting = asyncio.ensure_future(awaited)
-        await asyncio.wait({waiting, self.failure}, return_when=asyncio.FIRST_COMPLETED)
-        if self.failure.done():
-            waiting.cancel()
-            self.failure.result()
-        waiting.result()
-
     async def _open_log(self) -> SqliteLog | KafkaLog:
         """Open the log; a test may put something between it and the worker."""
         return await open_log(self.settings, self.clock.now)
@@ -241,6 +235,7 @@ class Worker:
     async def stop(self) -> None:
         """Stop the agents and close everything, the newest first; safe to call at any point of starting."""
         self.started = False
+        self.stopping.set()
         await self._exits.aclose()
 
     async def _stop_agents(self) -> None:

@@ -8,19 +8,24 @@ from projections.builtin_embedder import BuiltinEmbedder
 from projections.embedded_index import EmbeddedIndex
 from projections.openai_embedder import OpenAIEmbedder
 from projections.weaviate_address import WeaviateAddress
+from schemas.words import WAKE
 from streams.model_extractor import ModelExtractor
 from streams.parameters import Parameters
 from streams.rule_extractor import RuleExtractor
 from streams.schema_cache import SchemaCache
 from streams.schema_registry import NoRegistry, SchemaRegistry
+from streams.ticking import decay_due
 from streams.verbatim_extractor import VerbatimExtractor
+from streams.waking import wake_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from mnemolog.metrics import Metrics
     from mnemolog.settings import Settings
     from projections.index import Index, IndexEntry
+    from schemas.inbox import Tick
     from streams.extractor import Extractor
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -36,7 +41,13 @@ def make_parameters(settings: Settings) -> Parameters:
         max_episodes=settings.max_episodes,
         episode_min_strength=settings.episode_min_strength,
         keep_important=settings.keep_important,
+        wake_memory_limit=settings.wake_memory_limit,
     )
+
+
+def tick_maker(policy: str) -> Callable[[int, datetime], Tick]:
+    """Return what makes the tick of a partition at an instant."""
+    return wake_due if policy == WAKE else lambda partition, as_of: decay_due(partition, policy, as_of)
 
 
 def index_maker(settings: Settings) -> Callable[[Callable[[str, str], Sequence[IndexEntry]]], Index]:

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 import orjson
 
 from projections.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Memory, UserState
+from projections.wakes import evolve_wakes
 from schemas import codec
 from schemas.events import (
     LEDGER_EVENTS,
+    MEMORY_EVENTS,
+    WAKE_EVENTS,
     LedgerEvent,
     MemoryDecayed,
+    MemoryEvent,
     MemoryExpired,
     MemoryForgotten,
     MemoryFormed,
@@ -21,7 +25,6 @@ from schemas.events import (
     MemoryRestored,
     MemoryRevised,
     MemorySuperseded,
-    TickApplied,
 )
 from schemas.text import digest
 
@@ -111,21 +114,16 @@ def evolve(state: UserState, decision: Decision, events: Events) -> UserState:
 def apply_all(state: UserState, events: Events, recorded_at: datetime | None) -> UserState:
     """Return the state after the events of one item whose log time is `recorded_at`."""
     for event in events:
-        if not isinstance(event, TickApplied):
+        if isinstance(event, MEMORY_EVENTS):
             state = _apply(state, event, recorded_at)
+        elif isinstance(event, WAKE_EVENTS):
+            state = replace(state, wakes=evolve_wakes(state.wakes, event))
     return state
 
 
 def _apply(
     state: UserState,
-    event: MemoryFormed
-    | MemoryReinforced
-    | MemoryRevised
-    | MemorySuperseded
-    | MemoryDecayed
-    | MemoryExpired
-    | MemoryForgotten
-    | MemoryRestored,
+    event: MemoryEvent,
     recorded_at: datetime | None,
 ) -> UserState:
     if isinstance(event, MemoryFormed):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from projections.evolve import apply_all, events_of
 from projections.memory import ACTIVE, SUPERSEDED, UserState
 from schemas.attributes import is_single
-from schemas.events import MemoryFormed, TickApplied
+from schemas.events import MEMORY_EVENTS, MemoryFormed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +25,7 @@ def state_at(owner: Owner, decisions: Iterable[Decision], as_of: datetime) -> Us
     state = UserState(owner=owner)
     for decision in decisions:
         for event in events_of(decision):
-            if isinstance(event, TickApplied) or event.envelope.occurred_at > as_of:
+            if not isinstance(event, MEMORY_EVENTS) or event.envelope.occurred_at > as_of:
                 continue
             if isinstance(event, MemoryFormed):
                 late = event.superseded_by is not None and event.superseded_by not in state.memories
@@ -58,7 +58,7 @@ def life_of(memory_id: str, decisions: Iterable[Decision]) -> list[tuple[datetim
         (decision.envelope.recorded_at, event)
         for decision in decisions
         for event in events_of(decision)
-        if not isinstance(event, TickApplied) and event.memory_id == memory_id
+        if isinstance(event, MEMORY_EVENTS) and event.memory_id == memory_id
     ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from schemas.waking import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -152,9 +154,19 @@ class DecayDue:
 
 
 UserItem: TypeAlias = (
-    CandidatesExtracted | ExtractionRejected | RememberFact | ReviseMemory | ForgetMemory | RestoreMemory | RecordRecall
+    CandidatesExtracted
+    | ExtractionRejected
+    | RememberFact
+    | ReviseMemory
+    | ForgetMemory
+    | RestoreMemory
+    | RecordRecall
+    | ScheduleReminder
+    | CancelReminder
+    | ConfigureWake
 )
-Tick: TypeAlias = DecayDue
+Tick: TypeAlias = DecayDue | WakeDue
+TICKS: tuple[type[Tick], ...] = (DecayDue, WakeDue)
 InboxItem: TypeAlias = UserItem | Tick
 INBOX_ITEMS: tuple[type[InboxItem], ...] = (
     CandidatesExtracted,
@@ -164,5 +176,8 @@ INBOX_ITEMS: tuple[type[InboxItem], ...] = (
     ForgetMemory,
     RestoreMemory,
     RecordRecall,
-    DecayDue,
+    ScheduleReminder,
+    CancelReminder,
+    ConfigureWake,
+    *TICKS,
 )

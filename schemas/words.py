@@ -6,6 +6,9 @@ Category: TypeAlias = Literal["people", "finance", "schedule", "project", "prefe
 Kind: TypeAlias = Literal["semantic", "episodic"]
 MemoryType: TypeAlias = Literal["short_term", "long_term"]
 Policy: TypeAlias = Literal["ladder", "ebbinghaus", "off"]
+TickPolicy: TypeAlias = Policy | Literal["wake"]
+"""What a tick may be of: a policy of decay, or waking agents."""
+WAKE: Final = "wake"
 Scope: TypeAlias = Literal["personal", "global"]
 SourceType: TypeAlias = Literal["chat", "photo", "inferred", "manual", "import"]
 Status: TypeAlias = Literal["active", "expired", "forgotten", "superseded"]

@@ -15,12 +15,14 @@ from schemas.identity import derived_id, partition_owner
 from schemas.inbox import DecayDue
 from schemas.log import LogUnavailable, NewRecord
 from schemas.topics import INBOX, INPUTS, LEDGER
+from schemas.words import WAKE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from projections.shards import Shards
     from schemas.clock import Clock
+    from schemas.inbox import Tick
     from schemas.log import Log
 
 LOOK_EVERY_SECONDS: Final = 1.0
@@ -30,7 +32,8 @@ MAX_MISSED_SLOTS: Final = 4_000
 
 def tick_id(policy: str, as_of: datetime) -> str:
     """Return the id of a tick over all partitions; each partition's tick has an id of its own, and follows this one."""
-    return derived_id("tick", "decay", policy, as_of.astimezone(UTC).isoformat())
+    names = (WAKE,) if policy == WAKE else ("decay", policy)
+    return derived_id("tick", *names, as_of.astimezone(UTC).isoformat())
 
 
 def decay_due(partition: int, policy: str, as_of: datetime) -> DecayDue:
@@ -50,7 +53,7 @@ def decay_due(partition: int, policy: str, as_of: datetime) -> DecayDue:
     )
 
 
-def tick_record(partition: int, tick: DecayDue) -> NewRecord:
+def tick_record(partition: int, tick: Tick) -> NewRecord:
     """Return the tick as a record of the partition's inbox."""
     return NewRecord(topic=INBOX.name, partition=partition, key=tick.envelope.owner.key, value=codec.encode(tick))
 

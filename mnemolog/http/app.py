@@ -18,6 +18,7 @@ from mnemolog.http import (
     problems,
     publishing,
     search,
+    wakes,
 )
 from mnemolog.http.asked_for import known_query
 from mnemolog.http.edge import Edge
@@ -35,7 +36,7 @@ def make_http(worker: Worker) -> FastAPI:
     app.state.worker = worker
     problems.install(app)
     forwarding.install(app)
-    for part in (publishing, conversations, memories, search, agents, admin, internal):
+    for part in (publishing, conversations, memories, search, agents, wakes, admin, internal):
         app.include_router(part.router, dependencies=[Depends(known_query)])
     app.include_router(health.router)
     settings = worker.settings

@@ -13,8 +13,10 @@ from mnemolog.http.problems import Problem
 from mnemolog.http.requests import Drain, ForwardedEvents, RebuildPart, TickDue
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held
+from mnemolog.http.wake_shapes import WakesPart
 from mnemolog.peers import FORWARDED, Part
 from mnemolog.publishing import Conflict
+from mnemolog.wake_streaming import Listener, wakes_part
 from schemas import codec
 from schemas.observations import OBSERVATIONS
 
@@ -62,6 +64,14 @@ async def ticks(worker: Held, asked: TickDue) -> Response:
     """Emit a tick in this worker's partitions."""
     policy = asked.policy or worker.settings.decay_policy
     return _answered(await together.part(worker, together.tick_part(worker, policy, asked.as_of, asked.timeout)))
+
+
+@router.post("/wakes")
+async def wakes(worker: Held, asked: WakesPart) -> Response:
+    """Return what was raised in some of this worker's partitions."""
+    listener = Listener(tenant=asked.tenant, user_id=asked.user_id)
+    since = {int(partition): offset for partition, offset in asked.since.items()}
+    return answer(await wakes_part(worker, listener, since))
 
 
 @router.post("/generations")

@@ -11,7 +11,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from schemas.identity import check_user_id
 from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES
 from schemas.instant import read_instant
-from schemas.words import Category, Kind, MemoryType, Policy, Scope, SourceType, Status
+from schemas.words import Category, Kind, MemoryType, Scope, SourceType, Status, TickPolicy
 
 MAX_EVENTS = 1_000
 MAX_PAGE_SIZE = 200
@@ -224,7 +224,8 @@ class TickDue(Body):
     """It is now `as_of`."""
 
     as_of: Instant
-    policy: Policy | None = None
+    policy: TickPolicy | None = None
+    """`wake`, or of decay; default: DECAY_POLICY."""
     force: bool = False
     timeout: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
 

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
+from contract.listening import listening
+from contract.wake_calls import ask_for_each_status
 
-from mnemolog.http import shapes
+from mnemolog.http import shapes, wake_shapes
+from mnemolog.http.app import make_http
 from mnemolog.http.edge import MAX_BODY_BYTES
 
 if TYPE_CHECKING:
@@ -27,6 +30,10 @@ ROUTES = {
     "GET /v1/memories/{memory_id}/history", "GET /v1/memories/{memory_id}/importance", "POST /v1/search",
     "GET /v1/users/{user_id}/profile", "GET /v1/users/{user_id}/episodes", "GET /v1/users/{user_id}/stats",
     "GET /v1/sessions/{session_id}/turns",
+    "PUT /v1/users/{user_id}/wake", "GET /v1/users/{user_id}/wake", "DELETE /v1/users/{user_id}/wake",
+    "POST /v1/users/{user_id}/reminders", "GET /v1/users/{user_id}/reminders",
+    "DELETE /v1/users/{user_id}/reminders/{reminder_id}",
+    "GET /v1/users/{user_id}/wakes", "GET /v1/wakes/stream",
     "GET /v1/admin/digest", "POST /v1/admin/drain", "POST /v1/admin/ticks", "POST /v1/admin/rebuild",
     "GET /v1/admin/rebuild", "GET /v1/admin/dead-letters", "POST /v1/admin/dead-letters",
 }  # fmt: skip
@@ -67,6 +74,8 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (shapes.Turns, "/v1/sessions/s1/turns?user_id=u1"),
         (shapes.Stats, "/v1/users/u1/stats"),
         (shapes.Memories, "/v1/users/u1/episodes"),
+        (wake_shapes.Reminders, "/v1/users/u1/reminders"),
+        (wake_shapes.Wakes, "/v1/users/u1/wakes"),
         (shapes.Digest, "/v1/admin/digest"),
         (shapes.DeadLetters, "/v1/admin/dead-letters"),
         (shapes.Health, "/health/live"),
@@ -82,9 +91,10 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (shapes.Tick, "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z"}),
         (shapes.Rebuilt, "/v1/admin/rebuild", {}),
         (shapes.Retried, "/v1/admin/dead-letters", {}),
+        (wake_shapes.Reminder, "/v1/users/u1/reminders", {"due_at": "2100-01-01", "content": "call mum"}),
     ]:
         response = await door.post(path, body)
-        assert response.status_code in (200, 202), response.text
+        assert response.status_code in (200, 201, 202), response.text
         assert shape(**response.json()).model_dump(exclude_unset=True) == response.json(), path
 
 
@@ -172,6 +182,9 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", "/v1/search", 200, {"user_id": "codes", "query": "tea"})
     for path in ("/users/none/profile", "/users/none/episodes", "/users/none/stats", "/sessions/none/turns?user_id=u"):
         await asks("GET", f"/v1{path}", 200)
+    await ask_for_each_status(asks, decided=True)
+    async with listening(make_http(door.worker)) as stream:
+        seen["GET", "/v1/wakes/stream"].add(stream.status)
     await asks("GET", "/v1/admin/digest", 200)
     await asks("POST", "/v1/admin/drain", 200)
     await asks("POST", "/v1/admin/ticks", 202, {"as_of": "2026-02-07", "timeout": 0.000001})
@@ -191,6 +204,8 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("PATCH", one, 202, {"importance": 0.8})
     await asks("DELETE", one, 202)
     await asks("POST", f"{one}/restore", 202)
+    await ask_for_each_status(asks, decided=False)
+    seen["DELETE", "/v1/users/none/reminders/none"].add(200)  # of one that waits: test_http_wakes.py
     everywhere = {*EDGE, 422, 500, 503}
     for place, described in (await operations(door)).items():
         assert seen[place] - described == set(), place
