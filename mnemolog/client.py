@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from mnemolog import client_admin, client_calls, client_wakes
+from mnemolog import client_admin, client_calls, client_context, client_exchange, client_wakes
 from mnemolog.client_carrying import (
     RETRIES,
     TIMEOUT_SECONDS,
@@ -22,11 +23,11 @@ from mnemolog.client_carrying import (
 from mnemolog.client_errors import Refused, Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
     from types import TracebackType
     from typing import Any
 
-    from mnemolog.client_call import Call
+    from mnemolog.client_call import Call, Json
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -116,10 +117,36 @@ class AsyncClient:
     restore = _awaited(client_calls.restore)
     history = _awaited(client_calls.history)
     importance = _awaited(client_calls.importance)
+    context = _awaited(client_context.context)
     profile = _awaited(client_calls.profile)
     episodes = _awaited(client_calls.episodes)
     stats = _awaited(client_calls.stats)
     turns = _awaited(client_calls.turns)
+    tools = _awaited(client_calls.tools)
+    call_tool = _awaited(client_calls.call_tool)
+
+    async def export(self, user_id: str, *, scope: str = "personal") -> AsyncIterator[Json]:
+        """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.
+
+        Raises MnemologError, also when the export ends early.
+        """
+        call = client_exchange.export_call(user_id, scope)
+        request = request_of(self._http, call, self._timeout_seconds)
+        try:
+            response = await self._http.send(request, stream=True)
+            async with aclosing(response):
+                lines = client_exchange.Lines(response)
+                if lines.is_refused:
+                    await response.aread()
+                    lines.refuse(call)
+                async for part in response.aiter_bytes():
+                    for line in lines.read(part):
+                        yield line
+        except httpx.TransportError as error:
+            raise unreachable(self._http, error) from error
+        lines.end()
+
+    import_memories = _awaited(client_exchange.import_memories)
 
     wake = _awaited(client_wakes.wake)
     configure_wake = _awaited(client_wakes.configure_wake)
@@ -204,10 +231,34 @@ class Client:
     restore = _direct(client_calls.restore)
     history = _direct(client_calls.history)
     importance = _direct(client_calls.importance)
+    context = _direct(client_context.context)
     profile = _direct(client_calls.profile)
     episodes = _direct(client_calls.episodes)
     stats = _direct(client_calls.stats)
     turns = _direct(client_calls.turns)
+    tools = _direct(client_calls.tools)
+    call_tool = _direct(client_calls.call_tool)
+
+    def export(self, user_id: str, *, scope: str = "personal") -> Iterator[Json]:
+        """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.
+
+        Raises MnemologError, also when the export ends early.
+        """
+        call = client_exchange.export_call(user_id, scope)
+        request = request_of(self._http, call, self._timeout_seconds)
+        try:
+            with closing(self._http.send(request, stream=True)) as response:
+                lines = client_exchange.Lines(response)
+                if lines.is_refused:
+                    response.read()
+                    lines.refuse(call)
+                for part in response.iter_bytes():
+                    yield from lines.read(part)
+        except httpx.TransportError as error:
+            raise unreachable(self._http, error) from error
+        lines.end()
+
+    import_memories = _direct(client_exchange.import_memories)
 
     wake = _direct(client_wakes.wake)
     configure_wake = _direct(client_wakes.configure_wake)

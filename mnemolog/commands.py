@@ -15,7 +15,7 @@ from projections.shards import NotHeld
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import GLOBAL_USER, Owner, partition_owner
-from schemas.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+from schemas.inbox import ForgetMemory, ImportMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.log import NewRecord, Position
 from schemas.topics import INBOX
 from schemas.waking import ConfigureWake, ScheduleReminder
@@ -179,7 +179,10 @@ class Commands:
     async def tick(
         self, policy: str, as_of: datetime, seconds: float, make: Callable[[int, datetime], Tick] | None = None
     ) -> TickAnswer:
-        """Emit a tick (by default of decay) in every partition held; wait, at most so long, until all are applied."""
+        """Emit a tick in every partition held and wait, at most so long, until all are applied.
+
+        Without `make` it is one of decay.
+        """
         ticks = {p: make(p, as_of) if make else decay_due(p, policy, as_of) for p in self._shards.held()}
         await self._log.append([tick_record(p, tick) for p, tick in ticks.items()])
         waits = [self._remember.decided(partition_owner(p), tick.envelope.event_id) for p, tick in ticks.items()]
@@ -251,7 +254,7 @@ class Commands:
 def _asks(item: UserItem) -> object:
     """Return what a command asks for, whenever it was sent and whatever its text was embedded with."""
     envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None)
-    if isinstance(item, (RememberFact, ReviseMemory)):
+    if isinstance(item, (RememberFact, ReviseMemory, ImportMemory)):
         return replace(item, envelope=envelope, vector=Sealed.clear(b""), embedding_model="")
     if isinstance(item, (ScheduleReminder, ConfigureWake)):
         return replace(item, envelope=envelope, vector=None, embedding_model=None)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FORWARDED: Final = "mnemolog-forwarded-by"
 """The header of a request that another worker sends on: it goes no further."""
+LINES: Final = "application/x-ndjson"
 CONNECT_SECONDS: Final = 2.0
 ANSWER_SECONDS: Final = 90.0
 """How long a worker may take to answer what was forwarded; waits of callers are at most 60."""
@@ -75,14 +76,21 @@ class Peers:
         headers: Mapping[str, str],
         seconds: float | None = ANSWER_SECONDS,
     ) -> httpx.Response:
-        """Send a request on and return the answer, whatever its status. Raises PeerUnavailable."""
+        """Send a request on and return the answer, whatever its status. Raises PeerUnavailable.
+
+        An answer of lines is not read yet: who asked reads it as it comes, and closes it.
+        """
         sent = {**headers, FORWARDED: self._own}
         timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
         try:
-            return await self._http.request(method, url + target, content=body, headers=sent, timeout=timeout)
+            request = self._http.build_request(method, url + target, content=body, headers=sent, timeout=timeout)
+            answer = await self._http.send(request, stream=True)
+            if not is_of_lines(answer):
+                await answer.aread()
         except httpx.TransportError as error:
             detail = f"the worker at {url} does not answer ({type(error).__name__}): ask again in a moment"
             raise PeerUnavailable(detail) from error
+        return answer
 
     async def ask(self, url: str, target: str, body: object, seconds: float | None = ANSWER_SECONDS) -> dict[str, Any]:
         """Ask a worker for JSON. Raises PeerUnavailable, also when it refuses: its own words say why."""
@@ -107,6 +115,11 @@ def whole(parts: Sequence[Part], partitions: int) -> list[dict[str, Any]]:
         where = f"nobody holds {missing}" if missing else "one is held twice"
         raise PeerUnavailable(f"partitions are moving between workers ({where}): ask again in a moment")
     return [part.body for part in parts]
+
+
+def is_of_lines(answer: httpx.Response) -> bool:
+    """Tell whether an answer is one JSON object a line, of any length."""
+    return str(answer.headers.get("content-type", "")).startswith(LINES)
 
 
 def _detail(answer: httpx.Response) -> str:

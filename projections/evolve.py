@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 import orjson
 
+from projections.forming import formed, imported
 from projections.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Memory, UserState
 from projections.wakes import evolve_wakes
 from schemas import codec
@@ -21,6 +22,7 @@ from schemas.events import (
     MemoryExpired,
     MemoryForgotten,
     MemoryFormed,
+    MemoryImported,
     MemoryReinforced,
     MemoryRestored,
     MemoryRevised,
@@ -128,6 +130,8 @@ def _apply(
 ) -> UserState:
     if isinstance(event, MemoryFormed):
         return _with(state, None, formed(event))
+    if isinstance(event, MemoryImported):
+        return _with(state, None, imported(event))
     before = state.memories[event.memory_id]
     match event:
         case MemoryReinforced():
@@ -167,51 +171,6 @@ def _apply(
     rewritten = isinstance(event, (MemoryRevised, MemoryRestored))
     after = replace(after, version=version, text_version=version if rewritten else before.text_version)
     return _with(state, before, after)
-
-
-def formed(event: MemoryFormed) -> Memory:
-    """Return the memory that an event forms."""
-    return Memory(
-        memory_id=event.memory_id,
-        agent_id=event.envelope.agent_id,
-        scope=event.scope,
-        kind=event.kind,
-        memory_type=event.memory_type,
-        category=event.category,
-        content=event.content.text,
-        content_hash=event.content_hash,
-        attribute=event.attribute,
-        value=event.value.text if event.value else None,
-        event_type=event.event_type,
-        emotion=event.emotion,
-        emotion_intensity=event.emotion_intensity,
-        key_dialogue=tuple(orjson.loads(event.key_dialogue.data)) if event.key_dialogue else (),
-        importance=event.importance,
-        initial_strength=1.0,
-        strength=1.0,
-        access_count=0,
-        recall_count=0,
-        source_type=event.source_type,
-        source_ids=tuple(event.source_ids),
-        source_ref=event.source_ref,
-        session_id=event.session_id,
-        pieces=tuple(event.pieces),
-        occurred_at=event.happened_at,
-        formed_at=event.formed_at,
-        said_at=event.formed_at,
-        last_accessed_at=event.formed_at,
-        last_recalled_at=None,
-        restored_at=None,
-        expires_at=event.expires_at,
-        status=SUPERSEDED if event.superseded_by else ACTIVE,
-        superseded_by=event.superseded_by,
-        forgotten_at=None,
-        last_tick=None,
-        metadata=event.metadata.text if event.metadata else "{}",
-        embedding_model=event.embedding_model,
-        version=1,
-        text_version=1,
-    )
 
 
 def _recalled_at(before: Memory, event: MemoryReinforced) -> datetime | None:

@@ -18,7 +18,15 @@ from projections.stored_vectors import Vectors
 from projections.wake_rows import WakeChanges, WakeRows
 from schemas import codec
 from schemas.decision import MAX_CHANGES, Decision
-from schemas.events import MEMORY_EVENTS, WAKE_EVENTS, MemoryFormed, MemoryReinforced, MemoryRevised, TickApplied
+from schemas.events import (
+    MEMORY_EVENTS,
+    WAKE_EVENTS,
+    MemoryFormed,
+    MemoryImported,
+    MemoryReinforced,
+    MemoryRevised,
+    TickApplied,
+)
 from schemas.identity import Owner, partition_owner
 from schemas.inbox import TICKS
 from schemas.text import digest
@@ -115,11 +123,10 @@ class LedgerFold:
         found = self._connection.execute("select owner from memories where memory_id=?", (memory_id,)).fetchall()
         return [Owner.of_key(name.encode()) for (name,) in found]
 
-    def decisions(self, owner: Owner) -> Iterator[tuple[int, Decision]]:
-        """Yield a user's counted decisions in order, each with its offset in the ledger."""
-        rows = self._connection.execute(
-            "select offset, body from decisions where owner=? order by version", (name_of(owner),)
-        ).fetchall()
+    def decisions(self, owner: Owner, after: int = 0, most: int = -1) -> Iterator[tuple[int, Decision]]:
+        """Yield a user's counted decisions after a version in order, each with its offset in the ledger."""
+        query = "select offset, body from decisions where owner=? and version>? order by version limit ?"
+        rows = self._connection.execute(query, (name_of(owner), after, most)).fetchall()
         for offset, body in rows:
             yield offset, codec.decode_as(body, Decision)
 
@@ -263,7 +270,7 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
             continue
         # A row keeps the sequence that it was inserted with, whatever later events about it come with.
         batch.memories.setdefault(owner, {}).setdefault(event.memory_id, decision.version * (MAX_CHANGES + 1) + number)
-        if isinstance(event, (MemoryFormed, MemoryRevised)) and event.vector is not None:
+        if isinstance(event, (MemoryFormed, MemoryImported, MemoryRevised)) and event.vector is not None:
             batch.vectors.append((name, event.memory_id, event.vector.data))
         if isinstance(event, (MemoryFormed, MemoryReinforced, MemoryRevised)):
             batch.cited.extend((name, source, event.memory_id, decision.version) for source in event.source_ids)

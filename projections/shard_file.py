@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from schemas.identity import Owner
 
+
+VERSION: Final = 2
+"""Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
 create table if not exists offsets(
     topic text primary key, next integer not null, mark blob not null) without rowid;
@@ -43,6 +46,11 @@ create table if not exists observations(
     owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
     kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,
     turn blob, primary key(owner, event_id)) without rowid;
+create table if not exists said(
+    owner text not null, event_id text not null, offset integer not null, agent_id text, at real not null,
+    hour integer, sentences integer not null, words integer not null, chinese integer not null, intimacy real,
+    primary key(owner, event_id)) without rowid;
+create index if not exists said_close on said(owner, at, offset) where intimacy is not null;
 create table if not exists letters(letter text primary key, pieces integer not null) without rowid;
 create table if not exists given_up(
     owner text not null, piece text not null, letter text not null, detail text not null,
@@ -133,6 +141,20 @@ def connect(path: Path) -> ShardConnection:
         return _opened(path)
 
 
+def connect_to_read(path: Path) -> ShardConnection:
+    """Open the file of a shard that is in use, beside it and only to read: for long questions in a thread of their own.
+
+    What it reads is what was committed when its transaction began. Raises ShardUnavailable, ShardDamaged.
+    """
+    where = f"{path.resolve().as_uri()}?mode=ro"
+    try:
+        connection = sqlite3.connect(where, uri=True, isolation_level=None, factory=ShardConnection)
+    except sqlite3.DatabaseError as error:
+        raise trouble(path, error) from error
+    connection.path = path
+    return connection
+
+
 def _opened(path: Path) -> ShardConnection:
     try:
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=ShardConnection)
@@ -144,7 +166,11 @@ def _opened(path: Path) -> ShardConnection:
         connection.execute("pragma synchronous=normal")
         connection.execute("pragma wal_autocheckpoint=8000")
         connection.execute("pragma temp_store=memory")
+        if connection.execute("pragma user_version").fetchone() != (VERSION,):
+            for (name,) in connection.execute("select name from sqlite_master where type='table'").fetchall():
+                connection.execute(f"drop table {name}")
         connection.executescript(TABLES)
+        connection.execute(f"pragma user_version={VERSION}")
     except sqlite3.DatabaseError as error:
         connection.close()
         raise trouble(path, error) from error

@@ -20,6 +20,9 @@ GLOBAL_USER: Final = "*"
 SYSTEM_TENANT: Final = "*"
 """The reserved tenant of ticks: `*/p` is partition p itself."""
 
+OURS: Final = "mnemolog"
+"""The source system of exports and of what users share: its memory ids are ours, and differ from user to user."""
+
 MAX_USER_ID_CHARACTERS: Final = 256
 _TENANT = re.compile(r"[a-z0-9_-]{1,63}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -119,6 +122,11 @@ def reminder_id_of(owner: Owner, command_id: str) -> str:
 def wake_id_of(owner: Owner, cause: str, due_at: datetime) -> str:
     """Return the id of the wake that a reminder or a configuration leads to at a time."""
     return derived_id("wake", owner.tenant, owner.user_id, cause, due_at.isoformat())
+
+
+def import_id(owner: Owner, source_system: str, source_user: str, source_memory: str) -> str:
+    """Return the id of the command that brings a memory of another place to this owner: the same one each time."""
+    return derived_id("import", owner.tenant, owner.user_id, source_system, source_user, source_memory)
 
 
 def piece_id(event_id: str, number: int) -> str:

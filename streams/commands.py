@@ -45,7 +45,7 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
         vector=item.vector.data,
         effective=effective,
     )
-    alike = (m for m in known.exact(draft.state, said) if _fills_same(m, said))
+    alike = (m for m in known.exact(draft.state, said) if slots.fills_same(m, said))
     same = known.first_active(alike, effective)
     if same is not None:
         _reinforce(draft, same, "remembered_again", "known already; this counts as an access")
@@ -88,13 +88,6 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
     draft.say("0", "superseded" if newer else "formed", "a newer value is known" if newer else "new", memory_id)
     if newer is None:
         supersede(draft, present, memory_id, effective)
-
-
-def _fills_same(memory: Memory, said: known.Statement) -> bool:
-    """Tell whether a memory of the same text also says the same of the profile, as far as anything is said of it."""
-    if said.attribute is None:
-        return True
-    return memory.attribute == said.attribute and (said.value is None or slots.holds(memory, said.value))
 
 
 def decide_revise(draft: Draft, item: ReviseMemory) -> None:

@@ -12,19 +12,22 @@ from schemas.inbox import (
     DecayDue,
     ExtractionRejected,
     ForgetMemory,
+    ImportMemory,
     RecordRecall,
     RememberFact,
     RestoreMemory,
+    RetentionDue,
     ReviseMemory,
     Tick,
     UserItem,
 )
 from schemas.waking import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
-from schemas.words import WAKE
+from schemas.words import RETENTION, WAKE
 from streams import commands, wakes
 from streams.candidates import decide_candidates
 from streams.decay import POLICIES, decide_decay
 from streams.draft import Draft, Place
+from streams.importing import decide_import
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,6 +66,8 @@ def decide(
             commands.decide_restore(draft, item)
         case RecordRecall():
             last = commands.decide_recall(draft, item)
+        case ImportMemory():
+            decide_import(draft, item, profile_keeps=parameters.profile_keeps)
         case ScheduleReminder() | CancelReminder() | ConfigureWake():
             wakes.decide_asked(draft, item)
         case _:
@@ -87,6 +92,8 @@ def decide_tick(
     match tick:
         case DecayDue():
             last = decide_decay(draft, tick, parameters)
+        case RetentionDue():
+            return None  # memories outlive the observations that they came from
         case WakeDue():
             shared = everyone or UserState(owner=Owner(state.owner.tenant, GLOBAL_USER))
             last = wakes.decide_wakes(draft, tick, parameters.wake_memory_limit, shared, vectors)
@@ -98,7 +105,10 @@ def decide_tick(
 
 
 def close_tick(state: UserState, tick: Tick, place: Place, decayed: int, expired: int, *, raised: int = 0) -> Decision:
-    """Return the partition's own decision that every user has met the tick; later ones of it are void."""
+    """Return the partition's own decision that every user has met the tick; later ones of it are void.
+
+    For a tick of retention `expired` is how many observations it removed.
+    """
     draft, policy = Draft(state=state, item=tick, place=place), policy_of(tick)
     draft.add(
         TickApplied(
@@ -110,15 +120,27 @@ def close_tick(state: UserState, tick: Tick, place: Place, decayed: int, expired
             expired=expired,
         )
     )
-    if isinstance(tick, WakeDue):
-        draft.say(tick.envelope.event_id, "raised" if raised else "nothing", f"{raised} wakes were due")
+    tick_id = tick.envelope.event_id
+    if isinstance(tick, RetentionDue):
+        kept = f"those logged since {tick.before.isoformat()} are kept" if tick.before else "all are kept"
+        draft.say(tick_id, "removed" if expired else "nothing", f"{expired} observations removed: {kept}")
+    elif isinstance(tick, WakeDue):
+        draft.say(tick_id, "raised" if raised else "nothing", f"{raised} wakes were due")
     elif policy in POLICIES:
-        draft.say(tick.envelope.event_id, "decayed" if decayed + expired else "nothing", "every user has met the tick")
+        draft.say(tick_id, "decayed" if decayed + expired else "nothing", "every user has met the tick")
     else:
-        draft.say(tick.envelope.event_id, "nothing", f"the policy {policy!r} is not known: nothing was changed")
+        draft.say(tick_id, "nothing", f"the policy {policy!r} is not known: nothing was changed")
     return draft.decision()
 
 
 def policy_of(tick: Tick) -> str:
     """Return what a tick is of, as answers and metrics name it."""
-    return WAKE if isinstance(tick, WakeDue) else tick.policy
+    match tick:
+        case DecayDue():
+            return tick.policy
+        case RetentionDue():
+            return RETENTION
+        case WakeDue():
+            return WAKE
+        case _:
+            assert_never(tick)

@@ -12,7 +12,16 @@ from projections.evolve import is_decided, is_passed
 from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from schemas import codec
 from schemas.identity import GLOBAL_USER, InvalidOwner, Owner, partition_owner
-from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, RememberFact, ReviseMemory, Tick
+from schemas.inbox import (
+    INBOX_ITEMS,
+    CandidatesExtracted,
+    DecayDue,
+    ImportMemory,
+    RememberFact,
+    RetentionDue,
+    ReviseMemory,
+    Tick,
+)
 from schemas.log import NewRecord
 from schemas.waking import ConfigureWake, ScheduleReminder, WakeDue
 from streams.dead_letter import put_aside
@@ -22,7 +31,8 @@ from streams.draft import Place
 from streams.patience import append_patiently, fold_patiently
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
+    from datetime import datetime
 
     from projections.memory import UserState
     from projections.shards import Shards
@@ -38,6 +48,11 @@ WOKEN_AT_ONCE: Final = 64
 """Users whose wakes are decided at the same time; their appends share an fsync."""
 
 
+async def keep_all(_partition: int, _before: datetime) -> int:
+    """Remove no observations."""
+    return 0
+
+
 class Remember:
     """Decides on the inbox: one item at a time for each user, users concurrently, a tick alone."""
 
@@ -50,13 +65,16 @@ class Remember:
         parameters: Parameters,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
         ticked: Callable[[str, str], None] = lambda _policy, _outcome: None,
+        remove: Callable[[int, datetime], Awaitable[int]] = keep_all,
     ) -> None:
+        """`remove` takes a partition's observations away that were logged before an instant, and counts them."""
         self._log = log
         self._shards = shards
         self._pool = pool
         self._parameters = parameters
         self._counted = counted
         self._ticked = ticked
+        self._remove = remove
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
 
     async def handle(self, delivery: Delivery) -> None:
@@ -160,24 +178,29 @@ class Remember:
                 closer, close_tick(state, tick, place, decayed, expired, raised=self._raised(partition, tick_id))
             )
             self._counted("remember", "tick")
-            known = isinstance(tick, WakeDue) or tick.policy in POLICIES
+            known = not isinstance(tick, DecayDue) or tick.policy in POLICIES
             self._ticked(*(policy_of(tick), "applied") if known else ("unknown", "nothing"))
         delivery.ack()
         self._tell(closer, tick_id)
 
     async def _applied(self, partition: int, tick: Tick, place: Place) -> tuple[int, int]:
-        """Let everybody whom a tick concerns meet it; return how many memories faded, and how many expired."""
+        """Apply a tick to all that it concerns; return how much faded, and how much is gone.
+
+        Observations are removed before the decision says so: a tick that comes again finds them gone.
+        """
+        if isinstance(tick, RetentionDue):
+            return 0, await self._remove(partition, tick.before) if tick.before else 0
         if isinstance(tick, WakeDue):
             due = self._shards.at(partition).ledger.wakes.due(tick.as_of)
             for begin in range(0, len(due), WOKEN_AT_ONCE):
-                some = due[begin : begin + WOKEN_AT_ONCE]
-                await asyncio.gather(*(self._meet_tick(owner, tick, place) for owner in some))
+                woken = due[begin : begin + WOKEN_AT_ONCE]
+                await asyncio.gather(*(self._meet_tick(owner, tick, place) for owner in woken))
             return 0, 0
         decayed = expired = 0
         for owner in self._owners(partition):
             state = await self._meet_tick(owner, tick, place)
-            met = touched_by(state, tick.envelope.event_id)
-            decayed, expired = decayed + met[0], expired + met[1]
+            some = touched_by(state, tick.envelope.event_id)
+            decayed, expired = decayed + some[0], expired + some[1]
         return decayed, expired
 
     def _raised(self, partition: int, tick_id: str) -> int:
@@ -232,7 +255,7 @@ def _check_vectors(item: InboxItem) -> None:
     match item:
         case CandidatesExtracted():
             vectors = [candidate.vector for candidate in item.candidates]
-        case RememberFact() | ReviseMemory() | ScheduleReminder() | ConfigureWake():
+        case RememberFact() | ReviseMemory() | ImportMemory() | ScheduleReminder() | ConfigureWake():
             vectors = [item.vector] if item.vector else []
         case _:
             return

@@ -48,3 +48,10 @@ def named(state: UserState, said: Statement) -> Statement:
 def holds(memory: Memory, value: str | None) -> bool:
     """Tell whether a holder has the value."""
     return value is not None and memory.value is not None and same_value(memory.value, value)
+
+
+def fills_same(memory: Memory, said: Statement) -> bool:
+    """Tell whether a memory of the same text also says the same of the profile, as far as anything is said of it."""
+    if said.attribute is None:
+        return True
+    return memory.attribute == said.attribute and (said.value is None or holds(memory, said.value))

@@ -11,7 +11,7 @@ from projections.evolve import counts, events_of, evolve, is_decided
 from projections.memory import UserState
 from schemas import codec
 from schemas.decision import MAX_CHANGES, Decision
-from schemas.events import MemoryFormed, MemoryRevised
+from schemas.events import MemoryFormed, MemoryImported, MemoryRevised
 from schemas.inbox import Tick
 from streams.decide import decide, decide_tick
 from streams.draft import Place
@@ -66,9 +66,8 @@ class Given:
         events = events_of(decision)
         state = evolve(self.state, decision, events)
         assert not counts(state, decision), "twice is once"
-        vectors = {
-            e.memory_id: e.vector.data for e in events if isinstance(e, (MemoryFormed, MemoryRevised)) and e.vector
-        }
+        embedded = (MemoryFormed, MemoryImported, MemoryRevised)
+        vectors = {e.memory_id: e.vector.data for e in events if isinstance(e, embedded) and e.vector}
         return replace(self, state=state, vectors=self.vectors | vectors, decisions=(*self.decisions, decision))
 
     @property

@@ -10,7 +10,10 @@ from fastapi import Depends, FastAPI
 from mnemolog.http import (
     admin,
     agents,
+    context,
     conversations,
+    evatar,
+    exchange,
     forwarding,
     health,
     internal,
@@ -18,6 +21,7 @@ from mnemolog.http import (
     problems,
     publishing,
     search,
+    tools,
     wakes,
 )
 from mnemolog.http.asked_for import known_query
@@ -36,7 +40,20 @@ def make_http(worker: Worker) -> FastAPI:
     app.state.worker = worker
     problems.install(app)
     forwarding.install(app)
-    for part in (publishing, conversations, memories, search, agents, wakes, admin, internal):
+    for part in (
+        publishing,
+        conversations,
+        memories,
+        search,
+        agents,
+        wakes,
+        exchange,
+        tools,
+        evatar,
+        context,
+        admin,
+        internal,
+    ):
         app.include_router(part.router, dependencies=[Depends(known_query)])
     app.include_router(health.router)
     settings = worker.settings

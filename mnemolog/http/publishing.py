@@ -15,12 +15,13 @@ from mnemolog.http.problems import Problem, summary
 from mnemolog.http.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserId
 from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import Held, IdempotencyKey, Tenant
+from mnemolog.peers import LINES
 from mnemolog.publishing import Conflict
 from schemas.identity import Owner, derived_id
 from schemas.input_events import DEFAULT_USER, Fault, InvalidEvent, parse_event
 from schemas.observations import Observation
 
-NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl")
+NDJSON = (LINES, "application/ndjson", "application/jsonl")
 Wait = Annotated[
     float,
     Query(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False, description="seconds to wait until all states are final"),

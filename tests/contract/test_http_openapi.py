@@ -13,9 +13,11 @@ from contract.front_door import FrontDoor, front_door, turn
 from contract.listening import listening
 from contract.wake_calls import ask_for_each_status
 
-from mnemolog.http import shapes, wake_shapes
+from mnemolog.http import context_shapes, shapes, wake_shapes
 from mnemolog.http.app import make_http
 from mnemolog.http.edge import MAX_BODY_BYTES
+from mnemolog.http.evatar import EvatarMemories
+from mnemolog.http.tools import Tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,7 +31,11 @@ ROUTES = {
     "DELETE /v1/memories/{memory_id}", "POST /v1/memories/{memory_id}/restore",
     "GET /v1/memories/{memory_id}/history", "GET /v1/memories/{memory_id}/importance", "POST /v1/search",
     "GET /v1/users/{user_id}/profile", "GET /v1/users/{user_id}/episodes", "GET /v1/users/{user_id}/stats",
+    "GET /v1/users/{user_id}/export", "POST /v1/import",
     "GET /v1/sessions/{session_id}/turns",
+    "GET /v1/tools", "POST /v1/tools/memory_add", "POST /v1/tools/memory_search",
+    "GET /api/memories", "GET /api/memories/stats", "DELETE /api/memories/{memory_id}",
+    "POST /v1/context",
     "PUT /v1/users/{user_id}/wake", "GET /v1/users/{user_id}/wake", "DELETE /v1/users/{user_id}/wake",
     "POST /v1/users/{user_id}/reminders", "GET /v1/users/{user_id}/reminders",
     "DELETE /v1/users/{user_id}/reminders/{reminder_id}",
@@ -74,6 +80,9 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (shapes.Turns, "/v1/sessions/s1/turns?user_id=u1"),
         (shapes.Stats, "/v1/users/u1/stats"),
         (shapes.Memories, "/v1/users/u1/episodes"),
+        (Tools, "/v1/tools"),
+        (EvatarMemories, "/api/memories"),
+        (shapes.Stats, "/api/memories/stats"),
         (wake_shapes.Reminders, "/v1/users/u1/reminders"),
         (wake_shapes.Wakes, "/v1/users/u1/wakes"),
         (shapes.Digest, "/v1/admin/digest"),
@@ -87,6 +96,9 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (shapes.ConversationAccepted, "/v1/conversations", {"user_id": "u1", "messages": [message]}),
         (shapes.EventStates, "/v1/events/status", {"user_id": "u1", "event_ids": ["o-1", "o-2"]}),
         (shapes.Results, "/v1/search", {"user_id": "u1", "query": "Berlin"}),
+        (shapes.Memory, "/v1/tools/memory_add", {"user_id": "u1", "content": "likes tea"}),
+        (shapes.Results, "/v1/tools/memory_search", {"user_id": "u1", "query": "tea"}),
+        (context_shapes.Context, "/v1/context", {"user_id": "u1", "query": "Berlin"}),
         (shapes.Drained, "/v1/admin/drain", {}),
         (shapes.Tick, "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z"}),
         (shapes.Rebuilt, "/v1/admin/rebuild", {}),
@@ -145,6 +157,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     one, event = f"/v1/memories/{memory['memory_id']}", turn("codes-1", "x", user_id="codes")
     conversation = {"user_id": "codes", "messages": [{"role": "user", "content": "x", "event_id": "codes-2"}]}
     as_of = {"as_of": "2026-02-05T08:00:00Z"}
+    snapshot = {"user_id": "codes-import", "content": "likes tea"}
     tea, key = {"user_id": "codes", "content": "likes tea"}, {"idempotency-key": "codes"}
     seen: dict[tuple[str, str], set[int]] = defaultdict(set)
 
@@ -179,9 +192,23 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
         await asks(method, f"/v1/memories/none{part}", 404)
         key_of_another = {"idempotency-key": f"codes-more{part}"}
         await asks(method, one + part, 200, **key_of_another)
-    await asks("POST", "/v1/search", 200, {"user_id": "codes", "query": "tea"})
+    for path in ("/v1/search", "/v1/context"):
+        await asks("POST", path, 200, {"user_id": "codes", "query": "tea"})
     for path in ("/users/none/profile", "/users/none/episodes", "/users/none/stats", "/sessions/none/turns?user_id=u"):
         await asks("GET", f"/v1{path}", 200)
+    await asks("GET", "/v1/users/none/export", 200)
+    await asks("POST", "/v1/import", 200, snapshot | {"memory_id": "first"})
+    await asks("POST", "/v1/import?wait=0", 202, snapshot | {"memory_id": "second"})
+    await asks("GET", "/v1/tools", 200)
+    for status, content in ((201, "likes juice"), (200, "likes juice"), (409, "likes rum")):
+        headers = key if status != 200 else {}
+        await asks("POST", "/v1/tools/memory_add", status, {"user_id": "codes", "content": content}, **headers)
+    await asks("POST", "/v1/tools/memory_search", 200, {"user_id": "codes", "query": "tea"})
+    await asks("GET", "/api/memories", 200)
+    await asks("GET", "/api/memories/stats", 200)
+    evatars = f"/api/memories/{memory['memory_id']}"
+    await asks("DELETE", evatars, 200)
+    await asks("DELETE", "/api/memories/none", 404)
     await ask_for_each_status(asks, decided=True)
     async with listening(make_http(door.worker)) as stream:
         seen["GET", "/v1/wakes/stream"].add(stream.status)
@@ -204,6 +231,8 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("PATCH", one, 202, {"importance": 0.8})
     await asks("DELETE", one, 202)
     await asks("POST", f"{one}/restore", 202)
+    await asks("DELETE", evatars, 202)
+    await asks("POST", "/v1/tools/memory_add", 202, {"user_id": "codes", "content": "likes wine"})
     await ask_for_each_status(asks, decided=False)
     seen["DELETE", "/v1/users/none/reminders/none"].add(200)  # of one that waits: test_http_wakes.py
     everywhere = {*EDGE, 422, 500, 503}

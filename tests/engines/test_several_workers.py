@@ -46,7 +46,7 @@ class Several:
         assert answer.is_success, answer.text
         return answer.json()
 
-    async def remember(self, number: int, user: str, content: str, **more: str) -> Any:
+    async def remember(self, number: int, user: str, content: str, **more: Any) -> Any:
         """Remember a fact through one worker."""
         return await self.json(number, "POST", "/v1/memories", {"user_id": user, "content": content, **more})
 
@@ -179,6 +179,31 @@ async def test_what_is_remembered_for_everyone_is_found_by_every_worker_at_once(
             assert memory["content"] in [
                 one["content"] for one in (await two.json(asked, "GET", "/v1/memories?scope=global"))["items"]
             ]
+
+
+async def test_evatars_lists_hold_the_memories_of_all_workers_in_one_order(two: Several):
+    formed = [
+        await two.remember(n % 2, f"device-{n}", f"plays the lute in room {n}", category="habit", importance=n / 20)
+        for n in range(USERS)
+    ]
+    shared = await two.remember(1, "whoever", "the lute is in room 7", scope="global", category="habit", importance=0.3)
+    expected = sorted([*formed, shared], key=lambda memory: (memory["importance"], memory["formed_at"]), reverse=True)
+    for number in (0, 1):
+        found, stats = [], await two.json(number, "GET", "/api/memories/stats")
+        for page in range(1, 6):
+            listed = await two.json(number, "GET", f"/api/memories?category=habit&page={page}&page_size=3")
+            assert listed["total"] == stats["by_category"]["habit"] == len(expected)
+            found += [item["id"] for item in listed["items"]]
+        assert found == [memory["memory_id"] for memory in expected]
+        of_one = await two.json(number, "GET", "/api/memories?device_id=device-7")
+        assert [item["id"] for item in of_one["items"]] == [formed[7]["memory_id"]]
+    for number in (0, 1):
+        for n in (number, number + 2):
+            assert (await two.json(number, "DELETE", f"/api/memories/{formed[n]['memory_id']}"))[
+                "device_id"
+            ] == f"device-{n}"
+    left = await two.json(0, "GET", "/api/memories?category=habit")
+    assert left["total"] == len(expected) - 4
 
 
 async def test_operators_hear_of_all_partitions_from_any_worker(two: Several):

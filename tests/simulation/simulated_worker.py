@@ -26,7 +26,7 @@ from streams.project import Project
 from streams.remember import Remember
 from streams.rewriting import Rewriting
 from streams.schema_registry import NoRegistry
-from streams.ticking import Ticking
+from streams.ticking import Ticking, decay_due
 from streams.verbatim_extractor import VerbatimExtractor
 from streams.waking import Waking
 from streams.window import WindowLimits
@@ -137,7 +137,7 @@ class SimulatedWorker:
             shards=self.shards,
             handled=self.handled,
             clock=world.clock,
-            policy="ladder",
+            make=lambda partition, slot: decay_due(partition, "ladder", slot),
             every=TICK_EVERY,
         )
         waking = Waking(log=log, shards=self.shards, clock=world.clock, every_seconds=WAKE_LOOK_SECONDS)
