@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from mnemolog import client_admin, client_calls, client_context, client_exchange
+from mnemolog import client_admin, client_calls, client_context, client_exchange, client_wakes
 from mnemolog.client_carrying import (
     RETRIES,
     TIMEOUT_SECONDS,
@@ -154,6 +154,14 @@ class AsyncClient:
     import_memories = _awaited(client_exchange.import_memories)
 
     checks = _awaited(client_admin.checks)
+    wake = _awaited(client_wakes.wake)
+    configure_wake = _awaited(client_wakes.configure_wake)
+    remove_wake = _awaited(client_wakes.remove_wake)
+    remind = _awaited(client_wakes.remind)
+    reminders = _awaited(client_wakes.reminders)
+    cancel_reminder = _awaited(client_wakes.cancel_reminder)
+    wakes = _awaited(client_wakes.wakes)
+
     digest = _awaited(client_admin.digest)
     drain = _awaited(client_admin.drain)
     tick = _awaited(client_admin.tick)
@@ -264,6 +272,14 @@ class Client:
     import_memories = _direct(client_exchange.import_memories)
 
     checks = _direct(client_admin.checks)
+    wake = _direct(client_wakes.wake)
+    configure_wake = _direct(client_wakes.configure_wake)
+    remove_wake = _direct(client_wakes.remove_wake)
+    remind = _direct(client_wakes.remind)
+    reminders = _direct(client_wakes.reminders)
+    cancel_reminder = _direct(client_wakes.cancel_reminder)
+    wakes = _direct(client_wakes.wakes)
+
     digest = _direct(client_admin.digest)
     drain = _direct(client_admin.drain)
     tick = _direct(client_admin.tick)

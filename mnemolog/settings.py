@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
+from mnemolog.reminder_text import REMINDER_TEMPLATE, check_template
 from projections.weaviate_address import WeaviateAddress
 from schemas.faults import plain
 from schemas.images import Sight
@@ -26,7 +27,6 @@ HOURS: Final = {"ladder": 24.0, "ebbinghaus": 168.0, "off": 24.0}
 NOT_YET: Final = frozenset(
     {
         "MASTER_KEY", "MASTER_KEY_FILE", "API_KEYS_FILE",
-        "WAKE_TEXT", "WAKE_EVERY_SECONDS", "WAKE_MEMORY_LIMIT", "WAKE_QUERY", "REMINDER_TEMPLATE",
     }
 )  # fmt: skip
 """Named in the contract, built by later issues."""
@@ -85,6 +85,16 @@ class Settings(BaseModel):
     intimacy_levels: Annotated[str, Field(pattern=r"^\d+(\.\d+)?,\d+(\.\d+)?$")] = "20,50"
     greeting_timeout_seconds: Annotated[float, Field(gt=0)] = 10.0
     retention_days: Annotated[float, Field(ge=0)] = 30.0
+    wake_text: Annotated[str, Field(min_length=1, max_length=16_384)] = (
+        "[Periodic Wake] You are waking up for a routine check."
+    )
+    wake_every_seconds: Annotated[
+        Annotated[float, Field(ge=1, le=366 * 86_400)] | None,
+        BeforeValidator(lambda given: None if given == "off" else given),
+    ] = None
+    wake_memory_limit: Annotated[int, Field(ge=0, le=100)] = 0
+    wake_query: Annotated[str, Field(min_length=1, max_length=16_384)] | None = None
+    reminder_template: Annotated[str, Field(max_length=16_384), AfterValidator(check_template)] = REMINDER_TEMPLATE
     encryption: Literal["off"] = "off"
     advertised_url: Annotated[str, Field(pattern=r"^https?://[^/]+/?$")] | None = None
     session_seconds: Annotated[float, Field(ge=1, le=1800)] = 15.0

@@ -36,7 +36,8 @@ async def digest_part(worker: Worker) -> dict[str, Any]:
 async def tick_part(worker: Worker, policy: str, as_of: datetime, timeout_seconds: float) -> dict[str, Any]:
     """Emit a tick in the partitions of this worker and wait for it."""
     done = await worker.commands.tick(policy, as_of, timeout_seconds, tick_maker(policy, worker.settings))
-    return {"tick_id": done.tick_id, "decayed": done.decayed, "expired": done.expired, "applied": done.applied}
+    counts = {"decayed": done.decayed, "expired": done.expired, "raised": done.raised}
+    return {"tick_id": done.tick_id, **counts, "applied": done.applied}
 
 
 async def generations_part(worker: Worker) -> dict[str, Any]:
@@ -90,12 +91,12 @@ async def tick(worker: Worker, policy: str, as_of: datetime, timeout_seconds: fl
     asked = {"policy": policy, "as_of": instant(as_of), "timeout": timeout_seconds}
     mine = tick_part(worker, policy, as_of, timeout_seconds)
     bodies = await every_part(worker, mine, "ticks", asked, timeout_seconds + MARGIN_SECONDS)
-    decayed, expired = (sum(body[name] for body in bodies) for name in ("decayed", "expired"))
+    decayed, expired, raised = (sum(body[name] for body in bodies) for name in ("decayed", "expired", "raised"))
     return {
         "tick_id": bodies[0]["tick_id"],
         "policy": policy,
         "as_of": instant(as_of),
-        "changed": decayed + expired,
+        "changed": decayed + expired + raised,
         "decayed": decayed,
         "expired": expired,
         "applied": all(body["applied"] for body in bodies),

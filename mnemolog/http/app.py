@@ -25,6 +25,7 @@ from mnemolog.http import (
     search,
     sharing,
     tools,
+    wakes,
 )
 from mnemolog.http.asked_for import known_query
 from mnemolog.http.edge import Edge
@@ -49,6 +50,7 @@ def make_http(worker: Worker) -> FastAPI:
         sharing,
         search,
         agents,
+        wakes,
         exchange,
         tools,
         evatar,

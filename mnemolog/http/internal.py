@@ -14,10 +14,12 @@ from mnemolog.http.problems import Problem
 from mnemolog.http.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held, is_ready
+from mnemolog.http.wake_shapes import WakesPart
 from mnemolog.importing import import_here
 from mnemolog.peers import FORWARDED, Part
 from mnemolog.publishing import Conflict
 from mnemolog.snapshots import parse_snapshot
+from mnemolog.wake_streaming import Listener, wakes_part
 from projections.tenant_memories import Wanted
 from schemas import codec
 from schemas.inbox import ImportMemory
@@ -87,6 +89,14 @@ async def share(worker: Held, asked: SharedMemory) -> Response:
     """Have a user of this worker import what another one shares."""
     item = codec.decode_as(b64decode(asked.message), ImportMemory)
     return answer((await sharing.share_here(worker, item)).body)
+
+
+@router.post("/wakes")
+async def wakes(worker: Held, asked: WakesPart) -> Response:
+    """Return what was raised in some of this worker's partitions."""
+    listener = Listener(tenant=asked.tenant, user_id=asked.user_id)
+    since = {int(partition): offset for partition, offset in asked.since.items()}
+    return answer(await wakes_part(worker, listener, since))
 
 
 @router.post("/tenant/places")

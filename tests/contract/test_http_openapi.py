@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
+from contract.listening import listening
+from contract.wake_calls import ask_for_each_status
 
-from mnemolog.http import context_shapes, shapes
+from mnemolog.http import context_shapes, shapes, wake_shapes
+from mnemolog.http.app import make_http
 from mnemolog.http.edge import MAX_BODY_BYTES
 from mnemolog.http.evatar import EvatarMemories
 from mnemolog.http.tools import Tools
@@ -34,6 +37,10 @@ ROUTES = {
     "POST /v1/memories/{memory_id}/share",
     "GET /v1/tools", "POST /v1/tools/memory_add", "POST /v1/tools/memory_search",
     "GET /api/memories", "GET /api/memories/stats", "DELETE /api/memories/{memory_id}",
+    "PUT /v1/users/{user_id}/wake", "GET /v1/users/{user_id}/wake", "DELETE /v1/users/{user_id}/wake",
+    "POST /v1/users/{user_id}/reminders", "GET /v1/users/{user_id}/reminders",
+    "DELETE /v1/users/{user_id}/reminders/{reminder_id}",
+    "GET /v1/users/{user_id}/wakes", "GET /v1/wakes/stream",
     "GET /v1/admin/digest", "POST /v1/admin/drain", "POST /v1/admin/ticks", "POST /v1/admin/rebuild",
     "GET /v1/admin/rebuild", "GET /v1/admin/dead-letters", "POST /v1/admin/dead-letters",
 }  # fmt: skip
@@ -80,6 +87,8 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (Tools, "/v1/tools"),
         (EvatarMemories, "/api/memories"),
         (shapes.Stats, "/api/memories/stats"),
+        (wake_shapes.Reminders, "/v1/users/u1/reminders"),
+        (wake_shapes.Wakes, "/v1/users/u1/wakes"),
         (shapes.Digest, "/v1/admin/digest"),
         (shapes.DeadLetters, "/v1/admin/dead-letters"),
         (shapes.Health, "/health/live"),
@@ -99,6 +108,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (shapes.Tick, "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z"}),
         (shapes.Rebuilt, "/v1/admin/rebuild", {}),
         (shapes.Retried, "/v1/admin/dead-letters", {}),
+        (wake_shapes.Reminder, "/v1/users/u1/reminders", {"due_at": "2100-01-01", "content": "call mum"}),
     ]:
         response = await door.post(path, body)
         assert response.status_code in (200, 201, 202), response.text
@@ -212,6 +222,9 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("DELETE", evatars, 200)
     await asks("DELETE", "/api/memories/none", 404)
     assert (await door.post(f"{one}/restore", **{"idempotency-key": "codes-back"})).status_code == 200
+    await ask_for_each_status(asks, decided=True)
+    async with listening(make_http(door.worker)) as stream:
+        seen["GET", "/v1/wakes/stream"].add(stream.status)
     await asks("GET", "/v1/admin/digest", 200)
     await asks("POST", "/v1/admin/drain", 200)
     await asks("POST", "/v1/admin/ticks", 202, {"as_of": "2026-02-07", "timeout": 0.000001})
@@ -234,6 +247,8 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", f"{one}/restore", 202)
     await asks("DELETE", evatars, 202)
     await asks("POST", "/v1/tools/memory_add", 202, {"user_id": "codes", "content": "likes wine"})
+    await ask_for_each_status(asks, decided=False)
+    seen["DELETE", "/v1/users/none/reminders/none"].add(200)  # of one that waits: test_http_wakes.py
     everywhere = {*EDGE, 422, 500, 503}
     for place, described in (await operations(door)).items():
         assert seen[place] - described == set(), place
