@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from mnemolog import client_admin, client_calls
+from mnemolog import client_admin, client_calls, client_context, client_exchange, client_wakes
 from mnemolog.client_carrying import (
     RETRIES,
     TIMEOUT_SECONDS,
@@ -22,11 +23,11 @@ from mnemolog.client_carrying import (
 from mnemolog.client_errors import Refused, Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
     from types import TracebackType
     from typing import Any
 
-    from mnemolog.client_call import Call
+    from mnemolog.client_call import Call, Json
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -114,14 +115,53 @@ class AsyncClient:
     revise = _awaited(client_calls.revise)
     forget = _awaited(client_calls.forget)
     restore = _awaited(client_calls.restore)
+    share = _awaited(client_calls.share)
     history = _awaited(client_calls.history)
     importance = _awaited(client_calls.importance)
+    context = _awaited(client_context.context)
+    greeting = _awaited(client_context.greeting)
+    emotions = _awaited(client_context.emotions)
+    upcoming = _awaited(client_context.upcoming)
+    report = _awaited(client_context.report)
     profile = _awaited(client_calls.profile)
     episodes = _awaited(client_calls.episodes)
     stats = _awaited(client_calls.stats)
     turns = _awaited(client_calls.turns)
+    tools = _awaited(client_calls.tools)
+    call_tool = _awaited(client_calls.call_tool)
+
+    async def export(self, user_id: str, *, scope: str = "personal") -> AsyncIterator[Json]:
+        """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.
+
+        Raises MnemologError, also when the export ends early.
+        """
+        call = client_exchange.export_call(user_id, scope)
+        request = request_of(self._http, call, self._timeout_seconds)
+        try:
+            response = await self._http.send(request, stream=True)
+            async with aclosing(response):
+                lines = client_exchange.Lines(response)
+                if lines.is_refused:
+                    await response.aread()
+                    lines.refuse(call)
+                async for part in response.aiter_bytes():
+                    for line in lines.read(part):
+                        yield line
+        except httpx.TransportError as error:
+            raise unreachable(self._http, error) from error
+        lines.end()
+
+    import_memories = _awaited(client_exchange.import_memories)
 
     checks = _awaited(client_admin.checks)
+    wake = _awaited(client_wakes.wake)
+    configure_wake = _awaited(client_wakes.configure_wake)
+    remove_wake = _awaited(client_wakes.remove_wake)
+    remind = _awaited(client_wakes.remind)
+    reminders = _awaited(client_wakes.reminders)
+    cancel_reminder = _awaited(client_wakes.cancel_reminder)
+    wakes = _awaited(client_wakes.wakes)
+
     digest = _awaited(client_admin.digest)
     drain = _awaited(client_admin.drain)
     tick = _awaited(client_admin.tick)
@@ -195,14 +235,51 @@ class Client:
     revise = _direct(client_calls.revise)
     forget = _direct(client_calls.forget)
     restore = _direct(client_calls.restore)
+    share = _direct(client_calls.share)
     history = _direct(client_calls.history)
     importance = _direct(client_calls.importance)
+    context = _direct(client_context.context)
+    greeting = _direct(client_context.greeting)
+    emotions = _direct(client_context.emotions)
+    upcoming = _direct(client_context.upcoming)
+    report = _direct(client_context.report)
     profile = _direct(client_calls.profile)
     episodes = _direct(client_calls.episodes)
     stats = _direct(client_calls.stats)
     turns = _direct(client_calls.turns)
+    tools = _direct(client_calls.tools)
+    call_tool = _direct(client_calls.call_tool)
+
+    def export(self, user_id: str, *, scope: str = "personal") -> Iterator[Json]:
+        """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.
+
+        Raises MnemologError, also when the export ends early.
+        """
+        call = client_exchange.export_call(user_id, scope)
+        request = request_of(self._http, call, self._timeout_seconds)
+        try:
+            with closing(self._http.send(request, stream=True)) as response:
+                lines = client_exchange.Lines(response)
+                if lines.is_refused:
+                    response.read()
+                    lines.refuse(call)
+                for part in response.iter_bytes():
+                    yield from lines.read(part)
+        except httpx.TransportError as error:
+            raise unreachable(self._http, error) from error
+        lines.end()
+
+    import_memories = _direct(client_exchange.import_memories)
 
     checks = _direct(client_admin.checks)
+    wake = _direct(client_wakes.wake)
+    configure_wake = _direct(client_wakes.configure_wake)
+    remove_wake = _direct(client_wakes.remove_wake)
+    remind = _direct(client_wakes.remind)
+    reminders = _direct(client_wakes.reminders)
+    cancel_reminder = _direct(client_wakes.cancel_reminder)
+    wakes = _direct(client_wakes.wakes)
+
     digest = _direct(client_admin.digest)
     drain = _direct(client_admin.drain)
     tick = _direct(client_admin.tick)

@@ -10,18 +10,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from mnemolog import parts
 from mnemolog.commands import Commands
 from mnemolog.generations import active_folder
 from mnemolog.log_opening import broker_url, close_log, create_topics, kafka_security, open_log
 from mnemolog.log_watch import LogWatch
 from mnemolog.membership import Membership, require_own_url
 from mnemolog.metrics import Metrics
-from mnemolog.parts import index_maker, make_embedder, make_extractor, make_parameters, make_registry
 from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
-from mnemolog.upkeep import drop_old_for_ever, follow_for_ever, say_if_settings_differ
+from mnemolog.speaking import Speaking
+from mnemolog.unless_failed import unless_failed
+from mnemolog.upkeep import follow_for_ever, say_if_settings_differ
+from mnemolog.wakes import Wakes
 from projections.queries import Queries
 from projections.shard_trouble import ShardUnavailable
 from projections.shards import Shards
@@ -35,6 +38,7 @@ from streams.patience import PatientReads, fold_patiently
 from streams.pool import KeyedPool
 from streams.project import Project
 from streams.remember import Remember
+from streams.retaining import Retaining
 from streams.rewriting import Rewriting
 from streams.ticking import Ticking
 from streams.transports.directory_lock import DirectoryLock
@@ -85,6 +89,7 @@ class Worker:
         self.log_watch = LogWatch()
         self.failure: asyncio.Future[None] | None = None
         self.started = False
+        self.stopping = asyncio.Event()
         self._extractor = extractor
         self._embedder = embedder
         self._lock: DirectoryLock | None = None
@@ -98,7 +103,7 @@ class Worker:
         self.failure = asyncio.get_running_loop().create_future()
         if not settings.is_embedded:  # the embedded log locks the directory by itself
             self._lock_directory()
-        self.registry = make_registry(settings)
+        self.registry = parts.make_registry(settings)
         self._exits.push_async_callback(self.registry.aclose)
         await self.registry.register_now()
         self.log = await self._open_log()
@@ -106,11 +111,11 @@ class Worker:
         await create_topics(self.log, self.settings)
         await self._come_back()
         self.embedder = self._embedder or self._made_embedder()
-        self.extractor = self._extractor or make_extractor(settings, self.metrics)
+        self.extractor = self._extractor or parts.make_extractor(settings, self.metrics)
         if isinstance(self.extractor, ModelExtractor):
             self._exits.push_async_callback(self.extractor.aclose)
         patient = PatientReads(self.log)
-        shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, index_maker(settings))
+        shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, parts.index_maker(settings))
         self.shards = shards
         self._exits.callback(shards.close)
         self._exits.push_async_callback(shards.following.close)
@@ -120,7 +125,7 @@ class Worker:
         self.observe = Observe(
             log=patient,
             shards=self.shards,
-            asking=Asking(self.embedder, asyncio.Semaphore(asked_at_once)),
+            asking=Asking(self.embedder, asyncio.Semaphore(asked_at_once), sight=settings.sight),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
@@ -130,26 +135,24 @@ class Worker:
             counted=self.metrics.counted,
             extracted=self.metrics.extracted,
         )
+        self.retaining = Retaining(self.log, self.shards, self.handled)
         self.remember = Remember(
             log=patient,
             shards=self.shards,
             pool=self.remember_pool,
-            parameters=make_parameters(settings),
+            parameters=parts.make_parameters(settings),
             counted=self.metrics.counted,
             ticked=self.metrics.ticked,
+            remove=self.retaining.remove,
         )
         self.project = Project(shards=self.shards, counted=self.metrics.counted)
-        self.ticking = Ticking(
-            log=patient,
-            shards=self.shards,
-            handled=self.handled,
-            clock=self.clock,
-            policy=settings.decay_policy,
-            every=timedelta(hours=settings.decay_hours),
-        )
+        clockwork = partial(Ticking, log=patient, shards=self.shards, handled=self.handled, clock=self.clock)
+        self.clocks = parts.make_clocks(settings, clockwork)
         self.publishing = Publishing(self.log, self.shards, self.observe)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
+        self.wakes = Wakes(patient, shards, self.commands, self.clock, settings)
         self.queries = Queries(self.shards, self.embedder)
+        self.speaking = Speaking.made(settings, self.metrics, self.queries, self._exits)
         self.recalls = Recalls(self.commands)
         self.rebuilding = Rebuilding(settings.data_dir, self.log, self.shards)
         self._app = make_app(
@@ -171,13 +174,17 @@ class Worker:
         self._exits.push_async_callback(self.peers.aclose)
         self._exits.push_async_callback(self._stop_agents)
         await self._app.start()
-        await self._unless_failed(self.shards.settled())
-        self._background(self.project.look_after_index)
-        self._background(self.observe.close_idle)
-        self._background(self.ticking.run)
-        self._background(self.recalls.run)
-        self._background(self.registry.register_later)
-        self._background(partial(drop_old_for_ever, self.log, self.shards))
+        await unless_failed(self.failure, self.shards.settled())
+        for work in (
+            self.project.look_after_index,
+            self.observe.close_idle,
+            self.recalls.run,
+            self.registry.register_later,
+            self.retaining.run,
+            self.wakes.run,
+            *(ticking.run for ticking in self.clocks),
+        ):
+            self._background(work)
         if not settings.is_embedded:
             self._background(partial(follow_for_ever, self.shards))
             self._background(partial(say_if_settings_differ, self))
@@ -226,23 +233,13 @@ class Worker:
             with suppress(TimeoutError, ShardUnavailable):
                 await asyncio.wait_for(self.shards.follow_globals(), GLOBALS_SECONDS)
 
-    async def _unless_failed(self, awaited: Coroutine[Any, Any, None]) -> None:
-        """Wait for something while the agents run. Raises what ended the worker meanwhile."""
-        assert self.failure is not None  # noqa: S101 - set when it starts
-        waiting = asyncio.ensure_future(awaited)
-        await asyncio.wait({waiting, self.failure}, return_when=asyncio.FIRST_COMPLETED)
-        if self.failure.done():
-            waiting.cancel()
-            self.failure.result()
-        waiting.result()
-
     async def _open_log(self) -> SqliteLog | KafkaLog:
         """Open the log; a test may put something between it and the worker."""
         return await open_log(self.settings, self.clock.now)
 
     def _made_embedder(self) -> Embedder:
         """Make the configured embedder, which stop closes; one that was given is its giver's to close."""
-        embedder = make_embedder(self.settings)
+        embedder = parts.make_embedder(self.settings)
         self._exits.push_async_callback(embedder.close)
         return embedder
 
@@ -259,6 +256,7 @@ class Worker:
     async def stop(self) -> None:
         """Stop the agents and close everything, the newest first; safe to call at any point of starting."""
         self.started = False
+        self.stopping.set()
         await self._exits.aclose()
 
     async def _stop_agents(self) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FORWARDED: Final = "mnemolog-forwarded-by"
 """The header of a request that another worker sends on: it goes no further."""
+LINES: Final = "application/x-ndjson"
 CONNECT_SECONDS: Final = 2.0
 ANSWER_SECONDS: Final = 90.0
 """How long a worker may take to answer what was forwarded; waits of callers are at most 60."""
@@ -97,12 +98,13 @@ class Peers:
     ) -> httpx.Response:
         """Send a request on and return the answer, whatever its status. Raises PeerUnavailable.
 
+        An answer of lines is not read yet: who asked reads it as it comes, and closes it.
         One who stands still is given up after PATIENCE_SECONDS + LIVE_SECONDS, however long answers may take.
         """
         sent = {**headers, FORWARDED: self._own}
         timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
-        request = self._http.request(method, url + target, content=body, headers=sent, timeout=timeout)
-        sending = asyncio.ensure_future(request)
+        request = self._http.build_request(method, url + target, content=body, headers=sent, timeout=timeout)
+        sending = asyncio.ensure_future(self._answered(request))
         try:
             while not (await asyncio.wait({sending}, timeout=PATIENCE_SECONDS))[0]:
                 await self._probing.get(f"{url}/health/live")
@@ -112,6 +114,12 @@ class Peers:
             raise PeerUnavailable(detail) from error
         finally:
             sending.cancel()
+
+    async def _answered(self, request: httpx.Request) -> httpx.Response:
+        answer = await self._http.send(request, stream=True)
+        if not is_of_lines(answer):
+            await answer.aread()
+        return answer
 
     async def ask(self, url: str, target: str, body: object, seconds: float | None = ANSWER_SECONDS) -> dict[str, Any]:
         """Ask a worker for JSON. Raises PeerUnavailable, also when it refuses: its own words say why."""
@@ -141,6 +149,11 @@ def whole(parts: Sequence[Part], partitions: int) -> list[dict[str, Any]]:
         where = f"nobody holds {missing}" if missing else "one is held twice"
         raise PeerUnavailable(f"partitions are moving between workers ({where}): ask again in a moment")
     return [part.body for part in parts]
+
+
+def is_of_lines(answer: httpx.Response) -> bool:
+    """Tell whether an answer is one JSON object a line, of any length."""
+    return str(answer.headers.get("content-type", "")).startswith(LINES)
 
 
 def alike(parts: Sequence[Part]) -> None:

@@ -8,20 +8,25 @@ from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 import orjson
 
+from projections.forming import formed, imported
 from projections.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Memory, UserState
+from projections.wakes import evolve_wakes
 from schemas import codec
 from schemas.events import (
     LEDGER_EVENTS,
+    MEMORY_EVENTS,
+    WAKE_EVENTS,
     LedgerEvent,
     MemoryDecayed,
+    MemoryEvent,
     MemoryExpired,
     MemoryForgotten,
     MemoryFormed,
+    MemoryImported,
     MemoryReinforced,
     MemoryRestored,
     MemoryRevised,
     MemorySuperseded,
-    TickApplied,
 )
 from schemas.text import digest
 
@@ -38,6 +43,8 @@ class Unfit(ValueError):
     """The decision cannot be made of the state that it expects: it is void for every reader alike."""
 
 
+SHARED: Final = "shared"
+"""The reason of a MemoryRevised that makes a memory known to its envelope's agent."""
 SAID: Final = frozenset({"said_again", "remembered_again"})
 """Reasons of a MemoryReinforced that say the memory anew."""
 
@@ -111,25 +118,22 @@ def evolve(state: UserState, decision: Decision, events: Events) -> UserState:
 def apply_all(state: UserState, events: Events, recorded_at: datetime | None) -> UserState:
     """Return the state after the events of one item whose log time is `recorded_at`."""
     for event in events:
-        if not isinstance(event, TickApplied):
+        if isinstance(event, MEMORY_EVENTS):
             state = _apply(state, event, recorded_at)
+        elif isinstance(event, WAKE_EVENTS):
+            state = replace(state, wakes=evolve_wakes(state.wakes, event))
     return state
 
 
 def _apply(
     state: UserState,
-    event: MemoryFormed
-    | MemoryReinforced
-    | MemoryRevised
-    | MemorySuperseded
-    | MemoryDecayed
-    | MemoryExpired
-    | MemoryForgotten
-    | MemoryRestored,
+    event: MemoryEvent,
     recorded_at: datetime | None,
 ) -> UserState:
     if isinstance(event, MemoryFormed):
         return _with(state, None, formed(event))
+    if isinstance(event, MemoryImported):
+        return _with(state, None, imported(event))
     before = state.memories[event.memory_id]
     match event:
         case MemoryReinforced():
@@ -171,51 +175,6 @@ def _apply(
     return _with(state, before, after)
 
 
-def formed(event: MemoryFormed) -> Memory:
-    """Return the memory that an event forms."""
-    return Memory(
-        memory_id=event.memory_id,
-        agent_id=event.envelope.agent_id,
-        scope=event.scope,
-        kind=event.kind,
-        memory_type=event.memory_type,
-        category=event.category,
-        content=event.content.text,
-        content_hash=event.content_hash,
-        attribute=event.attribute,
-        value=event.value.text if event.value else None,
-        event_type=event.event_type,
-        emotion=event.emotion,
-        emotion_intensity=event.emotion_intensity,
-        key_dialogue=tuple(orjson.loads(event.key_dialogue.data)) if event.key_dialogue else (),
-        importance=event.importance,
-        initial_strength=1.0,
-        strength=1.0,
-        access_count=0,
-        recall_count=0,
-        source_type=event.source_type,
-        source_ids=tuple(event.source_ids),
-        source_ref=event.source_ref,
-        session_id=event.session_id,
-        pieces=tuple(event.pieces),
-        occurred_at=event.happened_at,
-        formed_at=event.formed_at,
-        said_at=event.formed_at,
-        last_accessed_at=event.formed_at,
-        last_recalled_at=None,
-        restored_at=None,
-        expires_at=event.expires_at,
-        status=SUPERSEDED if event.superseded_by else ACTIVE,
-        superseded_by=event.superseded_by,
-        forgotten_at=None,
-        last_tick=None,
-        metadata=event.metadata.text if event.metadata else "{}",
-        embedding_model=event.embedding_model,
-        version=1,
-        text_version=1,
-    )
-
-
 def _recalled_at(before: Memory, event: MemoryReinforced) -> datetime | None:
     if event.reason != "recalled":
         return before.last_recalled_at
@@ -229,6 +188,7 @@ def _decayed(before: Memory, event: MemoryDecayed) -> Memory:
 
 
 def _revised(before: Memory, event: MemoryRevised) -> Memory:
+    shared_with = [agent] if event.reason == SHARED and (agent := event.envelope.agent_id) else []
     return replace(
         before,
         content=event.content.text if event.content else before.content,
@@ -245,6 +205,7 @@ def _revised(before: Memory, event: MemoryRevised) -> Memory:
         last_accessed_at=event.last_accessed_at or before.last_accessed_at,
         source_ids=_joined(before.source_ids, event.source_ids),
         pieces=_joined(before.pieces, event.pieces),
+        shared_with=_joined(before.shared_with, shared_with),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from projections.evolve import apply_all, events_of
 from projections.memory import UserState
 from projections.views import instant, memory_view
-from schemas.events import MemoryDecayed, MemoryExpired, MemoryFormed, TickApplied
+from schemas.events import MEMORY_EVENTS, MemoryDecayed, MemoryExpired, MemoryFormed, MemoryImported
 from schemas.topics import GLOBALS, LEDGER
 
 if TYPE_CHECKING:
@@ -26,33 +26,52 @@ def history(
     owner: Owner, memory_id: str, decisions: Iterable[tuple[int, Decision]], partition: int
 ) -> list[dict[str, Any]]:
     """Return every event about a memory, oldest first; `decisions` are (ledger offset, decision)."""
-    topic = GLOBALS.name if owner.is_global else LEDGER.name
     state, found = UserState(owner=owner), []
     for offset, decision in decisions:
         for event in events_of(decision):
-            if isinstance(event, TickApplied):
+            if not isinstance(event, MEMORY_EVENTS):
                 continue
             before = state.memories.get(memory_id)
             state = apply_all(state, (event,), decision.envelope.recorded_at)
-            if event.memory_id != memory_id:
-                continue
-            after = state.memories[memory_id]
-            was, became = _changed(owner, before, after)
-            found.append(
-                {
-                    "type": type(event).__name__,
-                    "event_id": event.envelope.event_id,
-                    "occurred_at": instant(event.envelope.occurred_at),
-                    "recorded_at": instant(decision.envelope.recorded_at),
-                    "position": f"{topic}:{partition}:{offset}",
-                    "causation_id": event.envelope.causation_id,
-                    "before": was,
-                    "after": became,
-                    "reason": _reason(event, decision),
-                    "tick": _tick(event),
-                }
-            )
+            if event.memory_id == memory_id:
+                found.append(
+                    described(
+                        event,
+                        decision,
+                        before=before,
+                        after=state.memories[memory_id],
+                        partition=partition,
+                        offset=offset,
+                    )
+                )
     return found
+
+
+def described(
+    event: MemoryEvent,
+    decision: Decision,
+    *,
+    before: Memory | None,
+    after: Memory,
+    partition: int,
+    offset: int,
+) -> dict[str, Any]:
+    """Return an event about a memory as it is shown: with what it changed, why, and where the ledger has it."""
+    owner = decision.envelope.owner
+    topic = GLOBALS.name if owner.is_global else LEDGER.name
+    was, became = _changed(owner, before, after)
+    return {
+        "type": type(event).__name__,
+        "event_id": event.envelope.event_id,
+        "occurred_at": instant(event.envelope.occurred_at),
+        "recorded_at": instant(decision.envelope.recorded_at),
+        "position": f"{topic}:{partition}:{offset}",
+        "causation_id": event.envelope.causation_id,
+        "before": was,
+        "after": became,
+        "reason": _reason(event, decision),
+        "tick": _tick(event),
+    }
 
 
 def _changed(owner: Owner, before: Memory | None, after: Memory) -> tuple[dict[str, Any] | None, dict[str, Any]]:
@@ -79,6 +98,8 @@ def _tick(event: MemoryEvent) -> str | None:
 def _reason(event: MemoryEvent, decision: Decision) -> str:
     told = getattr(event, "reason", None)
     named = next((o.reason for o in decision.outcomes if o.memory_id == event.memory_id), None)
+    if isinstance(event, MemoryImported):
+        return f"imported from {event.source_system}: {event.source_memory} of {event.source_user}"
     if isinstance(event, MemoryFormed):
         return named or "new"
     return told or named or getattr(event, "policy", None) or type(event).__name__

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from projections.evolve import apply_all, events_of
 from projections.memory import ACTIVE, SUPERSEDED, UserState
 from schemas.attributes import is_single
-from schemas.events import MemoryFormed, TickApplied
+from schemas.events import MEMORY_EVENTS, MemoryFormed, MemoryImported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from projections.memory import Memory
@@ -20,20 +20,45 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
 
 
+BEGINNINGS: Final = (MemoryFormed, MemoryImported)
+
+
 def state_at(owner: Owner, decisions: Iterable[Decision], as_of: datetime) -> UserState:
     """Fold what was effective at `as_of`, in the order of the ledger: a past time with what is known today."""
-    state = UserState(owner=owner)
+    state, ever = UserState(owner=owner), set[str]()
+    replaced_later: dict[str, str] = {}
+    for recorded_at, event in _memory_events(decisions):
+        begins = isinstance(event, BEGINNINGS)
+        if begins:
+            ever.add(event.memory_id)
+        if event.envelope.occurred_at > as_of or not (begins or event.memory_id in state.memories):
+            continue
+        if isinstance(event, BEGINNINGS) and event.superseded_by and event.superseded_by not in state.memories:
+            if isinstance(event, MemoryImported):  # what superseded it may come after it, or never
+                replaced_later[event.memory_id] = event.superseded_by
+            event = _present(event)  # noqa: PLW2901 - the same, as it was then
+        state = apply_all(state, (event,), recorded_at)
+    for memory_id, by in replaced_later.items():
+        memory = state.memories[memory_id]
+        if memory.status == ACTIVE and (by in state.memories or by not in ever):
+            past = replace(memory, status=SUPERSEDED, superseded_by=by)
+            state = replace(state, memories=state.memories.set(memory_id, past))
+    return _newest_in_slots(state)
+
+
+def _memory_events(decisions: Iterable[Decision]) -> Iterator[tuple[datetime | None, MemoryEvent]]:
+    """Yield the events about memories, each with its log time, in the order of the ledger."""
     for decision in decisions:
         for event in events_of(decision):
-            if isinstance(event, TickApplied) or event.envelope.occurred_at > as_of:
-                continue
-            if isinstance(event, MemoryFormed):
-                late = event.superseded_by is not None and event.superseded_by not in state.memories
-                said = replace(event, superseded_by=None) if late else event
-                state = apply_all(state, (said,), decision.envelope.recorded_at)
-            elif event.memory_id in state.memories:
-                state = apply_all(state, (event,), decision.envelope.recorded_at)
-    return _newest_in_slots(state)
+            if isinstance(event, MEMORY_EVENTS):
+                yield decision.envelope.recorded_at, event
+
+
+def _present(event: MemoryFormed | MemoryImported) -> MemoryFormed | MemoryImported:
+    """Return what was born superseded as if nothing had superseded it."""
+    if isinstance(event, MemoryImported):
+        return replace(event, status=ACTIVE, superseded_by=None)
+    return replace(event, superseded_by=None)
 
 
 def _newest_in_slots(state: UserState) -> UserState:
@@ -54,19 +79,14 @@ def _newest_in_slots(state: UserState) -> UserState:
 
 def life_of(memory_id: str, decisions: Iterable[Decision]) -> list[tuple[datetime | None, MemoryEvent]]:
     """Return the events about one memory, each with its log time, in the order of the ledger."""
-    return [
-        (decision.envelope.recorded_at, event)
-        for decision in decisions
-        for event in events_of(decision)
-        if not isinstance(event, TickApplied) and event.memory_id == memory_id
-    ]
+    return [(at, event) for at, event in _memory_events(decisions) if event.memory_id == memory_id]
 
 
 def memory_at(owner: Owner, life: Iterable[tuple[datetime | None, MemoryEvent]], as_of: datetime) -> Memory | None:
     """Return what one memory was at an instant, or None before it was formed."""
     state, found = UserState(owner=owner), None
     for recorded_at, event in life:
-        if event.envelope.occurred_at <= as_of and (found is not None or isinstance(event, MemoryFormed)):
+        if event.envelope.occurred_at <= as_of and (found is not None or isinstance(event, BEGINNINGS)):
             state = apply_all(state, (event,), recorded_at)
             found = state.memories[event.memory_id]
     return found

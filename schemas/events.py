@@ -1,9 +1,11 @@
-"""What happened to memories: the closed union of events that decisions carry. Events carry the answer; folds assign."""
+"""What happened: the closed union of events that decisions carry. Events carry the answer; folds assign."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from schemas.waking import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -47,6 +49,51 @@ class MemoryFormed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryImported:
+    """A memory that was kept elsewhere came to be here, as it was there; its effective time is `formed_at`."""
+
+    envelope: Envelope
+    memory_id: str
+    source_system: str
+    source_user: str
+    source_memory: str
+    source_type: str | None = None
+    """What it came from there; here it came from an import."""
+    scope: str
+    kind: str
+    memory_type: str
+    category: str
+    content: Sealed
+    content_hash: str
+    vector: Sealed
+    embedding_model: str
+    attribute: str | None = None
+    value: Sealed | None = None
+    event_type: str | None = None
+    emotion: str | None = None
+    emotion_intensity: float | None = None
+    key_dialogue: Sealed | None = None
+    importance: float
+    initial_strength: float
+    access_count: int
+    recall_count: int
+    source_ids: list[str]
+    source_ref: str | None = None
+    session_id: str | None = None
+    happened_at: datetime
+    formed_at: datetime
+    said_at: datetime
+    last_accessed_at: datetime
+    restored_at: datetime | None = None
+    expires_at: datetime | None = None
+    status: str
+    superseded_by: str | None = None
+    """Of a superseded one; it may name a memory that was not imported, or not yet."""
+    forgotten_at: datetime | None = None
+    metadata: Sealed | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReinforced:
     """A known memory was met again; the numbers are those after it."""
 
@@ -69,7 +116,7 @@ class MemoryRevised:
     envelope: Envelope
     memory_id: str
     reason: str
-    """edited or merged."""
+    """edited, merged, or shared: then the envelope's agent is whom it was shared with."""
     content: Sealed | None = None
     content_hash: str | None = None
     vector: Sealed | None = None
@@ -155,6 +202,7 @@ class TickApplied:
 
 MemoryEvent: TypeAlias = (
     MemoryFormed
+    | MemoryImported
     | MemoryReinforced
     | MemoryRevised
     | MemorySuperseded
@@ -163,9 +211,11 @@ MemoryEvent: TypeAlias = (
     | MemoryForgotten
     | MemoryRestored
 )
-LedgerEvent: TypeAlias = MemoryEvent | TickApplied
-LEDGER_EVENTS: tuple[type[LedgerEvent], ...] = (
+WakeEvent: TypeAlias = ReminderScheduled | ReminderCancelled | WakeConfigured | WakeRaised
+LedgerEvent: TypeAlias = MemoryEvent | WakeEvent | TickApplied
+MEMORY_EVENTS: tuple[type[MemoryEvent], ...] = (
     MemoryFormed,
+    MemoryImported,
     MemoryReinforced,
     MemoryRevised,
     MemorySuperseded,
@@ -173,5 +223,6 @@ LEDGER_EVENTS: tuple[type[LedgerEvent], ...] = (
     MemoryExpired,
     MemoryForgotten,
     MemoryRestored,
-    TickApplied,
 )
+WAKE_EVENTS: tuple[type[WakeEvent], ...] = (ReminderScheduled, ReminderCancelled, WakeConfigured, WakeRaised)
+LEDGER_EVENTS: tuple[type[LedgerEvent], ...] = (*MEMORY_EVENTS, *WAKE_EVENTS, TickApplied)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import sha1
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 NAMESPACE: Final = UUID("6a6f3c1e-8f0c-5d0b-9a53-2f6d6e656d6f")
 """All ids of mnemolog are uuid5 in this namespace."""
@@ -16,6 +19,9 @@ GLOBAL_USER: Final = "*"
 
 SYSTEM_TENANT: Final = "*"
 """The reserved tenant of ticks: `*/p` is partition p itself."""
+
+OURS: Final = "mnemolog"
+"""The source system of exports and of what users share: its memory ids are ours, and differ from user to user."""
 
 MAX_USER_ID_CHARACTERS: Final = 256
 _TENANT = re.compile(r"[a-z0-9_-]{1,63}")
@@ -106,6 +112,21 @@ def extracted_memory_id(owner: Owner, first_piece: str, ordinal: int, model: str
 def commanded_memory_id(owner: Owner, command_id: str) -> str:
     """Return the id of the memory that a command forms."""
     return derived_id("memory", owner.tenant, owner.user_id, command_id)
+
+
+def reminder_id_of(owner: Owner, command_id: str) -> str:
+    """Return the id of the reminder that a command schedules."""
+    return derived_id("reminder", owner.tenant, owner.user_id, command_id)
+
+
+def wake_id_of(owner: Owner, cause: str, due_at: datetime) -> str:
+    """Return the id of the wake that a reminder or a configuration leads to at a time."""
+    return derived_id("wake", owner.tenant, owner.user_id, cause, due_at.isoformat())
+
+
+def import_id(owner: Owner, source_system: str, source_user: str, source_memory: str) -> str:
+    """Return the id of the command that brings a memory of another place to this owner: the same one each time."""
+    return derived_id("import", owner.tenant, owner.user_id, source_system, source_user, source_memory)
 
 
 def piece_id(event_id: str, number: int) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from schemas.waking import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -104,7 +106,10 @@ class RememberFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviseMemory:
-    """Change what is given; None leaves a field as it is."""
+    """Change what is given; None leaves a field as it is.
+
+    One that changes nothing shares the memory with its envelope's agent.
+    """
 
     envelope: Envelope
     memory_id: str
@@ -143,6 +148,62 @@ class RecordRecall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ImportMemory:
+    """Remember a snapshot of a memory that was kept elsewhere: it names its source.
+
+    The envelope's `occurred_at` is when it was imported, its `agent_id` that of the memory here.
+    """
+
+    envelope: Envelope
+    source_system: str
+    """Such as mnemolog, evatar, luna, powermem, chromadb."""
+    source_user: str
+    """Whose it was there."""
+    source_memory: str
+    """Its id there."""
+    source_type: str | None = None
+    """What it came from there: chat, photo, inferred or manual."""
+    content: Sealed
+    vector: Sealed
+    embedding_model: str
+    scope: str = "personal"
+    kind: str = "semantic"
+    memory_type: str = "long_term"
+    category: str = "fact"
+    attribute: str | None = None
+    value: Sealed | None = None
+    event_type: str | None = None
+    emotion: str | None = None
+    emotion_intensity: float | None = None
+    key_dialogue: Sealed | None = None
+    """A JSON list of strings."""
+    importance: float = 0.5
+    initial_strength: float = 1.0
+    access_count: int = 0
+    recall_count: int = 0
+    source_ids: list[str]
+    source_ref: str | None = None
+    session_id: str | None = None
+    happened_at: datetime
+    """The memory's `occurred_at`."""
+    formed_at: datetime
+    said_at: datetime | None = None
+    """When it was last said, which orders the values of a single slot; None: `formed_at`."""
+    last_accessed_at: datetime
+    restored_at: datetime | None = None
+    expires_at: datetime | None = None
+    """Of a short_term memory only; None: 48 hours after `formed_at`."""
+    status: str = "active"
+    """What it was there: active, expired, forgotten or superseded."""
+    superseded_by: str | None = None
+    """The memory here that holds a superseded one's place."""
+    forgotten_at: datetime | None = None
+    """When a forgotten one was forgotten; None: when the log took this."""
+    metadata: Sealed | None = None
+    """A JSON object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DecayDue:
     """It is now `as_of`: apply the policy to every user of the partition."""
 
@@ -151,10 +212,31 @@ class DecayDue:
     as_of: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionDue:
+    """It is now `as_of`: observations of the partition that were logged before `before` are kept no more."""
+
+    envelope: Envelope
+    as_of: datetime
+    before: datetime | None = None
+    """Log time; None keeps all."""
+
+
 UserItem: TypeAlias = (
-    CandidatesExtracted | ExtractionRejected | RememberFact | ReviseMemory | ForgetMemory | RestoreMemory | RecordRecall
+    CandidatesExtracted
+    | ExtractionRejected
+    | RememberFact
+    | ReviseMemory
+    | ForgetMemory
+    | RestoreMemory
+    | RecordRecall
+    | ImportMemory
+    | ScheduleReminder
+    | CancelReminder
+    | ConfigureWake
 )
-Tick: TypeAlias = DecayDue
+Tick: TypeAlias = DecayDue | RetentionDue | WakeDue
+TICKS: tuple[type[Tick], ...] = (DecayDue, RetentionDue, WakeDue)
 InboxItem: TypeAlias = UserItem | Tick
 INBOX_ITEMS: tuple[type[InboxItem], ...] = (
     CandidatesExtracted,
@@ -164,5 +246,9 @@ INBOX_ITEMS: tuple[type[InboxItem], ...] = (
     ForgetMemory,
     RestoreMemory,
     RecordRecall,
-    DecayDue,
+    ImportMemory,
+    ScheduleReminder,
+    CancelReminder,
+    ConfigureWake,
+    *TICKS,
 )

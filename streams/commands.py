@@ -21,6 +21,7 @@ from schemas.text import content_hash
 from streams import known, slots
 from streams.candidates import supersede
 from streams.draft import SHORT_TERM_LIFE
+from streams.sharing import decide_share, is_share
 
 if TYPE_CHECKING:
     from projections.memory import Memory
@@ -45,7 +46,7 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
         vector=item.vector.data,
         effective=effective,
     )
-    alike = (m for m in known.exact(draft.state, said) if _fills_same(m, said))
+    alike = (m for m in known.exact(draft.state, said) if slots.fills_same(m, said))
     same = known.first_active(alike, effective)
     if same is not None:
         _reinforce(draft, same, "remembered_again", "known already; this counts as an access")
@@ -90,13 +91,6 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
         supersede(draft, present, memory_id, effective)
 
 
-def _fills_same(memory: Memory, said: known.Statement) -> bool:
-    """Tell whether a memory of the same text also says the same of the profile, as far as anything is said of it."""
-    if said.attribute is None:
-        return True
-    return memory.attribute == said.attribute and (said.value is None or slots.holds(memory, said.value))
-
-
 def decide_revise(draft: Draft, item: ReviseMemory) -> None:
     """Change what is given, if the memory is shown and has the expected version."""
     memory = _shown(draft, item.memory_id)
@@ -105,6 +99,9 @@ def decide_revise(draft: Draft, item: ReviseMemory) -> None:
     if item.expected_version is not None and item.expected_version != memory.version:
         detail = f"the memory has version {memory.version}, expected was {item.expected_version}"
         draft.say(memory.memory_id, "refused", Refusal.VERSION_MOVED.because(detail), memory.memory_id)
+        return
+    if is_share(item):
+        decide_share(draft, item, memory, _as_said(memory, memory.content, draft, item.envelope.agent_id))
         return
     new = None if item.content is None else _as_said(memory, item.content.text, draft)
     if new is not None and _other_with(draft, memory, new) is not None:
@@ -221,11 +218,11 @@ def _shown(draft: Draft, memory_id: str) -> Memory | None:
     return memory
 
 
-def _as_said(memory: Memory, content: str, draft: Draft) -> known.Statement:
-    """Return a text as if it were said in the memory's place."""
+def _as_said(memory: Memory, content: str, draft: Draft, agent_id: str | None = None) -> known.Statement:
+    """Return a text as if it were said in the memory's place, to its own agent or to another."""
     return known.Statement(
         content=content,
-        agent_id=memory.agent_id,
+        agent_id=agent_id or memory.agent_id,
         scope=memory.scope,
         kind=memory.kind,
         attribute=memory.attribute,

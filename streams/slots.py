@@ -20,7 +20,7 @@ def holders(state: UserState, said: Statement) -> list[Memory]:
     if said.attribute is None or said.kind != "semantic" or not is_single(said.attribute):
         return []
     known = (state.memories[i] for i in state.by_attribute.get(said.attribute, ()))
-    seen = [m for m in known if m.scope == said.scope and m.agent_id in (None, said.agent_id)]
+    seen = [m for m in known if m.scope == said.scope and m.known_to(said.agent_id)]
     return sorted(seen, key=lambda m: m.said_at)  # stable: what was decided later is newer
 
 
@@ -48,3 +48,10 @@ def named(state: UserState, said: Statement) -> Statement:
 def holds(memory: Memory, value: str | None) -> bool:
     """Tell whether a holder has the value."""
     return value is not None and memory.value is not None and same_value(memory.value, value)
+
+
+def fills_same(memory: Memory, said: Statement) -> bool:
+    """Tell whether a memory of the same text also says the same of the profile, as far as anything is said of it."""
+    if said.attribute is None:
+        return True
+    return memory.attribute == said.attribute and (said.value is None or holds(memory, said.value))

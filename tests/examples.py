@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 
 from schemas.envelope import Envelope, Sealed
-from schemas.identity import Owner, derived_id, partition_owner
+from schemas.identity import Owner, derived_id, import_id, partition_owner
 from schemas.inbox import (
     Candidate,
     CandidatesExtracted,
@@ -17,6 +17,7 @@ from schemas.inbox import (
     DecayDue,
     ExtractionRejected,
     ForgetMemory,
+    ImportMemory,
     RecordRecall,
     RememberFact,
     RestoreMemory,
@@ -141,6 +142,38 @@ def remember(
     )
 
 
+def imported(
+    content: str,
+    of: str,
+    at: datetime = MONDAY,
+    *,
+    formed: datetime | None = None,
+    agent_id: str | None = LUNA,
+    value: str | None = None,
+    **more: Any,
+) -> ImportMemory:
+    """Return the command to import the memory `of` that Evatar formed when it is imported, unless told otherwise."""
+    formed = formed or at
+    fields: dict[str, Any] = {
+        "source_system": "evatar",
+        "source_user": "phone",
+        "happened_at": formed,
+        "formed_at": formed,
+        "last_accessed_at": formed,
+        "source_ids": [],
+    } | more
+    command = import_id(XIAOMING, fields["source_system"], fields["source_user"], of)
+    return ImportMemory(
+        envelope=envelope(command, at, agent_id=agent_id),
+        source_memory=of,
+        content=Sealed.clear(content),
+        vector=Sealed.clear(vector_of(content)),
+        embedding_model="test",
+        value=None if value is None else Sealed.clear(value),
+        **fields,
+    )
+
+
 def revise(
     memory_id: str, command: str, at: datetime = MONDAY, *, content: str | None = None, **more: Any
 ) -> ReviseMemory:
@@ -149,6 +182,11 @@ def revise(
         {} if content is None else {"content": Sealed.clear(content), "vector": Sealed.clear(vector_of(content))}
     )
     return ReviseMemory(envelope=envelope(command, at), memory_id=memory_id, **new, **more)
+
+
+def share(memory_id: str, agent_id: str, command: str, at: datetime = MONDAY) -> ReviseMemory:
+    """Return the command to make a memory known to another agent."""
+    return ReviseMemory(envelope=envelope(command, at, agent_id=agent_id), memory_id=memory_id)
 
 
 def forget(memory_id: str, command: str, at: datetime = MONDAY) -> ForgetMemory:

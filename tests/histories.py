@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from examples import (
     episode,
     extracted,
     forget,
+    imported,
     piece,
     recalled,
     rejected,
@@ -22,6 +23,8 @@ from examples import (
 )
 from given import Given
 from hypothesis import strategies as st
+
+from projections.memory import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,6 +97,34 @@ def answers(draw: st.DrawFn) -> Callable[[str, str], Item]:
 
 
 @st.composite
+def imports(draw: st.DrawFn) -> Callable[[str, str], Item]:
+    """Return one of a few memories of elsewhere, some of which may have been imported already."""
+    number, at, span = draw(st.integers(0, 6)), draw(DAYS), draw(DAYS)
+    attribute, value = draw(st.sampled_from(SLOTS))
+    recalls, more = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    content, agent = draw(st.sampled_from(TEXTS)), draw(st.sampled_from(AGENTS))
+    memory_type, status = draw(st.sampled_from(("short_term", "long_term"))), draw(st.sampled_from(STATUSES))
+    kind, by = draw(st.sampled_from(("semantic", "episodic"))), draw(st.sampled_from((None, "elsewhere")))
+    snapshot = imported(
+        content,
+        f"m-{number}",
+        at,
+        formed=min(at, span),
+        last_accessed_at=span,
+        agent_id=agent,
+        attribute=attribute,
+        value=value,
+        memory_type=memory_type,
+        kind=kind,
+        status=status,
+        superseded_by=by,
+        access_count=more,
+        recall_count=recalls,
+    )
+    return lambda _command, memory: snapshot if number else replace(snapshot, superseded_by=memory)
+
+
+@st.composite
 def commands(draw: st.DrawFn) -> Callable[[str, str], Item]:
     """Return a command or a tick."""
     at, content = draw(DAYS), draw(st.sampled_from(TEXTS))
@@ -120,7 +151,7 @@ def commands(draw: st.DrawFn) -> Callable[[str, str], Item]:
 @st.composite
 def steps(draw: st.DrawFn) -> Step:
     """Return one item and how long after the one before it the log took it."""
-    make = draw(st.one_of(answers(), commands()))
+    make = draw(st.one_of(answers(), commands(), imports()))
     return Step(make, draw(st.integers(0, 9)), timedelta(hours=draw(st.integers(0, 48))))
 
 

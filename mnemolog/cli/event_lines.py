@@ -13,7 +13,7 @@ from schemas.input_events import InvalidEvent, parse_event
 from schemas.reading import DEFAULT_TENANT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
@@ -50,6 +50,13 @@ def event_lines(name: str, stream: BinaryIO, now: datetime) -> Iterator[EventLin
     the same file published twice counts once.
     """
     met: Counter[bytes] = Counter()
+    return json_lines(name, stream, lambda text: _checked(text, now, met))
+
+
+def json_lines(
+    name: str, stream: BinaryIO, checked: Callable[[bytes], dict[str, Any]]
+) -> Iterator[EventLine | BadLine]:
+    """Read the lines of a stream one after the other, each as `checked` returns it, which raises InvalidEvent."""
     number = 0
     while raw := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
@@ -61,7 +68,7 @@ def event_lines(name: str, stream: BinaryIO, now: datetime) -> Iterator[EventLin
         if not text:
             continue
         try:
-            event = _checked(text, now, met)
+            event = checked(text)
         except orjson.JSONDecodeError as error:
             hint = "; put one event on each line" if text in _OPENINGS else ""
             yield BadLine(name, number, f"is not JSON: {error}{hint}")

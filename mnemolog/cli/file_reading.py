@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from mnemolog.cli.event_lines import BadLine, EventLine, event_lines
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 STDIN: Final = "-"
 LINES_AT_ONCE: Final = 200
@@ -25,18 +25,53 @@ Part: TypeAlias = "tuple[list[EventLine | BadLine], int] | OSError | None"
 """Lines and the bytes that they took; or why reading ended; or None at the end."""
 
 
-async def read_files(names: Sequence[str]) -> AsyncIterator[tuple[list[EventLine | BadLine], int]]:
+def read_files(names: Sequence[str]) -> AsyncIterator[tuple[list[EventLine | BadLine], int]]:
     """Give the lines of all files, some at a time, with the bytes they took; [] when no line comes for a while.
 
     Raises OSError.
     """
+    return _beside(lambda give: _read_all(names, give))
+
+
+def read_rows(
+    rows: Callable[[], Iterator[tuple[EventLine | BadLine, int]]],
+) -> AsyncIterator[tuple[list[EventLine | BadLine], int]]:
+    """Give rows, some at a time, with how much of the whole they are. `rows` runs beside the loop. Raises OSError."""
+
+    def read(give: Callable[[Part], None]) -> None:
+        ready: list[EventLine | BadLine] = []
+        far = 0
+        for row, size in rows():
+            ready.append(row)
+            far += size
+            if len(ready) >= LINES_AT_ONCE:
+                give((ready, far))
+                ready, far = [], 0
+        give((ready, far))
+
+    return _beside(read)
+
+
+async def _beside(
+    read: Callable[[Callable[[Part], None]], None],
+) -> AsyncIterator[tuple[list[EventLine | BadLine], int]]:
     loop, parts = asyncio.get_running_loop(), asyncio.Queue[Part](PARTS_AHEAD)
 
     def give(part: Part) -> None:
         asyncio.run_coroutine_threadsafe(parts.put(part), loop).result()
 
+    def run() -> None:
+        try:
+            try:
+                read(give)
+                give(None)
+            except OSError as error:
+                give(error)
+        except (RuntimeError, CancelledError):
+            return  # the loop is gone: nobody wants the lines any more
+
     # A daemon: a read from a terminal or a pipe cannot be called off, and must not keep the process.
-    threading.Thread(target=_read_all, args=(names, give), name="reading", daemon=True).start()
+    threading.Thread(target=run, name="reading", daemon=True).start()
     while True:
         try:
             part = await asyncio.wait_for(parts.get(), PAUSE_SECONDS)
@@ -61,14 +96,8 @@ def missing(names: Sequence[str]) -> list[str]:
 
 
 def _read_all(names: Sequence[str], give: Callable[[Part], None]) -> None:
-    try:
-        for name in names:
-            _read(name, give)
-        give(None)
-    except OSError as error:
-        give(error)
-    except (RuntimeError, CancelledError):
-        return  # the loop is gone: nobody wants the lines any more
+    for name in names:
+        _read(name, give)
 
 
 def _read(name: str, give: Callable[[Part], None]) -> None:

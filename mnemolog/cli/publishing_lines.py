@@ -12,9 +12,7 @@ from mnemolog.cli.event_lines import BadLine, EventLine
 from mnemolog.client_errors import Refused, Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from mnemolog.client import AsyncClient
+    from collections.abc import Awaitable, Callable, Sequence
 
 MAX_BATCH_EVENTS: Final = 500
 MAX_BATCH_BYTES: Final = 7 * 1024 * 1024
@@ -29,9 +27,12 @@ _PLACE: Final = re.compile(r"\$\[(\d+)\]")
 class LinePublisher:
     """Takes lines in their order; what it has counted is durable."""
 
-    client: AsyncClient
+    send: Callable[[list[dict[str, Any]]], Awaitable[object]]
+    """Sends one request. Raises Refused and nothing was done, Unavailable, MnemologError."""
     refuse: Callable[[BadLine], None]
     say: Callable[[str], None]
+    most: int = MAX_BATCH_EVENTS
+    """Lines in one request."""
     accepted: int = 0
     reached: str = ""
     """The last line that is settled, as FILE:LINE."""
@@ -44,7 +45,7 @@ class LinePublisher:
         if isinstance(line, BadLine):
             self.refuse(line)
             return
-        if len(self._batch) >= MAX_BATCH_EVENTS or self._bytes + line.size >= MAX_BATCH_BYTES:
+        if len(self._batch) >= self.most or self._bytes + line.size >= MAX_BATCH_BYTES:
             await self.flush()
         self._batch.append(line)
         self._bytes += line.size
@@ -81,7 +82,7 @@ class LinePublisher:
         deadline, pause = time.monotonic() + self.patience_seconds, 0.5
         while True:
             try:
-                await self.client.publish(events)
+                await self.send(events)
             except Unavailable as error:
                 if time.monotonic() >= deadline:
                     raise

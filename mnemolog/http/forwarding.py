@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+import httpx
 from fastapi import Response
+from fastapi.responses import StreamingResponse
 
 from mnemolog.http.problems import problem
-from mnemolog.peers import FORWARDED, PeerUnavailable
+from mnemolog.peers import FORWARDED, PeerUnavailable, is_of_lines
 from projections.queries import UnknownMemory
 from projections.shards import NotHeld
 
 if TYPE_CHECKING:
-    import httpx
+    from collections.abc import AsyncIterator
+
     from fastapi import FastAPI, Request
 
     from mnemolog.peers import Peers
@@ -74,4 +78,14 @@ async def _sent(peers: Peers, url: str, request: Request) -> httpx.Response:
 
 def _told(answer: httpx.Response) -> Response:
     headers = {name: answer.headers[name] for name in _TOLD if name in answer.headers}
+    if is_of_lines(answer):
+        return StreamingResponse(_as_it_comes(answer), answer.status_code, headers)
     return Response(answer.content, answer.status_code, headers)
+
+
+async def _as_it_comes(answer: httpx.Response) -> AsyncIterator[bytes]:
+    """Pass lines on. Where they break off the last one is missing, which tells the caller."""
+    async with aclosing(answer):
+        with suppress(httpx.TransportError):
+            async for part in answer.aiter_bytes():
+                yield part

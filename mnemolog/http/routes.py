@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-_READS: Final = ("/v1/search", "/v1/events/status", "/v1/internal/digest")
+_READS: Final = (
+    "/v1/search",
+    "/v1/context",
+    "/v1/greeting",
+    "/v1/events/status",
+    "/v1/tools/memory_search",
+    "/v1/internal/digest",
+    "/v1/internal/tenant/places",
+    "/v1/internal/tenant/items",
+    "/v1/internal/tenant/counts",
+)
 """Questions that are no GET."""
 _PROBLEM: Final = {
     "content": {

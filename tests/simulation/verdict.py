@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from counting import counted
 from immutables import Map
+from simulation.reminders import check_wakes
 from simulation.scripted_extractor import vector
 from workbench import hold_all
 
@@ -20,7 +21,7 @@ from schemas import codec
 from schemas.decision import Decision
 from schemas.events import MemoryFormed
 from schemas.identity import event_of_piece
-from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, DecayDue
+from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, Tick
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def check_log(log: SimulatedLog, workload: Workload) -> None:
         for owner, expected in workload.memories.items():
             formed = Counter(m for d in chains.get(owner, ()) for m in _formed(d))
             assert formed == Counter(expected), f"{owner}: formed {_difference(formed, expected)}"
+    check_wakes(chains, workload.reminders)
     letters = [
         codec.decode(r.value) for (topic, _), rs in log.records.items() if topic == DEAD_LETTERS.name for r in rs
     ]
@@ -198,7 +200,7 @@ def _asked(log: SimulatedLog) -> Iterable[tuple[Owner, str]]:
             for record in records:
                 item = codec.decode_as(record.value, *INBOX_ITEMS)
                 owner = item.envelope.owner
-                if not isinstance(item, DecayDue) or owner.is_partition:
+                if not isinstance(item, Tick) or owner.is_partition:
                     yield owner, item.envelope.event_id
 
 

@@ -41,7 +41,7 @@ async def publish(server: Server, ids: list[str], **settings: Any) -> tuple[Line
     refused: list[BadLine] = []
     transport = httpx.MockTransport(server)
     async with AsyncClient("http://mnemolog", retries=0, transport=transport) as client:
-        publisher = LinePublisher(client, refused.append, lambda _: None, **settings)
+        publisher = LinePublisher(client.publish, refused.append, lambda _: None, **settings)
         for number, name in enumerate(ids, 1):
             await publisher.take(EventLine("file", number, {"event_id": name}, 20))
         await publisher.flush()

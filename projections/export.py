@@ -1,0 +1,84 @@
+"""A user's memories and their history as lines, one JSON object each: what an export is made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from projections.evolve import apply_all, events_of
+from projections.history import described
+from projections.memory import ACTIVE, UserState
+from projections.views import instant, memory_view
+from schemas.events import MEMORY_EVENTS
+from schemas.identity import OURS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from projections.memory import Memory
+    from projections.shards import Shards
+    from schemas.decision import Decision
+    from schemas.identity import Owner
+
+
+AT_ONCE: Final = 20
+"""Decisions that are read at once: each may hold 1,000 events."""
+
+
+def export_of(shards: Shards, owner: Owner, now: datetime) -> Iterator[dict[str, Any]]:
+    """Return the lines of a user's export. Raises NotHeld at once, and while it is read if the user moves."""
+    state, partition = shards.state(owner), 0 if owner.is_global else shards.partition(owner)
+
+    def decisions(after: int) -> list[tuple[int, Decision]]:
+        return list(shards.of(owner).ledger.decisions(owner, after, AT_ONCE))
+
+    return export_lines(state, now, decisions, partition)
+
+
+def export_lines(
+    state: UserState, now: datetime, decisions: Callable[[int], Sequence[tuple[int, Decision]]], partition: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the memories as they are now, then every event about them in the ledger's order, then a line that counts.
+
+    `decisions` returns some of the user's decisions after a version, each with its offset, [] after the last. What is
+    active comes first, so that an import which goes by the lines finds each slot's holder before what it replaced.
+    """
+    memories = sorted(state.memories.values(), key=lambda m: (m.status != ACTIVE, m.formed_at, m.memory_id))
+    for memory in memories:
+        yield memory_line(state.owner, memory, now)
+    then, events = UserState(owner=state.owner), 0
+    while then.version < state.version and (some := decisions(then.version)):
+        for offset, decision in some:
+            if decision.version > state.version:
+                break
+            for event in events_of(decision):
+                if not isinstance(event, MEMORY_EVENTS):
+                    continue
+                events += 1
+                before = then.memories.get(event.memory_id)
+                then = apply_all(then, (event,), decision.envelope.recorded_at)
+                after = then.memories[event.memory_id]
+                entry = described(event, decision, before=before, after=after, partition=partition, offset=offset)
+                yield {"type": entry["type"], "memory_id": event.memory_id} | entry
+            then = replace(then, version=decision.version)
+    yield {
+        "type": "Exported",
+        "user_id": state.owner.user_id,
+        "exported_at": instant(now),
+        "memories": len(memories),
+        "events": events,
+    }
+
+
+def memory_line(owner: Owner, memory: Memory, now: datetime) -> dict[str, Any]:
+    """Return a memory as an export has it: as it is shown, with its stored status and what else an import needs."""
+    return {
+        "type": "Memory",
+        "source_system": OURS,
+        **memory_view(owner, memory, now),
+        "status": memory.status,
+        "said_at": instant(memory.said_at),
+        "restored_at": instant(memory.restored_at),
+        "forgotten_at": instant(memory.forgotten_at),
+    }
