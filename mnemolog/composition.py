@@ -21,6 +21,7 @@ from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
+from mnemolog.speaking import Speaking
 from mnemolog.unless_failed import unless_failed
 from mnemolog.upkeep import follow_for_ever
 from mnemolog.wakes import Wakes
@@ -124,7 +125,7 @@ class Worker:
         self.observe = Observe(
             log=patient,
             shards=self.shards,
-            asking=Asking(self.embedder, asyncio.Semaphore(asked_at_once)),
+            asking=Asking(self.embedder, asyncio.Semaphore(asked_at_once), sight=settings.sight),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
@@ -151,7 +152,7 @@ class Worker:
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
         self.wakes = Wakes(patient, shards, self.commands, self.clock, settings)
         self.queries = Queries(self.shards, self.embedder)
-        self.contexts = parts.make_contexts(settings, self.queries)
+        self.speaking = Speaking.made(settings, self.metrics, self.queries, self._exits)
         self.recalls = Recalls(self.commands)
         self.rebuilding = Rebuilding(settings.data_dir, self.log, self.shards)
         self._app = make_app(

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from projections.builtin_embedder import BuiltinEmbedder
-from projections.contexts import Contexts
 from projections.embedded_index import EmbeddedIndex
 from projections.openai_embedder import OpenAIEmbedder
 from projections.weaviate_address import WeaviateAddress
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from mnemolog.metrics import Metrics
     from mnemolog.settings import Settings
     from projections.index import Index, IndexEntry
-    from projections.queries import Queries
     from schemas.inbox import Tick
     from streams.extractor import Extractor
 
@@ -47,16 +45,6 @@ def make_parameters(settings: Settings) -> Parameters:
         episode_min_strength=settings.episode_min_strength,
         keep_important=settings.keep_important,
         wake_memory_limit=settings.wake_memory_limit,
-    )
-
-
-def make_contexts(settings: Settings, queries: Queries) -> Contexts:
-    """Return what gathers contexts."""
-    return Contexts(
-        queries,
-        levels=settings.levels,
-        threshold=settings.similarity_threshold,
-        shows_profile=settings.user_profile,
     )
 
 
@@ -117,6 +105,11 @@ def make_extractor(settings: Settings, metrics: Metrics) -> Extractor:
         return RuleExtractor()
     if settings.extracts_with == "verbatim":
         return VerbatimExtractor()
+    return make_model(settings, metrics)
+
+
+def make_model(settings: Settings, metrics: Metrics) -> ModelExtractor:
+    """Return the configured model."""
     return ModelExtractor(
         settings.llm_base_url,
         settings.llm_api_key or "none",

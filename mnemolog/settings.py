@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from mnemolog.reminder_text import REMINDER_TEMPLATE, check_template
 from projections.weaviate_address import WeaviateAddress
 from schemas.faults import plain
+from schemas.images import Sight
 from schemas.words import Policy  # noqa: TC001 - pydantic reads it
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class Settings(BaseModel):
     llm_temperature: Annotated[float, Field(ge=0, le=2)] = 0.2
     llm_max_tokens: Annotated[int, Field(ge=1)] = 2048
     llm_timeout_seconds: Annotated[float, Field(gt=0)] = 60.0
+    llm_vision: bool = False
+    image_hosts: str | None = None
     llm_concurrency: Annotated[int, Field(ge=1)] = 8
     embedding_base_url: str | None = None
     embedding_model: str = "builtin"
@@ -122,6 +125,12 @@ class Settings(BaseModel):
     def has_model(self) -> bool:
         """Whether there is a language model to ask."""
         return bool(self.llm_base_url or self.llm_api_key)
+
+    @property
+    def sight(self) -> Sight:
+        """Whether the model sees images, and the hosts that they may lie on."""
+        hosts = (host.strip().lower() for host in (self.image_hosts or "").split(","))
+        return Sight(sees=self.llm_vision and self.extracts_with == "model", hosts=frozenset(filter(None, hosts)))
 
     @property
     def is_embedded(self) -> bool:
@@ -215,11 +224,18 @@ def _checked(settings: Settings) -> Settings:
         raise SettingsError(
             f"{PREFIX}INTIMACY_LEVELS={settings.intimacy_levels!r} must be two ascending numbers, 0 to 100"
         )
-    if settings.extracts_with == "model" and not settings.has_model:
-        raise SettingsError(f"{PREFIX}EXTRACTOR=model needs {PREFIX}LLM_API_KEY or {PREFIX}LLM_BASE_URL")
+    _check_model(settings)
     if settings.embedding_model != "builtin" and not (settings.embedding_base_url or settings.embedding_api_key):
         raise SettingsError(f"{PREFIX}EMBEDDING_MODEL needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
     return settings
+
+
+def _check_model(settings: Settings) -> None:
+    """Refuse a model that nobody can reach, and sight without a model."""
+    if settings.extracts_with == "model" and not settings.has_model:
+        raise SettingsError(f"{PREFIX}EXTRACTOR=model needs {PREFIX}LLM_API_KEY or {PREFIX}LLM_BASE_URL")
+    if settings.llm_vision and settings.extracts_with != "model":
+        raise SettingsError(f"{PREFIX}LLM_VISION is about a model: set {PREFIX}LLM_BASE_URL or unset it")
 
 
 def _check_kafka(settings: Settings) -> None:

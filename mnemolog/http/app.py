@@ -17,10 +17,13 @@ from mnemolog.http import (
     forwarding,
     health,
     internal,
+    mcp,
     memories,
     problems,
     publishing,
+    relationship,
     search,
+    sharing,
     tools,
     wakes,
 )
@@ -44,6 +47,7 @@ def make_http(worker: Worker) -> FastAPI:
         publishing,
         conversations,
         memories,
+        sharing,
         search,
         agents,
         wakes,
@@ -51,11 +55,13 @@ def make_http(worker: Worker) -> FastAPI:
         tools,
         evatar,
         context,
+        relationship,
         admin,
         internal,
     ):
         app.include_router(part.router, dependencies=[Depends(known_query)])
-    app.include_router(health.router)
+    for part in (mcp, health):
+        app.include_router(part.router)
     settings = worker.settings
     advertised = {name_of(urlsplit(settings.advertised_url).netloc)} if settings.advertised_url else set[str]()
     hosts = LOOPBACK | {name_of(settings.host)} | advertised

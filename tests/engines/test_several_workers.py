@@ -3,57 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import httpx
+import mcp
 import pytest
 import pytest_asyncio
+from engines.several import SOON_SECONDS, Several, a_kafka, heard
 from faults.cluster.worker_process import WorkerProcess
-from kafka_server import KafkaServer
 from weaviate_server import free_ports
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
+    from collections.abc import AsyncIterator
 
     from weaviate_server import WeaviateServer
 
 USERS = 12
-SOON_SECONDS = 30.0
-
-
-class Several:
-    """Workers side by side; `ask` sends to the one of a number, or fails."""
-
-    def __init__(self, workers: list[WorkerProcess]) -> None:
-        self.workers = workers
-        self.http = httpx.AsyncClient(timeout=60)
-
-    async def ask(self, number: int, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
-        """Ask one worker; 503 is asked again, as a caller would."""
-        while True:
-            answer = await self.http.request(method, self.workers[number].url + path, json=body, headers=headers)
-            if answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE:
-                return answer
-            assert answer.headers["Retry-After"]
-            await asyncio.sleep(0.2)
-
-    async def json(self, number: int, method: str, path: str, body: Any = None) -> Any:
-        """Ask one worker, and return what it answers."""
-        answer = await self.ask(number, method, path, body)
-        assert answer.is_success, answer.text
-        return answer.json()
-
-    async def remember(self, number: int, user: str, content: str, **more: Any) -> Any:
-        """Remember a fact through one worker."""
-        return await self.json(number, "POST", "/v1/memories", {"user_id": user, "content": content, **more})
-
-    async def found(self, number: int, user: str, query: str) -> list[str]:
-        """Search through one worker."""
-        body = {"user_id": user, "query": query, "recall": False}
-        return [one["memory"] for one in (await self.json(number, "POST", "/v1/search", body))["results"]]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -84,18 +50,6 @@ async def two(tmp_path_factory: pytest.TempPathFactory, weaviate: WeaviateServer
         finally:
             for worker in workers:
                 worker.kill()
-
-
-@contextmanager
-def a_kafka(folder: Path) -> Iterator[str]:
-    """Run a broker that has none of the topics yet."""
-    port, controller = free_ports(2)
-    server = KafkaServer(folder, port, controller=controller)
-    server.start()
-    try:
-        yield server.address
-    finally:
-        server.stop()
 
 
 async def until_shared(several: Several) -> None:
@@ -206,6 +160,39 @@ async def test_evatars_lists_hold_the_memories_of_all_workers_in_one_order(two: 
     assert left["total"] == len(expected) - 4
 
 
+async def test_a_memory_is_shared_with_users_of_any_worker(two: Several):
+    for n in range(8):
+        memory = await two.remember(n % 2, f"giver-{n}", f"keeps {n} bees in the garden", agent_id="luna")
+        path = f"/v1/memories/{memory['memory_id']}/share"
+        copies = [await two.json(number, "POST", path, {"user_id": f"taker-{n}"}) for number in (n % 2, 1 - n % 2)]
+        assert copies[0] == copies[1] | {"strength": copies[0]["strength"]}
+        for number in (0, 1):
+            assert memory["content"] in await two.found(number, f"taker-{n}", "bees in the garden")
+            assert (await two.json(number, "POST", path, {"agent_id": "aria"}))["shared_with"] == ["aria"]
+            for agent, count in (("luna", 1), ("aria", 1), ("nova", 0)):
+                asked = {"user_id": f"giver-{n}", "agent_id": agent, "query": "bees", "scope": "personal"}
+                found = await two.json(number, "POST", "/v1/search", asked | {"recall": False})
+                assert len(found["results"]) == count, (n, agent)
+        everyones = await two.json(n % 2, "POST", path, {"scope": "global"})
+        assert everyones["content"] in await two.found(1 - n % 2, "anyone", "bees in the garden")
+        assert (await two.json(0, "DELETE", f"/api/memories/{everyones['memory_id']}"))["device_id"] == "*"
+
+
+async def test_the_tools_of_any_workers_mcp_server_reach_every_user(two: Several):
+    for n in range(4):
+        url = two.workers[n % 2].url, two.workers[1 - n % 2].url
+        async with mcp.Client(f"{url[0]}/mcp?user_id=mcp-{n}") as client:
+            added = await client.call_tool("memory_add", {"content": f"paints ship number {n}"})
+            everyones = await client.call_tool("memory_add", {"content": f"dock {n} is closed", "scope": "global"})
+        assert not added.is_error, added.content
+        assert not everyones.is_error, everyones.content
+        async with mcp.Client(f"{url[1]}/mcp?user_id=mcp-{n}", mode="legacy") as client:
+            found = await client.call_tool("memory_search", {"query": "ship", "scope": "personal"})
+            shared = await client.call_tool("memory_search", {"query": f"dock {n} closed", "scope": "global"})
+        assert [one["memory"] for one in found.structured_content["results"]] == [f"paints ship number {n}"]
+        assert f"dock {n} is closed" in [one["memory"] for one in shared.structured_content["results"]]
+
+
 async def test_operators_hear_of_all_partitions_from_any_worker(two: Several):
     first, second = [await two.json(number, "GET", "/v1/admin/digest") for number in (0, 1)]
     assert first == second
@@ -249,3 +236,21 @@ async def search_all_the_while(two: Several) -> None:
             assert answer.is_success, answer.text
             assert "rows on the lake every Sunday" in [one["memory"] for one in answer.json()["results"]]
         await asyncio.sleep(0.02)
+
+
+async def test_wakes_of_all_workers_come_over_the_stream_of_any_and_go_on_at_another(two: Several):
+    streams = [asyncio.create_task(heard(two, number, USERS)) for number in (0, 1)]
+    await asyncio.sleep(1)
+    for n in range(USERS):
+        reminder = {"due_at": "2026-01-05T08:00:00Z", "content": f"water plant {n}", "channel": "dm"}
+        await two.json(n % 2, "POST", f"/v1/users/waker-{n}/reminders", reminder)
+    first, second = await asyncio.gather(*streams)
+    expected = {f"water plant {n}" for n in range(USERS)}
+    assert {wake["content"] for _, wake in first} == {wake["content"] for _, wake in second} == expected
+    middle = first[USERS // 2][0]
+    after = await heard(two, 1, USERS - USERS // 2 - 1, **{"Last-Event-ID": middle})
+    assert {wake["wake_id"] for _, wake in after} == {wake["wake_id"] for _, wake in first[USERS // 2 + 1 :]}
+    for number in (0, 1):
+        for n in range(USERS):
+            polled = await two.json(number, "GET", f"/v1/users/waker-{n}/wakes")
+            assert [wake["content"] for wake in polled["items"]] == [f"water plant {n}"]
