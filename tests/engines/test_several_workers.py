@@ -4,61 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import httpx
 import mcp
 import pytest
 import pytest_asyncio
+from engines.several import SOON_SECONDS, Several, a_kafka, heard, held_here, until_shared
 from faults.cluster.worker_process import WorkerProcess
-from kafka_server import KafkaServer
 from weaviate_server import free_ports
 
 from mnemolog.peers import LIVE_SECONDS, PATIENCE_SECONDS
 from schemas.topics import partition_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from weaviate_server import WeaviateServer
 
 USERS = 12
-SOON_SECONDS = 30.0
-
-
-class Several:
-    """Workers side by side; `ask` sends to the one of a number, or fails."""
-
-    def __init__(self, workers: list[WorkerProcess]) -> None:
-        self.workers = workers
-        self.http = httpx.AsyncClient(timeout=60)
-
-    async def ask(self, number: int, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
-        """Ask one worker; 503 is asked again, as a caller would."""
-        while True:
-            answer = await self.http.request(method, self.workers[number].url + path, json=body, headers=headers)
-            if answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE:
-                return answer
-            assert answer.headers["Retry-After"]
-            await asyncio.sleep(0.2)
-
-    async def json(self, number: int, method: str, path: str, body: Any = None) -> Any:
-        """Ask one worker, and return what it answers."""
-        answer = await self.ask(number, method, path, body)
-        assert answer.is_success, answer.text
-        return answer.json()
-
-    async def remember(self, number: int, user: str, content: str, **more: Any) -> Any:
-        """Remember a fact through one worker."""
-        return await self.json(number, "POST", "/v1/memories", {"user_id": user, "content": content, **more})
-
-    async def found(self, number: int, user: str, query: str) -> list[str]:
-        """Search through one worker."""
-        body = {"user_id": user, "query": query, "recall": False}
-        return [one["memory"] for one in (await self.json(number, "POST", "/v1/search", body))["results"]]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -89,33 +55,6 @@ async def two(tmp_path_factory: pytest.TempPathFactory, weaviate: WeaviateServer
         finally:
             for worker in workers:
                 worker.kill()
-
-
-@contextmanager
-def a_kafka(folder: Path) -> Iterator[str]:
-    """Run a broker that has none of the topics yet."""
-    port, controller = free_ports(2)
-    server = KafkaServer(folder, port, controller=controller)
-    server.start()
-    try:
-        yield server.address
-    finally:
-        server.stop()
-
-
-async def until_shared(several: Several) -> None:
-    """Wait until each worker holds some of the partitions."""
-    for number in (0, 1):
-        async with asyncio.timeout(SOON_SECONDS):
-            while len(await held_here(several, number)) not in range(1, 8):  # noqa: ASYNC110 - it is another process
-                await asyncio.sleep(0.3)
-
-
-async def held_here(several: Several, number: int) -> list[int]:
-    """Return the partitions that a worker holds, as it tells other workers."""
-    sender = {"mnemolog-forwarded-by": several.workers[number].url}
-    answer = await several.ask(number, "POST", "/v1/internal/generations", {}, **sender)
-    return list(answer.json()["partitions"])
 
 
 def turn(number: int, user: str, content: str = "I like tea") -> dict[str, str]:
@@ -332,3 +271,21 @@ async def test_a_worker_with_another_index_is_named_and_drain_and_rebuild_are_re
     finally:
         other.kill()
     assert (await two.json(1, "POST", "/v1/admin/drain", {"timeout": 60}))["memories"] > 0
+
+
+async def test_wakes_of_all_workers_come_over_the_stream_of_any_and_go_on_at_another(two: Several):
+    streams = [asyncio.create_task(heard(two, number, USERS)) for number in (0, 1)]
+    await asyncio.sleep(1)
+    for n in range(USERS):
+        reminder = {"due_at": "2026-01-05T08:00:00Z", "content": f"water plant {n}", "channel": "dm"}
+        await two.json(n % 2, "POST", f"/v1/users/waker-{n}/reminders", reminder)
+    first, second = await asyncio.gather(*streams)
+    expected = {f"water plant {n}" for n in range(USERS)}
+    assert {wake["content"] for _, wake in first} == {wake["content"] for _, wake in second} == expected
+    middle = first[USERS // 2][0]
+    after = await heard(two, 1, USERS - USERS // 2 - 1, **{"Last-Event-ID": middle})
+    assert {wake["wake_id"] for _, wake in after} == {wake["wake_id"] for _, wake in first[USERS // 2 + 1 :]}
+    for number in (0, 1):
+        for n in range(USERS):
+            polled = await two.json(number, "GET", f"/v1/users/waker-{n}/wakes")
+            assert [wake["content"] for wake in polled["items"]] == [f"water plant {n}"]
