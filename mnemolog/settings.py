@@ -6,10 +6,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
+from mnemolog.reminder_text import REMINDER_TEMPLATE, check_template
 from projections.weaviate_address import WeaviateAddress
 from schemas.faults import plain
+from schemas.images import Sight
 from schemas.words import Policy  # noqa: TC001 - pydantic reads it
 
 if TYPE_CHECKING:
@@ -25,7 +27,6 @@ HOURS: Final = {"ladder": 24.0, "ebbinghaus": 168.0, "off": 24.0}
 NOT_YET: Final = frozenset(
     {
         "MASTER_KEY", "MASTER_KEY_FILE", "API_KEYS_FILE",
-        "WAKE_TEXT", "WAKE_EVERY_SECONDS", "WAKE_MEMORY_LIMIT", "WAKE_QUERY", "REMINDER_TEMPLATE",
     }
 )  # fmt: skip
 """Named in the contract, built by later issues."""
@@ -61,6 +62,8 @@ class Settings(BaseModel):
     llm_temperature: Annotated[float, Field(ge=0, le=2)] = 0.2
     llm_max_tokens: Annotated[int, Field(ge=1)] = 2048
     llm_timeout_seconds: Annotated[float, Field(gt=0)] = 60.0
+    llm_vision: bool = False
+    image_hosts: str | None = None
     llm_concurrency: Annotated[int, Field(ge=1)] = 8
     embedding_base_url: str | None = None
     embedding_model: str = "builtin"
@@ -82,6 +85,16 @@ class Settings(BaseModel):
     intimacy_levels: Annotated[str, Field(pattern=r"^\d+(\.\d+)?,\d+(\.\d+)?$")] = "20,50"
     greeting_timeout_seconds: Annotated[float, Field(gt=0)] = 10.0
     retention_days: Annotated[float, Field(ge=0)] = 30.0
+    wake_text: Annotated[str, Field(min_length=1, max_length=16_384)] = (
+        "[Periodic Wake] You are waking up for a routine check."
+    )
+    wake_every_seconds: Annotated[
+        Annotated[float, Field(ge=1, le=366 * 86_400)] | None,
+        BeforeValidator(lambda given: None if given == "off" else given),
+    ] = None
+    wake_memory_limit: Annotated[int, Field(ge=0, le=100)] = 0
+    wake_query: Annotated[str, Field(min_length=1, max_length=16_384)] | None = None
+    reminder_template: Annotated[str, Field(max_length=16_384), AfterValidator(check_template)] = REMINDER_TEMPLATE
     encryption: Literal["off"] = "off"
     advertised_url: Annotated[str, Field(pattern=r"^https?://[^/]+/?$")] | None = None
     session_seconds: Annotated[float, Field(ge=1, le=1800)] = 15.0
@@ -112,6 +125,12 @@ class Settings(BaseModel):
     def has_model(self) -> bool:
         """Whether there is a language model to ask."""
         return bool(self.llm_base_url or self.llm_api_key)
+
+    @property
+    def sight(self) -> Sight:
+        """Whether the model sees images, and the hosts that they may lie on."""
+        hosts = (host.strip().lower() for host in (self.image_hosts or "").split(","))
+        return Sight(sees=self.llm_vision and self.extracts_with == "model", hosts=frozenset(filter(None, hosts)))
 
     @property
     def is_embedded(self) -> bool:
@@ -205,11 +224,18 @@ def _checked(settings: Settings) -> Settings:
         raise SettingsError(
             f"{PREFIX}INTIMACY_LEVELS={settings.intimacy_levels!r} must be two ascending numbers, 0 to 100"
         )
-    if settings.extracts_with == "model" and not settings.has_model:
-        raise SettingsError(f"{PREFIX}EXTRACTOR=model needs {PREFIX}LLM_API_KEY or {PREFIX}LLM_BASE_URL")
+    _check_model(settings)
     if settings.embedding_model != "builtin" and not (settings.embedding_base_url or settings.embedding_api_key):
         raise SettingsError(f"{PREFIX}EMBEDDING_MODEL needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
     return settings
+
+
+def _check_model(settings: Settings) -> None:
+    """Refuse a model that nobody can reach, and sight without a model."""
+    if settings.extracts_with == "model" and not settings.has_model:
+        raise SettingsError(f"{PREFIX}EXTRACTOR=model needs {PREFIX}LLM_API_KEY or {PREFIX}LLM_BASE_URL")
+    if settings.llm_vision and settings.extracts_with != "model":
+        raise SettingsError(f"{PREFIX}LLM_VISION is about a model: set {PREFIX}LLM_BASE_URL or unset it")
 
 
 def _check_kafka(settings: Settings) -> None:

@@ -86,6 +86,10 @@ async def test_the_routes_of_memories(memory: AsyncClient) -> None:
     assert (await memory.profile("u1"))["text"] == ""
     told = await memory.context("u1", "key", top_k=1, working_memory=[{"role": "user", "content": "where is it?"}])
     assert "the key is on the hook" in told["message"]
+    assert await memory.greeting("u1") == ""
+    assert (await memory.emotions("u1", since="2026-01-01"))["by_emotion"] == {}
+    assert (await memory.upcoming("u1", days=7))["items"] == []
+    assert (await memory.report("u1", lang="zh"))["episodes"] == 0
     assert told["working_memory"] == [{"role": "user", "content": "where is it?"}]
 
 
@@ -96,6 +100,7 @@ async def test_the_routes_of_operators(memory: AsyncClient) -> None:
     assert rebuilt["equal"]
     assert rebuilt["digest_after"] == before["total"]
     assert (await memory.tick("2020-01-01T00:00:00Z", policy="ladder"))["changed"] == 0
+    assert {check["name"] for check in (await memory.checks())["checks"]} >= {"data directory", "log", "index"}
     assert (await memory.dead_letters())["items"] == []
     assert await memory.retry_dead_letters() == {"retried": []}
     assert "mnemolog_" in await memory.metrics()

@@ -122,6 +122,13 @@ def test_the_doctor_says_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
     assert "MNEMOLOG_LLM_BASE_URL" in wrong[0]["advice"]
 
 
+def test_the_doctor_says_that_a_server_is_not_there(tmp_path: Path) -> None:
+    done = mnemolog("doctor", "--json", "--url", NOBODY, MNEMOLOG_DATA_DIR=str(tmp_path))
+    [check] = orjson.loads(done.stdout)["checks"]
+    assert (done.returncode, check["name"], check["ok"]) == (1, "server", False)
+    assert not list(tmp_path.iterdir())
+
+
 def test_importing_the_package_loads_the_client_and_no_engine() -> None:
     check = (
         "import sys, mnemolog; mnemolog.Client, mnemolog.AsyncClient;"
