@@ -27,7 +27,7 @@ from schemas.envelope import Envelope, Sealed
 from schemas.identity import Owner
 from schemas.inbox import RememberFact
 from schemas.log import NewRecord
-from schemas.topics import INBOX, INPUTS, LEDGER
+from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, LEDGER
 from streams.decide import decide
 from streams.draft import Place
 from streams.parameters import Parameters
@@ -88,7 +88,7 @@ async def main() -> dict[str, object]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = SqliteLog.open(folder / "log")
-        for topic in (*INPUTS, INBOX, LEDGER):
+        for topic in (*INPUTS, INBOX, LEDGER, DEAD_LETTERS):
             await log.create_topic(topic.name, 1)
         records = ledger()
         for start in range(0, DECISIONS, 500):

@@ -104,7 +104,7 @@ async def measure(count: int, others: int, searches: int) -> None:
     print(f"  matrix product    {milliseconds(product)}")
     replaced = [time.perf_counter()]
     for entry in held[:1000]:
-        await loaded.remove("default", "0", [entry.memory_id])
+        await loaded.remove("default", "0", {entry.memory_id: entry.version})
         await loaded.put([entry])
     replaced.append(time.perf_counter())
     print(f"  remove and put    {1000 * (replaced[1] - replaced[0]):.0f} microseconds each")

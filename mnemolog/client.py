@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from mnemolog import client_admin, client_calls, client_exchange
+from mnemolog import client_admin, client_calls, client_context, client_exchange
 from mnemolog.client_carrying import (
     RETRIES,
     TIMEOUT_SECONDS,
@@ -115,12 +115,20 @@ class AsyncClient:
     revise = _awaited(client_calls.revise)
     forget = _awaited(client_calls.forget)
     restore = _awaited(client_calls.restore)
+    share = _awaited(client_calls.share)
     history = _awaited(client_calls.history)
     importance = _awaited(client_calls.importance)
+    context = _awaited(client_context.context)
+    greeting = _awaited(client_context.greeting)
+    emotions = _awaited(client_context.emotions)
+    upcoming = _awaited(client_context.upcoming)
+    report = _awaited(client_context.report)
     profile = _awaited(client_calls.profile)
     episodes = _awaited(client_calls.episodes)
     stats = _awaited(client_calls.stats)
     turns = _awaited(client_calls.turns)
+    tools = _awaited(client_calls.tools)
+    call_tool = _awaited(client_calls.call_tool)
 
     async def export(self, user_id: str, *, scope: str = "personal") -> AsyncIterator[Json]:
         """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.
@@ -218,12 +226,20 @@ class Client:
     revise = _direct(client_calls.revise)
     forget = _direct(client_calls.forget)
     restore = _direct(client_calls.restore)
+    share = _direct(client_calls.share)
     history = _direct(client_calls.history)
     importance = _direct(client_calls.importance)
+    context = _direct(client_context.context)
+    greeting = _direct(client_context.greeting)
+    emotions = _direct(client_context.emotions)
+    upcoming = _direct(client_context.upcoming)
+    report = _direct(client_context.report)
     profile = _direct(client_calls.profile)
     episodes = _direct(client_calls.episodes)
     stats = _direct(client_calls.stats)
     turns = _direct(client_calls.turns)
+    tools = _direct(client_calls.tools)
+    call_tool = _direct(client_calls.call_tool)
 
     def export(self, user_id: str, *, scope: str = "personal") -> Iterator[Json]:
         """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -149,6 +150,36 @@ def remember(
     return command("POST", "/v1/memories", body, key)
 
 
+def tools() -> Call[Json]:
+    """Return the two tools as OpenAI function schemas: `{"tools": [...]}`, as a chat completion takes them."""
+    return get("/v1/tools")
+
+
+def call_tool(
+    name: str,
+    arguments: Mapping[str, Any] | str,
+    user_id: str = "owner",
+    agent_id: str | None = None,
+    *,
+    key: str | None = None,
+) -> Call[Json]:
+    """Call a tool for a model, whose arguments may still be the JSON that it wrote. Answers as the tool's route."""
+    read = _arguments(arguments)
+    # Whose memory it is stands last: a model cannot say otherwise.
+    body = given(**read) | given(user_id=user_id, agent_id=agent_id)
+    return command("POST", path_of("v1", "tools", name), body, key)
+
+
+def _arguments(arguments: Mapping[str, Any] | str) -> Mapping[str, Any]:
+    try:
+        read = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except ValueError as error:
+        raise Refused(f"the arguments of the tool are not JSON: {error}") from None
+    if not isinstance(read, Mapping):
+        raise Refused("the arguments of a tool are a JSON object")
+    return {name: value for name, value in read.items() if name not in ("user_id", "agent_id")}
+
+
 def memories(user_id: str, **filters: Any) -> Call[Json]:  # noqa: ANN401 - any scalar
     """List memories, the most important first: `{items, total, page, page_size}`; `filters` as `GET /v1/memories`."""
     return get("/v1/memories", user_id=user_id, **filters)
@@ -172,6 +203,23 @@ def forget(memory_id: str, *, user_id: str | None = None, key: str | None = None
 def restore(memory_id: str, *, user_id: str | None = None, key: str | None = None) -> Call[Json]:
     """Bring a forgotten or expired memory back."""
     return command("POST", path_of("v1", "memories", memory_id, "restore"), key=key, user_id=user_id)
+
+
+def share(
+    memory_id: str,
+    *,
+    agent_id: str | None = None,
+    with_user: str | None = None,
+    scope: str | None = None,
+    user_id: str | None = None,
+    key: str | None = None,
+) -> Call[Json]:
+    """Share a memory: with another agent of its user, `with_user`, or everyone (`scope="global"`).
+
+    Returns the memory as the other has it. `user_id` is whose it is.
+    """
+    body = given(agent_id=agent_id, user_id=with_user, scope=scope)
+    return command("POST", path_of("v1", "memories", memory_id, "share"), body, key, user_id=user_id)
 
 
 def history(memory_id: str, *, user_id: str | None = None) -> Call[Json]:

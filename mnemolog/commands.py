@@ -21,13 +21,13 @@ from schemas.topics import INBOX
 from streams.ticking import decay_due, tick_id, tick_record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from projections.embedder import Embedder
     from projections.shards import Shards
     from schemas.clock import Clock
     from schemas.decision import Decision, Outcome
-    from schemas.inbox import UserItem
+    from schemas.inbox import Tick, UserItem
     from schemas.log import Log
     from streams.remember import Remember
 
@@ -142,6 +142,11 @@ class Commands:
         )
         return await self.submit(item)
 
+    async def share(self, owner: Owner, memory_id: str, agent_id: str, command_id: str) -> Answer:
+        """Make a memory known to another agent of the user: a revision that changes nothing else."""
+        envelope = await self._envelope(owner, command_id, agent_id=agent_id)
+        return await self.submit(ReviseMemory(envelope=envelope, memory_id=memory_id))
+
     async def forget(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
         """Forget a memory."""
         return await self.submit(ForgetMemory(envelope=await self._envelope(owner, command_id), memory_id=memory_id))
@@ -169,9 +174,14 @@ class Commands:
             return Answer(command_id, None)
         return Answer(command_id, tuple(o for d in decisions for o in d.outcomes))
 
-    async def tick(self, policy: str, as_of: datetime, seconds: float) -> TickAnswer:
-        """Emit a decay tick in every partition held and wait, at most so long, until all are applied."""
-        ticks = {p: decay_due(p, policy, as_of) for p in self._shards.held()}
+    async def tick(
+        self, policy: str, as_of: datetime, seconds: float, make: Callable[[int, datetime], Tick] | None = None
+    ) -> TickAnswer:
+        """Emit a tick in every partition held and wait, at most so long, until all are applied.
+
+        Without `make` it is one of decay.
+        """
+        ticks = {p: make(p, as_of) if make else decay_due(p, policy, as_of) for p in self._shards.held()}
         await self._log.append([tick_record(p, tick) for p, tick in ticks.items()])
         waits = [self._remember.decided(partition_owner(p), tick.envelope.event_id) for p, tick in ticks.items()]
         try:

@@ -10,22 +10,25 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from mnemolog import parts
 from mnemolog.commands import Commands
 from mnemolog.generations import active_folder
 from mnemolog.log_opening import broker_url, close_log, create_topics, kafka_security, open_log
+from mnemolog.log_watch import LogWatch
+from mnemolog.membership import Membership, require_own_url
 from mnemolog.metrics import Metrics
-from mnemolog.parts import index_maker, make_embedder, make_extractor, make_parameters, make_registry
 from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
+from mnemolog.speaking import Speaking
+from mnemolog.upkeep import follow_for_ever
 from projections.queries import Queries
-from projections.retention import drop_expired
 from projections.shard_trouble import ShardUnavailable
 from projections.shards import Shards
 from schemas.clock import SystemClock
 from schemas.log import LogError
-from streams.agents import handled, is_in_session, make_app, owners, urls
+from streams.agents import handled, is_in_session, make_app, member_id, owners, urls
 from streams.extraction import Asking
 from streams.model_extractor import ModelExtractor
 from streams.observe import Observe
@@ -33,9 +36,11 @@ from streams.patience import PatientReads, fold_patiently
 from streams.pool import KeyedPool
 from streams.project import Project
 from streams.remember import Remember
+from streams.retaining import Retaining
 from streams.rewriting import Rewriting
 from streams.ticking import Ticking
 from streams.transports.directory_lock import DirectoryLock
+from streams.transports.kafka_log import KafkaLog
 from streams.transports.sqlite_log import SqliteLog
 from streams.verbatim_extractor import VerbatimExtractor
 from streams.window import WindowLimits
@@ -48,7 +53,6 @@ if TYPE_CHECKING:
     from projections.embedder import Embedder
     from schemas.clock import Clock
     from streams.extractor import Extractor
-    from streams.transports.kafka_log import KafkaLog
 
 log = logging.getLogger("mnemolog")
 WORKED_AT_ONCE = 128
@@ -57,8 +61,6 @@ WINDOWS_AT_ONCE = 1024
 """Windows in work: being asked about, waiting for their next attempt, or being appended."""
 GLOBALS_SECONDS = 0.5
 """How long a query waits for global memories that another worker has decided a moment ago."""
-FOLLOW_EVERY_SECONDS = 1.0
-LOOK_FOR_OLD_SECONDS = 3600.0
 
 
 class Worker:
@@ -82,11 +84,13 @@ class Worker:
         self.url = settings.advertised_url or url or f"http://{uuid4()}.invalid"
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
+        self.log_watch = LogWatch()
         self.failure: asyncio.Future[None] | None = None
         self.started = False
         self._extractor = extractor
         self._embedder = embedder
         self._lock: DirectoryLock | None = None
+        self._membership: Membership | None = None
         self._exits = AsyncExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -94,23 +98,21 @@ class Worker:
         """Open the log, make the topics, fold what is new, and start the agents."""
         settings = self.settings
         self.failure = asyncio.get_running_loop().create_future()
-        if not self.settings.is_embedded:  # the embedded log locks the directory by itself
-            folder = self.settings.data_dir.resolve() / "log"
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lock = DirectoryLock.take(folder)
-            self._exits.callback(self._lock.release)
-        self.registry = make_registry(settings)
+        if not settings.is_embedded:  # the embedded log locks the directory by itself
+            self._lock_directory()
+        self.registry = parts.make_registry(settings)
         self._exits.push_async_callback(self.registry.aclose)
         await self.registry.register_now()
         self.log = await self._open_log()
         self._exits.push_async_callback(close_log, self.log)
         await create_topics(self.log, self.settings)
+        await self._come_back()
         self.embedder = self._embedder or self._made_embedder()
-        self.extractor = self._extractor or make_extractor(settings, self.metrics)
+        self.extractor = self._extractor or parts.make_extractor(settings, self.metrics)
         if isinstance(self.extractor, ModelExtractor):
             self._exits.push_async_callback(self.extractor.aclose)
         patient = PatientReads(self.log)
-        shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, index_maker(settings))
+        shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, parts.index_maker(settings))
         self.shards = shards
         self._exits.callback(shards.close)
         self._exits.push_async_callback(shards.following.close)
@@ -120,7 +122,7 @@ class Worker:
         self.observe = Observe(
             log=patient,
             shards=self.shards,
-            asking=Asking(self.embedder, asyncio.Semaphore(asked_at_once)),
+            asking=Asking(self.embedder, asyncio.Semaphore(asked_at_once), sight=settings.sight),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
@@ -130,26 +132,23 @@ class Worker:
             counted=self.metrics.counted,
             extracted=self.metrics.extracted,
         )
+        self.retaining = Retaining(self.log, self.shards, self.handled)
         self.remember = Remember(
             log=patient,
             shards=self.shards,
             pool=self.remember_pool,
-            parameters=make_parameters(settings),
+            parameters=parts.make_parameters(settings),
             counted=self.metrics.counted,
             ticked=self.metrics.ticked,
+            remove=self.retaining.remove,
         )
         self.project = Project(shards=self.shards, counted=self.metrics.counted)
-        self.ticking = Ticking(
-            log=patient,
-            shards=self.shards,
-            handled=self.handled,
-            clock=self.clock,
-            policy=settings.decay_policy,
-            every=timedelta(hours=settings.decay_hours),
-        )
+        clockwork = partial(Ticking, log=patient, shards=self.shards, handled=self.handled, clock=self.clock)
+        self.clocks = parts.make_clocks(settings, clockwork)
         self.publishing = Publishing(self.log, self.shards, self.observe)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
         self.queries = Queries(self.shards, self.embedder)
+        self.speaking = Speaking.made(settings, self.metrics, self.queries, self._exits)
         self.recalls = Recalls(self.commands)
         self.rebuilding = Rebuilding(settings.data_dir, self.log, self.shards)
         self._app = make_app(
@@ -172,20 +171,40 @@ class Worker:
         self._exits.push_async_callback(self._stop_agents)
         await self._app.start()
         await self._unless_failed(self.shards.settled())
-        self._background(self.project.look_after_index)
-        self._background(self.observe.close_idle)
-        self._background(self.ticking.run)
-        self._background(self.recalls.run)
-        self._background(self.registry.register_later)
-        self._background(self._drop_expired)
+        for work in (
+            self.project.look_after_index,
+            self.observe.close_idle,
+            self.recalls.run,
+            self.registry.register_later,
+            self.retaining.run,
+            *(ticking.run for ticking in self.clocks),
+        ):
+            self._background(work)
         if not settings.is_embedded:
-            self._background(self._follow)
+            self._background(partial(follow_for_ever, self.shards))
+            self._background(partial(self.log_watch.run, self.log, self.shards))
         self.started = True
+
+    def _lock_directory(self) -> None:
+        folder = self.settings.data_dir.resolve() / "log"
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = DirectoryLock.take(folder)
+        self._exits.callback(self._lock.release)
+
+    async def _come_back(self) -> None:
+        """Tell the group as early as possible who is dead: it settles while this worker starts."""
+        if isinstance(self.log, KafkaLog):
+            folder, session = self.settings.data_dir.resolve() / "faust", self.settings.session_seconds
+            self._membership = Membership(folder, self.log, self.url, session)
+            await self._membership.come_back()
 
     # -- what the group says
 
     def assigned(self, partitions: Collection[int]) -> None:
-        """Hold these partitions as soon as their shards are folded, and no others."""
+        """Hold these partitions as soon as their shards are folded, and no others. Raises LogError."""
+        if self._membership is not None:
+            self._membership.joined(member_id(self._app))
+            require_own_url(self.url, partitions, owners(self._app))
         self.shards.assign(partitions)
         self._background(partial(fold_patiently, self.shards.follow_globals))
         for partition in partitions:
@@ -224,7 +243,7 @@ class Worker:
 
     def _made_embedder(self) -> Embedder:
         """Make the configured embedder, which stop closes; one that was given is its giver's to close."""
-        embedder = make_embedder(self.settings)
+        embedder = parts.make_embedder(self.settings)
         self._exits.push_async_callback(embedder.close)
         return embedder
 
@@ -262,25 +281,6 @@ class Worker:
         """Keep how long a record took; remember only queues it, and its pool knows how long deciding takes."""
         if step != "remember":
             self.metrics.took(step, seconds)
-
-    async def _follow(self) -> None:
-        """Fold global memories that others decide."""
-        while True:
-            await asyncio.sleep(FOLLOW_EVERY_SECONDS)
-            with suppress(ShardUnavailable):
-                await self.shards.follow_globals()
-
-    async def drop_expired(self) -> None:
-        """Drop from the log what is older than its retention, and from the shards what the log holds no more."""
-        if isinstance(self.log, SqliteLog):  # Kafka's brokers do it by themselves
-            await self.log.apply_retention()
-        with suppress(ShardUnavailable):  # readiness says it, and the next look drops what is left
-            await drop_expired(PatientReads(self.log), self.shards)
-
-    async def _drop_expired(self) -> None:
-        while True:
-            await self.drop_expired()
-            await asyncio.sleep(LOOK_FOR_OLD_SECONDS)
 
     def _background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async def run() -> None:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from projections.builtin_embedder import BuiltinEmbedder
 from projections.embedded_index import EmbeddedIndex
 from projections.openai_embedder import OpenAIEmbedder
 from projections.weaviate_address import WeaviateAddress
+from schemas.topics import INBOX, INPUTS
+from schemas.words import RETENTION
 from streams.model_extractor import ModelExtractor
 from streams.parameters import Parameters
 from streams.rule_extractor import RuleExtractor
 from streams.schema_cache import SchemaCache
 from streams.schema_registry import NoRegistry, SchemaRegistry
+from streams.ticking import RETENTION_EVERY, Ticking, decay_due, retention_due
 from streams.verbatim_extractor import VerbatimExtractor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from mnemolog.metrics import Metrics
     from mnemolog.settings import Settings
     from projections.index import Index, IndexEntry
+    from schemas.inbox import Tick
     from streams.extractor import Extractor
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -37,6 +44,26 @@ def make_parameters(settings: Settings) -> Parameters:
         episode_min_strength=settings.episode_min_strength,
         keep_important=settings.keep_important,
     )
+
+
+def tick_maker(policy: str, settings: Settings) -> Callable[[int, datetime], Tick]:
+    """Return what makes a partition's tick of a policy of decay, or of retention."""
+    if policy == RETENTION:
+        return partial(retention_due, days=settings.retention_days)
+    return lambda partition, as_of: decay_due(partition, policy, as_of)
+
+
+def make_clocks(settings: Settings, clockwork: Callable[..., Ticking]) -> list[Ticking]:
+    """Return what ticks by itself: decay unless it is off, and retention unless everything is kept."""
+    decays, days = settings.decay_policy != "off", settings.retention_days
+    everything = [INBOX.name, *(topic.name for topic in INPUTS)]
+    return [
+        clockwork(
+            make=tick_maker(settings.decay_policy, settings) if decays else None,
+            every=timedelta(hours=settings.decay_hours),
+        ),
+        clockwork(make=tick_maker(RETENTION, settings) if days else None, every=RETENTION_EVERY, topics=everything),
+    ]
 
 
 def index_maker(settings: Settings) -> Callable[[Callable[[str, str], Sequence[IndexEntry]]], Index]:
@@ -74,6 +101,11 @@ def make_extractor(settings: Settings, metrics: Metrics) -> Extractor:
         return RuleExtractor()
     if settings.extracts_with == "verbatim":
         return VerbatimExtractor()
+    return make_model(settings, metrics)
+
+
+def make_model(settings: Settings, metrics: Metrics) -> ModelExtractor:
+    """Return the configured model."""
     return ModelExtractor(
         settings.llm_base_url,
         settings.llm_api_key or "none",

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from projections.weaviate_address import WeaviateAddress
 from schemas.faults import plain
+from schemas.images import Sight
 from schemas.words import Policy  # noqa: TC001 - pydantic reads it
 
 if TYPE_CHECKING:
@@ -20,12 +21,12 @@ URL_VARIABLE: Final = "MNEMOLOG_URL"
 """Not a setting of the worker: whom commands talk to."""
 SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_URL"}
 """Settings that are taken from these too, under the names that other programs know."""
+MAX_INTIMACY: Final = 100.0
 HOURS: Final = {"ladder": 24.0, "ebbinghaus": 168.0, "off": 24.0}
 NOT_YET: Final = frozenset(
     {
         "MASTER_KEY", "MASTER_KEY_FILE", "API_KEYS_FILE",
-        "SIMILARITY_THRESHOLD", "INTIMACY_LEVELS", "WAKE_TEXT", "WAKE_EVERY_SECONDS", "WAKE_MEMORY_LIMIT",
-        "WAKE_QUERY", "REMINDER_TEMPLATE", "GREETING_TIMEOUT_SECONDS",
+        "WAKE_TEXT", "WAKE_EVERY_SECONDS", "WAKE_MEMORY_LIMIT", "WAKE_QUERY", "REMINDER_TEMPLATE",
     }
 )  # fmt: skip
 """Named in the contract, built by later issues."""
@@ -61,6 +62,8 @@ class Settings(BaseModel):
     llm_temperature: Annotated[float, Field(ge=0, le=2)] = 0.2
     llm_max_tokens: Annotated[int, Field(ge=1)] = 2048
     llm_timeout_seconds: Annotated[float, Field(gt=0)] = 60.0
+    llm_vision: bool = False
+    image_hosts: str | None = None
     llm_concurrency: Annotated[int, Field(ge=1)] = 8
     embedding_base_url: str | None = None
     embedding_model: str = "builtin"
@@ -78,6 +81,9 @@ class Settings(BaseModel):
     max_episodes: Annotated[int, Field(ge=1)] = 1000
     episode_min_strength: Annotated[float, Field(ge=0, le=1)] = 0.3
     keep_important: bool = True
+    similarity_threshold: Annotated[float, Field(ge=0, le=1)] = 0.7
+    intimacy_levels: Annotated[str, Field(pattern=r"^\d+(\.\d+)?,\d+(\.\d+)?$")] = "20,50"
+    greeting_timeout_seconds: Annotated[float, Field(gt=0)] = 10.0
     retention_days: Annotated[float, Field(ge=0)] = 30.0
     encryption: Literal["off"] = "off"
     advertised_url: Annotated[str, Field(pattern=r"^https?://[^/]+/?$")] | None = None
@@ -97,7 +103,24 @@ class Settings(BaseModel):
         """The extractor: as forced, else the model where there is a key or a base URL, else the rules."""
         if self.extractor is not None:
             return self.extractor
-        return "model" if self.llm_base_url or self.llm_api_key else "rules"
+        return "model" if self.has_model else "rules"
+
+    @property
+    def levels(self) -> tuple[float, float]:
+        """The intimacies from which on more than the name is shown, and everything."""
+        name_only, discreet = self.intimacy_levels.split(",")
+        return float(name_only), float(discreet)
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a language model to ask."""
+        return bool(self.llm_base_url or self.llm_api_key)
+
+    @property
+    def sight(self) -> Sight:
+        """Whether the model sees images, and the hosts that they may lie on."""
+        hosts = (host.strip().lower() for host in (self.image_hosts or "").split(","))
+        return Sight(sees=self.llm_vision and self.extracts_with == "model", hosts=frozenset(filter(None, hosts)))
 
     @property
     def is_embedded(self) -> bool:
@@ -187,11 +210,22 @@ def _checked(settings: Settings) -> Settings:
     loopback = settings.host in ("127.0.0.1", "localhost", "::1")
     if not loopback:
         raise SettingsError(f"{PREFIX}HOST={settings.host!r}: without API keys the server listens on loopback only")
-    if settings.extracts_with == "model" and not (settings.llm_base_url or settings.llm_api_key):
-        raise SettingsError(f"{PREFIX}EXTRACTOR=model needs {PREFIX}LLM_API_KEY or {PREFIX}LLM_BASE_URL")
+    if not settings.levels[0] <= settings.levels[1] <= MAX_INTIMACY:
+        raise SettingsError(
+            f"{PREFIX}INTIMACY_LEVELS={settings.intimacy_levels!r} must be two ascending numbers, 0 to 100"
+        )
+    _check_model(settings)
     if settings.embedding_model != "builtin" and not (settings.embedding_base_url or settings.embedding_api_key):
         raise SettingsError(f"{PREFIX}EMBEDDING_MODEL needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
     return settings
+
+
+def _check_model(settings: Settings) -> None:
+    """Refuse a model that nobody can reach, and sight without a model."""
+    if settings.extracts_with == "model" and not settings.has_model:
+        raise SettingsError(f"{PREFIX}EXTRACTOR=model needs {PREFIX}LLM_API_KEY or {PREFIX}LLM_BASE_URL")
+    if settings.llm_vision and settings.extracts_with != "model":
+        raise SettingsError(f"{PREFIX}LLM_VISION is about a model: set {PREFIX}LLM_BASE_URL or unset it")
 
 
 def _check_kafka(settings: Settings) -> None:

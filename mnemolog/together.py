@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from mnemolog.draining import drain as drain_here
+from mnemolog.parts import tick_maker
 from mnemolog.peers import Part, PeerUnavailable, whole
 from mnemolog.rebuilding import RebuildInterrupted, RebuildRunning, UnknownGeneration
 from projections.digest import combined
@@ -34,7 +35,7 @@ async def digest_part(worker: Worker) -> dict[str, Any]:
 
 async def tick_part(worker: Worker, policy: str, as_of: datetime, timeout_seconds: float) -> dict[str, Any]:
     """Emit a tick in the partitions of this worker and wait for it."""
-    done = await worker.commands.tick(policy, as_of, timeout_seconds)
+    done = await worker.commands.tick(policy, as_of, timeout_seconds, tick_maker(policy, worker.settings))
     return {"tick_id": done.tick_id, "decayed": done.decayed, "expired": done.expired, "applied": done.applied}
 
 
@@ -62,7 +63,7 @@ async def part(worker: Worker, doing: Awaitable[dict[str, Any]]) -> Part:
 
 async def digest(worker: Worker) -> dict[str, str]:
     """Return one hash for each projection, and one over all. Raises PeerUnavailable."""
-    bodies = await _all(worker, digest_part(worker), "digest", {}, None)
+    bodies = await every_part(worker, digest_part(worker), "digest", {}, None)
     return combined(bodies)
 
 
@@ -72,7 +73,7 @@ async def drain(worker: Worker, timeout_seconds: float) -> dict[str, int]:
     # With others twice: the first moves what lies on the wrong partitions, perhaps to a worker that was done.
     for _ in range(2 if worker.peers.others() else 1):
         mine = drain_here(worker, timeout_seconds)
-        bodies = await _all(worker, mine, "drain", asked, timeout_seconds + MARGIN_SECONDS)
+        bodies = await every_part(worker, mine, "drain", asked, timeout_seconds + MARGIN_SECONDS)
     return {name: sum(body[name] for body in bodies) for name in bodies[0]}
 
 
@@ -80,7 +81,7 @@ async def tick(worker: Worker, policy: str, as_of: datetime, timeout_seconds: fl
     """Emit a tick in all partitions; return what it changed, and whether it was applied in time."""
     asked = {"policy": policy, "as_of": instant(as_of), "timeout": timeout_seconds}
     mine = tick_part(worker, policy, as_of, timeout_seconds)
-    bodies = await _all(worker, mine, "ticks", asked, timeout_seconds + MARGIN_SECONDS)
+    bodies = await every_part(worker, mine, "ticks", asked, timeout_seconds + MARGIN_SECONDS)
     decayed, expired = (sum(body[name] for body in bodies) for name in ("decayed", "expired"))
     return {
         "tick_id": bodies[0]["tick_id"],
@@ -95,7 +96,7 @@ async def tick(worker: Worker, policy: str, as_of: datetime, timeout_seconds: fl
 
 async def generations(worker: Worker) -> dict[str, Any]:
     """Return which generation is active, and all that can be activated."""
-    bodies = await _all(worker, generations_part(worker), "generations", {}, None)
+    bodies = await every_part(worker, generations_part(worker), "generations", {}, None)
     known = {g for body in bodies for g in body["complete"]}
     return {"active": max(body["active"] for body in bodies), "generations": sorted(known)}
 
@@ -107,7 +108,7 @@ async def rebuild(worker: Worker, what: What, generation: int | None = None) -> 
     UnknownGeneration, RebuildRunning, RebuildDiffers, RebuildInterrupted, PeerUnavailable: then nothing is wrong, and
     at most some workers answer from the new shards, which are the same fold.
     """
-    bodies = await _all(worker, generations_part(worker), "generations", {}, None)
+    bodies = await every_part(worker, generations_part(worker), "generations", {}, None)
     if any(body["running"] for body in bodies):
         raise RebuildRunning("a rebuild is running already: wait until it is done")
     if generation is not None and generation == max(body["active"] for body in bodies):
@@ -129,8 +130,10 @@ async def rebuild(worker: Worker, what: What, generation: int | None = None) -> 
     rebuild_id = str(uuid4())
     asked = {"what": what, "generation": number, "rebuild_id": rebuild_id}
     try:
-        built = await _all(worker, worker.rebuilding.build(what, number, rebuild_id), "rebuild/build", asked, None)
-        await _all(worker, switch_part(worker, what, number, rebuild_id), "rebuild/switch", asked, None)
+        built = await every_part(
+            worker, worker.rebuilding.build(what, number, rebuild_id), "rebuild/build", asked, None
+        )
+        await every_part(worker, switch_part(worker, what, number, rebuild_id), "rebuild/switch", asked, None)
         if index is not None:
             await index.activate(number)
     finally:
@@ -158,10 +161,13 @@ async def _forget(worker: Worker, asked: dict[str, Any]) -> None:
             raise failed
 
 
-async def _all(
+async def every_part(
     worker: Worker, mine: Awaitable[dict[str, Any]], operation: str, asked: object, seconds: float | None
 ) -> list[dict[str, Any]]:
-    """Do a part here and ask all others for theirs, at the same time."""
+    """Do a part here and ask all others for theirs, at the same time; together they cover each partition once.
+
+    Raises PeerUnavailable.
+    """
     here = asyncio.ensure_future(part(worker, mine))
     try:
         others = await worker.peers.gather(f"/v1/internal/{operation}", asked, seconds)

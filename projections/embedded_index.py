@@ -9,7 +9,7 @@ from projections.index import Legs
 from projections.user_table import UserTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from projections.index import IndexEntry, IndexQuery
 
@@ -28,9 +28,9 @@ class EmbeddedIndex:
     takes about as long as one matrix product over the user's vectors; a load about 15 microseconds a memory, besides
     what the loader takes.
 
-    The shard must hold a change before it is put or removed here, or a load in between would not see it. A removal
-    has no version, so a put that arrives after it, late, brings the memory back: the reader drops hits whose version
-    is not the shard's.
+    The shard must hold a change before it is put or removed here, or a load in between would not see it. Of what was
+    removed nothing is kept, so a put that arrives after it, late, brings the memory back: the reader drops hits whose
+    version is not the shard's.
     """
 
     def __init__(self, load: Load, *, max_bytes: int = DEFAULT_BYTES) -> None:
@@ -46,8 +46,7 @@ class EmbeddedIndex:
         """Estimate of the memory that all tables use."""
         return self._bytes
 
-    @property
-    def kept_as(self) -> None:
+    async def kept_as(self) -> None:
         """Nothing outlives this process."""
         return
 
@@ -67,13 +66,13 @@ class EmbeddedIndex:
         for user in changed:
             self._settle(user)
 
-    async def remove(self, tenant: str, user_id: str, memory_ids: Sequence[str]) -> None:
-        """Drop memories; unknown ids and users are no error."""
+    async def remove(self, tenant: str, user_id: str, memory_ids: Mapping[str, int]) -> None:
+        """Drop memories, each unless it is held at a later version; unknown ids and users are no error."""
         user = (tenant, user_id)
         table = self._tables.get(user)
         if table is not None:
-            for memory_id in memory_ids:
-                table.remove(memory_id)
+            for memory_id, version in memory_ids.items():
+                table.remove(memory_id, version)
             self._settle(user)
 
     async def search(self, query: IndexQuery) -> Legs:

@@ -33,12 +33,12 @@ class Following:
     def __init__(
         self,
         index: Index,
-        split: Callable[[Owner, Sequence[str]], tuple[list[IndexEntry], list[str]]],
+        split: Callable[[Owner, Sequence[str]], tuple[list[IndexEntry], dict[str, int]]],
         entries: Callable[[Owner], Sequence[IndexEntry]],
         shards: Callable[[], Sequence[Shard]],
         is_held: Callable[[Owner], bool],
     ) -> None:
-        """`split` returns a user's named memories as entries of those that are active, and the ids of the others.
+        """`split` returns a user's named memories: entries of those that are active, the others' ids and versions.
 
         `entries` returns those of all active memories of a user, `shards` those that are held.
         """
@@ -47,6 +47,8 @@ class Following:
         self._entries = entries
         self._shards = shards
         self._is_held = is_held
+        self._kept_as: str | None = None
+        """What the index was found to hold when it was told last."""
         self._beside: Index | None = None
         """Another generation, which is being built and follows the shards as well."""
         self._behind: dict[Owner, dict[str, None]] = {}
@@ -62,9 +64,9 @@ class Following:
         self._behind.setdefault(owner, {}).update(dict.fromkeys(ids))
 
     def note_missed(self, shard: Shard) -> None:
-        """Note what the index may have missed: before this shard was held here, or because it is another index."""
-        if self.index.kept_as is not None:
-            self._note_all(shard.ledger.memories_since(shard.indexed(self.index.kept_as)))
+        """Note what the index may have missed before this shard was held here; if it is known, else when it is."""
+        if self._kept_as is not None:
+            self._note_all(shard.ledger.memories_since(shard.indexed(self._kept_as)))
 
     def let_go(self, owners: Iterable[Owner]) -> None:
         """Forget users whose partition another worker has now."""
@@ -74,13 +76,17 @@ class Following:
 
     async def search(self, owner: Owner, query: IndexQuery) -> Legs:
         """Search the index when it has been told of the user's last change. Raises IndexUnavailable."""
-        if owner in self._behind or owner in self._being_told:
-            await self.tell()
-        return await self.index.search(query)
+        while True:
+            if owner in self._behind or owner in self._being_told or await self._is_another():
+                await self.tell()
+            legs = await self.index.search(query)
+            if not await self._is_another():
+                return legs
 
     async def tell(self) -> None:
         """Bring the index to where the shards are. Raises IndexUnavailable; then nothing is forgotten."""
         async with self._telling:  # a put must not overtake a later removal
+            await self._recognise()
             while some := self._take():
                 self._being_told = frozenset(some)
                 try:
@@ -91,7 +97,7 @@ class Following:
                     raise
                 finally:
                     self._being_told = frozenset()
-                if self.index.kept_as is not None:
+                if self._kept_as is not None:
                     self._told.append((time.monotonic(), some))
             self._lags = False
             self._keep_reached()
@@ -104,7 +110,7 @@ class Following:
 
     async def look(self) -> None:
         """See whether the index answers, to be called every LOOK_EVERY_SECONDS; if not, it is in doubt."""
-        if self.index.kept_as is not None:
+        if self._outlives:
             since, self._looked = time.monotonic() - self._looked, time.monotonic()
             if since > UNSEEN_SECONDS:  # this process stood still: the index may have been killed meanwhile
                 self._doubt()
@@ -115,6 +121,28 @@ class Following:
             else:
                 if not self._behind and not self._telling.locked():
                     self._keep_reached()
+
+    @property
+    def _outlives(self) -> bool:
+        """What is put outlives this process, and may be lost or exchanged without it."""
+        return self.index.generations is not None
+
+    async def _is_another(self) -> bool:
+        return self._outlives and await self.index.kept_as() != self._kept_as
+
+    async def _recognise(self) -> None:
+        """Find out what the index holds; note all that it may have missed if that is not what was told last."""
+        try:
+            if not await self._is_another():
+                return
+            self._kept_as = await self.index.kept_as()
+        except IndexUnavailable:
+            self._lags = True
+            raise
+        self._told.clear()
+        self._reached.clear()
+        for shard in self._shards():
+            self.note_missed(shard)
 
     # -- generations
 
@@ -190,7 +218,7 @@ class Following:
 
     def _keep_reached(self) -> None:
         """Keep in the shards how far the index safely is; after a kill of everything it is told from there."""
-        if self.index.kept_as is None:
+        if self._kept_as is None:
             return
         now = time.monotonic()
         self._reached.append((now, [(shard, shard.offset(shard.ledger_topic)) for shard in self._shards()]))
@@ -200,7 +228,7 @@ class Following:
         while self._reached and self._reached[0][0] < now - SAFE_AFTER_SECONDS:
             safe = self._reached.popleft()[1]
         for shard, offset in safe:
-            shard.keep_indexed(self.index.kept_as, offset)
+            shard.keep_indexed(self._kept_as, offset)
 
     def _note_all(self, changed: Mapping[Owner, Iterable[str]]) -> None:
         for owner, ids in changed.items():

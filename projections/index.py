@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     import numpy as np
     from numpy.typing import NDArray
+
+
+ANY_VERSION: Final = 2**31
+"""Later than any version of a memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +83,10 @@ class IndexUnavailable(Exception):
     """The index cannot be reached or is busy: try again later."""
 
 
+class IndexChanged(IndexUnavailable):
+    """The index holds other things than before: it was emptied, or is another one at the same place."""
+
+
 class IndexGenerations(Protocol):
     """The generations of an index that workers share: complete, one beside the other; one of them is searched."""
 
@@ -102,9 +110,11 @@ class IndexGenerations(Protocol):
 class Index(Protocol):
     """Finds memories by words and by meaning. Puts and removals may arrive twice and in any order."""
 
-    @property
-    def kept_as(self) -> str | None:
-        """The name under which what was put outlives this process; None: nothing does."""
+    async def kept_as(self) -> str | None:
+        """Return the name of what the index holds, which outlives this process; None: nothing does.
+
+        One that was emptied, or is another one at the same place, has another name. Raises IndexUnavailable.
+        """
         ...
 
     def follows(self, tenant: str, user_id: str) -> bool:
@@ -128,8 +138,8 @@ class Index(Protocol):
         """Store each entry unless the index holds the same memory at the same or a later version."""
         ...
 
-    async def remove(self, tenant: str, user_id: str, memory_ids: Sequence[str]) -> None:
-        """Drop memories; unknown ids are no error."""
+    async def remove(self, tenant: str, user_id: str, memory_ids: Mapping[str, int]) -> None:
+        """Drop memories, each unless it is held at a later version than is named; unknown ids are no error."""
         ...
 
     async def check(self) -> None:

@@ -18,7 +18,7 @@ from schemas import codec
 from schemas.decision import MAX_CHANGES, Decision
 from schemas.events import MemoryFormed, MemoryImported, MemoryReinforced, MemoryRevised, TickApplied
 from schemas.identity import Owner, partition_owner
-from schemas.inbox import DecayDue
+from schemas.inbox import TICKS
 from schemas.text import digest
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog.shard")
 MAX_CACHED_USERS: Final = 2_000
-TICKS: Final = frozenset({DecayDue.__name__})
+TICK_TYPES: Final = frozenset(tick.__name__ for tick in TICKS)
 
 
 @dataclass(slots=True)
@@ -234,7 +234,7 @@ class LedgerFold:
 
     def _is_closed(self, batch: Batch, decision: Decision) -> bool:
         """Tell whether a tick's decision comes after the tick's closing one."""
-        if decision.item_type not in TICKS or self._partition is None or decision.envelope.owner.is_partition:
+        if decision.item_type not in TICK_TYPES or self._partition is None or decision.envelope.owner.is_partition:
             return False
         closer = partition_owner(self._partition)
         return is_decided(batch.states.get(closer) or self.state(closer), decision.item_id)

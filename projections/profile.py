@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from projections.memory import ACTIVE
-from schemas.attributes import LISTS, MAPS, SINGLE, same_value
+from schemas.attributes import LISTS, MAPS, SINGLE, plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
     from projections.memory import Memory
+
+USAGE: Final = "usage_patterns"
+"""The attribute that is counted, not extracted."""
 
 
 def profile(memories: Iterable[Memory], as_of: datetime, agent_id: str | None = None) -> dict[str, Any]:
@@ -26,31 +29,44 @@ def profile(memories: Iterable[Memory], as_of: datetime, agent_id: str | None = 
     found.update({name: {} for name in sorted(MAPS)})
     found["other"] = {}
     sources: dict[str, Any] = {}
+    known: set[tuple[str, str]] = set()
     for memory in shown:
-        _place(found, sources, memory)
+        _place(found, sources, known, memory)
     return {**found, "sources": sources, "text": text_of(found)}
 
 
-def _place(found: dict[str, Any], sources: dict[str, Any], memory: Memory) -> None:
+def with_usage(found: dict[str, Any], patterns: Iterable[str]) -> dict[str, Any]:
+    """Return a profile with the patterns of use that were counted, behind those that are remembered."""
+    counted = {**found, USAGE: [*found[USAGE], *patterns]}
+    return {**counted, "text": text_of(counted)}
+
+
+def _place(found: dict[str, Any], sources: dict[str, Any], known: set[tuple[str, str]], memory: Memory) -> None:
     name, value = memory.attribute or "", memory.value or ""
     if name in SINGLE:
         found[name] = value
         sources[name] = memory.memory_id
-    elif name in LISTS:
-        if not any(same_value(value, known) for known in found[name]):
-            found[name].append(value)
-            sources.setdefault(name, {})[value] = memory.memory_id
-    elif name in MAPS:
+        return
+    if name in MAPS:
         label, _, date = value.partition(":")
         found[name][label.strip()] = date.strip()
         sources.setdefault(name, {})[label.strip()] = memory.memory_id
+        return
+    if (name, plain := plain_value(value)) in known:
+        return
+    known.add((name, plain))
+    if name in LISTS:
+        found[name].append(value)
+        sources.setdefault(name, {})[value] = memory.memory_id
     else:
-        known = found["other"].get(name)
-        values = [] if known is None else [known] if isinstance(known, str) else list(known)
-        if not any(same_value(value, v) for v in values):
-            values.append(value)
-            sources.setdefault("other", {}).setdefault(name, {})[value] = memory.memory_id
-        found["other"][name] = values[0] if len(values) == 1 else values
+        other = found["other"]
+        if name not in other:
+            other[name] = value
+        elif isinstance(other[name], str):
+            other[name] = [other[name], value]
+        else:
+            other[name].append(value)
+        sources.setdefault("other", {}).setdefault(name, {})[value] = memory.memory_id
 
 
 def text_of(found: dict[str, Any]) -> str:

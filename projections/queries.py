@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from projections.analyser import terms
 from projections.digest import digests
 from projections.history import history
-from projections.index import IndexQuery, Legs
+from projections.hot import HotUser, HotUsers
 from projections.memory import ACTIVE
-from projections.profile import profile
-from projections.ranking import POOL, rank
-from projections.time_travel import life_of, memory_at, state_at
-from projections.user_search import search_state
+from projections.profile import with_usage
+from projections.searching import Searching
+from projections.sight import Sight
+from projections.time_travel import life_of, memory_at
+from projections.usage import patterns
 from projections.views import instant, memory_view
 from schemas import codec
 from schemas.identity import GLOBAL_USER, Owner
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.embedder import Embedder
-    from projections.index import Hit
     from projections.memory import Memory, UserState
     from projections.observed import Turn
-    from projections.ranking import Ranked
+    from projections.said import SaidFold
+    from projections.searching import Found
     from projections.shards import Shards
     from schemas.decision import Decision
 
@@ -67,27 +67,23 @@ class Filters:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A memory that a search found."""
-
-    owner: Owner
-    memory: Memory
-    ranked: Ranked
-
-
 class Queries:
     """Answers about users whose partitions this worker holds; others raise NotHeld."""
 
     def __init__(self, shards: Shards, embedder: Embedder) -> None:
         self._shards = shards
-        self._embedder = embedder
+        self.searching = Searching(shards, embedder)
+        self.hot = HotUsers()
 
     def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
         """Return a user's state; with a past `as_of`, as it was effective then."""
+        return self.searching.state(owner, now, as_of)
+
+    def hot_user(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> HotUser:
+        """Return the orders of a user's memories; those of the past are made for this one question."""
         if as_of is None or as_of >= now:
-            return self._shards.state(owner)
-        return state_at(owner, [d for _, d in self._shards.of(owner).ledger.decisions(owner)], as_of)
+            return self.hot.of(self._shards.state(owner))
+        return HotUser(self.state(owner, now, as_of))
 
     def memories(
         self,
@@ -141,64 +137,32 @@ class Queries:
         min_score: float = 0.0,
     ) -> list[Found]:
         """Return at most `limit` memories that are shown at the instant, best first."""
-        vector = (await self._embedder.embed([query], urgent=True))[0]
-        whose = [owner] if scope in ("all", "personal") else []
-        if scope == "global" or (scope == "all" and include_global):
-            whose.append(Owner(owner.tenant, GLOBAL_USER))
-        at = as_of or now
-        keyword: list[Hit] = []
-        semantic: list[Hit] = []
-        shown: dict[str, tuple[Owner, Memory]] = {}
-        for one in whose:
-            state = self.state(one, now, as_of)
-            if not state.memories:
-                continue
-            asked = IndexQuery(
-                tenant=one.tenant,
-                user_id=one.user_id,
-                tokens=terms(query),
-                vector=vector,
-                embedding_model=self._embedder.model,
-                limit=max(POOL, 2 * limit),
-                agent_id=filters.agent_id,
-                kind=filters.kind,
-                category=filters.category,
-                memory_type=filters.memory_type,
-                source_type=filters.source_type,
-                since=filters.since,
-                until=filters.until,
-            )
-            past = at if as_of is not None and as_of < now else None
-            while True:
-                legs = await self._legs(one, state, asked, past)
-                hits = {hit.memory_id: hit for hit in (*legs.keyword, *legs.semantic)}
-                mine = {i: m for i, hit in hits.items() if (m := _shown(state, hit, filters, at)) is not None}
-                if past is None and (wrong := [i for i, hit in hits.items() if not _is_right(state, hit)]):
-                    self._shards.following.note(one, wrong)
-                if len(mine) >= min(limit, len(hits)) or asked.limit >= len(state.memories):
-                    break
-                # the index does not know what fades: what it found may be hidden, and what is shown lie deeper
-                asked = replace(asked, limit=4 * asked.limit)
-            keyword.extend(legs.keyword)
-            semantic.extend(legs.semantic)
-            shown.update({i: (one, memory) for i, memory in mine.items()})
-        facts = {i: (m.importance, m.occurred_at) for i, (_, m) in shown.items()}
-        both = Legs(keyword=tuple(keyword), semantic=tuple(semantic))
-        return [Found(*shown[r.memory_id], r) for r in rank(both, facts, at, limit, min_score)]
-
-    async def _legs(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
-        """Search the index; a past state has an index of its own, made for this one question."""
-        if past is None:
-            return await self._shards.following.search(owner, asked)
-        return await search_state(owner, state, self._shards.of(owner).ledger.vectors(owner).all(), asked)
+        vector = await self.searching.vector(query)
+        pool = await self.searching.pool(
+            owner,
+            query,
+            vector,
+            filters,
+            now=now,
+            as_of=as_of,
+            limit=limit,
+            scope=scope,
+            include_global=include_global,
+        )
+        return pool.best(limit, min_score)
 
     def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
         """Return a session's most recent turns, oldest first."""
         return self._shards.of(owner).turns.turns(owner, session_id, limit)
 
     def profile(self, owner: Owner, now: datetime, as_of: datetime | None, agent_id: str | None) -> dict[str, Any]:
-        """Return the profile of a user, as an agent sees it."""
-        return profile(self.state(owner, now, as_of).memories.values(), as_of or now, agent_id)
+        """Return the profile of a user, as an agent sees it, with the patterns of use that were counted."""
+        found = self.hot_user(owner, now, as_of).profile(as_of or now, agent_id, Sight.EVERYTHING)
+        return with_usage(found, patterns(self.said(owner).usage(owner, agent_id, as_of)))
+
+    def said(self, owner: Owner) -> SaidFold:
+        """Return what was counted of the turns of a user's partition."""
+        return self._shards.of(owner).turns.said
 
     async def history(self, tenant: str, memory_id: str) -> dict[str, Any]:
         """Return every event about a memory, and its lineage: the candidates and observations it came from."""
@@ -274,17 +238,3 @@ class Queries:
     def digest(self) -> dict[str, str]:
         """Return the digests over all users that this worker holds."""
         return digests(self._shards.state(owner) for owner in self._shards.owners())
-
-
-def _is_right(state: UserState, hit: Hit) -> bool:
-    """Tell whether what the index has of a memory is what the shard has."""
-    memory = state.memories.get(hit.memory_id)
-    return memory is not None and memory.text_version == hit.version and memory.status == ACTIVE
-
-
-def _shown(state: UserState, hit: Hit, filters: Filters, at: datetime) -> Memory | None:
-    """Return the memory of a hit if it is shown at the instant, passes, and is what the index has of it."""
-    if not _is_right(state, hit):
-        return None
-    memory = state.memories[hit.memory_id]
-    return memory if memory.status_at(at) == ACTIVE and filters.accept(memory) else None

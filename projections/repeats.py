@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from projections.said import drop_said, say_again
+
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
@@ -49,10 +51,12 @@ def drop_before(
     ).fetchall()
     gone = [(owner, event_id) for owner, event_id, is_old in some if is_old]
     connection.executemany("delete from observations where owner=? and event_id=?", gone)
+    drop_said(connection, gone)
     if after == ("", ""):  # they are few
         run("delete from repeats where topic=? and offset<?", (topic, earliest))
         run("delete from dead where topic=? and offset<?", (topic, earliest))
     for place in gone if run("select exists(select 1 from repeats)").fetchone()[0] else ():
         run(_PUT_REPEAT, place)
         run(_TAKE_REPEAT, place)
+        say_again(connection, place)
     return Dropped(len(gone), (some[-1][0], some[-1][1]) if len(some) == rows else None)

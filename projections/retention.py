@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 ROWS_A_STEP: Final = 2_000
 
 
-async def drop_expired(log: Log, shards: Shards, rows: int = ROWS_A_STEP) -> int:
+async def drop_expired(log: Log, shards: Shards, partition: int | None = None, rows: int = ROWS_A_STEP) -> int:
     """Forget the observations before each input topic's earliest offset; return how many they were.
 
+    With a partition only its shard is looked at.
     What was decided stays, and so do the ids of covered pieces: what comes again is not extracted again.
     """
     dropped = 0
     for shard in shards.all():
+        if partition not in (None, shard.partition):
+            continue
         for topic in INPUTS:
             if topic.name in shard.topics:
                 dropped += await _drop(log, shards, shard, topic.name, rows)

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+PAGE_BYTES: Final = 16_384
+"""A decision with its vector fits into a page: in SQLite's 4,096 each has one of its own, most of it empty."""
+VERSION: Final = 2
+"""Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
 create table if not exists offsets(
     topic text primary key, next integer not null, mark blob not null) without rowid;
@@ -41,6 +45,11 @@ create table if not exists observations(
     owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
     kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,
     turn blob, primary key(owner, event_id)) without rowid;
+create table if not exists said(
+    owner text not null, event_id text not null, offset integer not null, agent_id text, at real not null,
+    hour integer, sentences integer not null, words integer not null, chinese integer not null, intimacy real,
+    primary key(owner, event_id)) without rowid;
+create index if not exists said_close on said(owner, at, offset) where intimacy is not null;
 create table if not exists letters(letter text primary key, pieces integer not null) without rowid;
 create table if not exists given_up(
     owner text not null, piece text not null, letter text not null, detail text not null,
@@ -113,6 +122,20 @@ def connect(path: Path) -> ShardConnection:
         return _opened(path)
 
 
+def connect_to_read(path: Path) -> ShardConnection:
+    """Open the file of a shard that is in use, beside it and only to read: for long questions in a thread of their own.
+
+    What it reads is what was committed when its transaction began. Raises ShardUnavailable, ShardDamaged.
+    """
+    where = f"{path.resolve().as_uri()}?mode=ro"
+    try:
+        connection = sqlite3.connect(where, uri=True, isolation_level=None, factory=ShardConnection)
+    except sqlite3.DatabaseError as error:
+        raise trouble(path, error) from error
+    connection.path = path
+    return connection
+
+
 def _opened(path: Path) -> ShardConnection:
     try:
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=ShardConnection)
@@ -120,11 +143,16 @@ def _opened(path: Path) -> ShardConnection:
         raise trouble(path, error) from error
     connection.path = path
     try:
+        connection.execute(f"pragma page_size={PAGE_BYTES}")
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
-        connection.execute("pragma wal_autocheckpoint=8000")
+        connection.execute("pragma wal_autocheckpoint=2000")
         connection.execute("pragma temp_store=memory")
+        if connection.execute("pragma user_version").fetchone() != (VERSION,):
+            for (name,) in connection.execute("select name from sqlite_master where type='table'").fetchall():
+                connection.execute(f"drop table {name}")
         connection.executescript(TABLES)
+        connection.execute(f"pragma user_version={VERSION}")
     except sqlite3.DatabaseError as error:
         connection.close()
         raise trouble(path, error) from error

@@ -9,8 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from projections.following import Following
-from projections.index_entry import index_entry
-from projections.memory import ACTIVE
+from projections.index_entry import entries_of, split
 from projections.shard import Shard
 from schemas.identity import Owner, partition_owner
 from schemas.topics import GLOBALS, LEDGER, partition_of
@@ -274,6 +273,11 @@ class Shards:
         await self.up_to(topic, partition, offset)
         await self.following.tell_if_it_answers()
 
+    async def come_to_end(self, owner: Owner) -> None:
+        """Fold everything that the log holds of an owner."""
+        topic, partition = self.ledger_of(owner)
+        await self.up_to(topic, partition, await self._log.end(topic, partition))
+
     async def up_to(self, topic: str, partition: int, offset: int) -> None:
         """Fold a topic's partition up to `offset`, in whichever generation is the active one by then."""
         while True:
@@ -284,17 +288,10 @@ class Shards:
 
     def entries(self, owner: Owner) -> list[IndexEntry]:
         """Return index entries of a user's active memories."""
-        ledger = self.of(owner).ledger
-        known = ledger.vectors(owner).all()
-        active = (m for m in ledger.state(owner).memories.values() if m.status == ACTIVE)
-        return [index_entry(owner, m, known[m.memory_id]) for m in active]
+        return entries_of(owner, self.of(owner).ledger)
 
-    def _split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], list[str]]:
-        shard = self.of(owner)
-        state, vectors = shard.ledger.state(owner), shard.ledger.vectors(owner)
-        active = [m for i in ids if (m := state.memories.get(i)) is not None and m.status == ACTIVE]
-        shown = {m.memory_id for m in active}
-        return [index_entry(owner, m, vectors[m.memory_id]) for m in active], [i for i in ids if i not in shown]
+    def _split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
+        return split(owner, self.of(owner).ledger, ids)
 
     def _entries(self, tenant: str, user_id: str) -> list[IndexEntry]:
         return self.entries(Owner(tenant, user_id))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from projections.ledger_fold import name_of
 from projections.observed import Progress, Seen, Turn
 from projections.repeats import keep_repeats
+from projections.said import SaidFold, said_row
 from schemas import codec
 from schemas.decision import Decision
 from schemas.inbox import CandidatesExtracted, ExtractionRejected
@@ -48,18 +49,21 @@ class TurnsFold:
         self._partition = partition
         self._letters = letters
         self._belongs = belongs
+        self.said = SaidFold(connection)
         self._latest: dict[tuple[str, str], Seen] = {}
         """Of the observations folded last, those whose first record it was: observe asks for each of them next."""
 
     def forget(self) -> None:
         """Keep nothing in memory: the file does not hold what was folded last."""
         self._latest.clear()
+        self.said.forget()
 
     def fold_inputs(self, records: Sequence[Record]) -> None:
         """Keep the first record of each observation; unreadable ones are observe's to put aside."""
         rows: list[tuple[object, ...]] = []
         dead: list[tuple[str, str, str, int, str]] = []
         folded: dict[tuple[str, str], Seen] = {}
+        said: list[tuple[object, ...]] = []
         for record in records:
             try:
                 message = observation_of_record(record)
@@ -74,6 +78,8 @@ class TurnsFold:
             pieces = piece_count(message) if is_extractable(message) else 0
             folded[name, event_id] = seen = Seen(event_id, record.position, digest_of(message), kind, pieces)
             turn = message if isinstance(message, TurnRecorded) else None
+            if turn and (counted := said_row(name, turn, record.position.offset, record.recorded_at)):
+                said.append(counted)
             rows.append(
                 (
                     name,
@@ -96,6 +102,7 @@ class TurnsFold:
             if len(self._latest) + len(folded) > KEPT_OBSERVATIONS:
                 self._latest.clear()
             self._latest.update(folded)
+        self.said.fold(said)
         self._connection.executemany("insert or ignore into dead values(?,?,?,?,?)", dead)
 
     def fold_inbox(self, records: Sequence[Record]) -> None:

@@ -85,10 +85,11 @@ class UserTable:
         self._bm25.add(entry.tokens)
         self._block(entry.embedding_model, len(entry.vector)).append(row, entry.vector)
 
-    def remove(self, memory_id: str) -> None:
-        """Drop a memory; an unknown id is no error."""
-        row = self._row_of.pop(memory_id, None)
-        if row is not None:
+    def remove(self, memory_id: str, version: int) -> None:
+        """Drop a memory unless it is held at a later version; an unknown id is no error."""
+        row = self._row_of.get(memory_id)
+        if row is not None and self._versions[row] <= version:
+            del self._row_of[memory_id]
             self._bm25.remove(row)
 
     def search(self, query: IndexQuery) -> Legs:

@@ -26,6 +26,7 @@ def memory_view(owner: Owner, memory: Memory, as_of: datetime) -> dict[str, Any]
         "memory_id": memory.memory_id,
         "user_id": owner.user_id,
         "agent_id": memory.agent_id,
+        "shared_with": list(memory.shared_with),
         "scope": memory.scope,
         "kind": memory.kind,
         "memory_type": memory.memory_type,
@@ -56,4 +57,22 @@ def memory_view(owner: Owner, memory: Memory, as_of: datetime) -> dict[str, Any]
         "superseded_by": memory.superseded_by,
         "version": memory.version,
         "metadata": orjson.loads(memory.metadata),
+    }
+
+
+def evatar_view(owner: Owner, memory: Memory) -> dict[str, Any]:
+    """Return a memory with the names of Evatar's data model."""
+    return {
+        "id": memory.memory_id,
+        "content": memory.content,
+        "memory_type": memory.memory_type,
+        "source_type": memory.source_type,
+        "source_id": memory.source_ref,
+        "category": memory.category,
+        "importance": memory.importance,
+        "access_count": memory.access_count,
+        "device_id": owner.user_id,
+        "created_at": instant(memory.formed_at),
+        "last_accessed": instant(memory.last_accessed_at),
+        "expires_at": instant(memory.expires_at),
     }

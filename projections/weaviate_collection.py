@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import uuid4
 
 import httpx
 import weaviate
 from weaviate.classes.config import Configure, DataType, Property, StopwordsPreset, Tokenization, VectorDistances
 from weaviate.classes.init import AdditionalConfig, Auth, Timeout
-from weaviate.exceptions import WeaviateBaseError
+from weaviate.exceptions import UnexpectedStatusCodeError, WeaviateBaseError
 
-from projections.index import IndexUnavailable
+from projections.index import IndexChanged, IndexUnavailable
 from projections.weaviate_objects import COLUMNS
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ PATIENCE_SECONDS: Final = 0.5
 _EXHAUSTIVE: Final = 1_000_000
 """Up to so many memories of a user every vector is compared and the graph is not asked: the answer is exact."""
 _LEAST_GRAPH: Final = 4
+LAST_PROPERTY: Final = "copy"
+"""The property that was added last: a collection without it is of an earlier version."""
 _BUILTIN: Final = 512
 """Dimensions of the built-in embedder: a collection must have one vector index from the start."""
 _T = TypeVar("_T")
@@ -44,6 +48,8 @@ class WeaviateCollection:
         self.api_key = api_key
         self.dimensions: set[int] = set()
         """Lengths of vectors that there is an index for, as far as is known here."""
+        self.identity = ""
+        """What tells the contents of this collection, and of the generations built beside it, from those of others."""
         self._name = ALIAS if generation is None else name_of(generation)
         self._opening = asyncio.Lock()
         self._is_open = False
@@ -71,9 +77,18 @@ class WeaviateCollection:
         await self._client.close()
 
     async def check(self) -> None:
-        """Raise IndexUnavailable unless Weaviate is ready, and the collection there."""
+        """Raise IndexUnavailable unless Weaviate is ready, and the collection there: one that is gone is made anew."""
         await self.open()
         await self._be_ready()
+        with contextlib.suppress(IndexChanged):
+            await self.be_the_same()
+        await self.open()
+
+    async def be_the_same(self) -> None:
+        """Raise IndexChanged when it is another collection than was opened, or none: the next use opens that."""
+        if await self.reach(self._identity_now(), READY_SECONDS) != self.identity:
+            self._is_open = False
+            raise IndexChanged(f"{self.address} has lost what it held, and is filled anew: try again")
 
     async def version(self) -> str:
         """Return Weaviate's version, reaching both its ports and making nothing. Raises IndexUnavailable."""
@@ -162,22 +177,38 @@ class WeaviateCollection:
     async def _make(self) -> None:
         await self._client.connect()
         alias = await self._client.alias.get(alias_name=ALIAS)
-        await self._create(name_of(1) if alias is None else alias.collection)  # an alias outlives its collection
+        # an alias outlives its collection; what is made anew here is empty, and says so by a new identity
+        await self._create(name_of(1) if alias is None else alias.collection, str(uuid4()))
         if alias is None:
             with contextlib.suppress(WeaviateBaseError):  # another worker may have been first
                 await self._client.alias.create(alias_name=ALIAS, target_collection=name_of(1))
             if not await self._client.alias.exists(alias_name=ALIAS):
                 raise IndexUnavailable(f"{self.address} has no alias {ALIAS}, and none can be made")
+        config = await self._client.collections.get(ALIAS).config.get()
+        if LAST_PROPERTY not in {each.name for each in config.properties} or config.description is None:
+            detail = f"its collection {config.name} is of an earlier mnemolog: delete it there, and it is filled anew"
+            raise IndexUnavailable(f"{self.address}: {detail}")
+        self.identity = config.description
         if self._name != ALIAS:
-            await self._create(self._name)
+            await self._create(self._name, self.identity)
         await self._look_at_vectors()
 
-    async def _create(self, name: str) -> None:
+    async def _identity_now(self) -> str | None:
+        """Return the identity of what the alias names, None where that is not there."""
+        try:
+            return (await self._client.collections.get(ALIAS).config.get()).description
+        except UnexpectedStatusCodeError as error:
+            if error.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY):
+                return None
+            raise
+
+    async def _create(self, name: str, identity: str) -> None:
         if await self._client.collections.exists(name):
             return
         try:
             await self._client.collections.create(
                 name,
+                description=identity,
                 properties=_schema(),
                 vector_config=[_vectors(_BUILTIN)],
                 multi_tenancy_config=Configure.multi_tenancy(
@@ -202,6 +233,16 @@ def name_of(generation: int) -> str:
 def vector_name(dimensions: int) -> str:
     """Return the name of the vector index for vectors of a length: Weaviate's must all be equally long."""
     return f"d{dimensions}"
+
+
+async def unless_there_is_no_tenant(answer: Awaitable[_T], empty: _T) -> _T:
+    """Return the answer; `empty` where nobody of the partition has been put yet."""
+    try:
+        return await answer
+    except WeaviateBaseError as error:
+        if "tenant not found" in str(error):
+            return empty
+        raise
 
 
 def _generation(name: str) -> int:
@@ -232,11 +273,12 @@ def _schema() -> list[Property]:
 
     return [
         text("owner"),
-        text("memory_id", filterable=False),
+        text("memory_id"),
         text("embedding_model"),
         *map(text, COLUMNS),
         Property(name="tokens", data_type=DataType.TEXT, tokenization=Tokenization.WHITESPACE),
         Property(name="version", data_type=DataType.INT, index_filterable=False),
+        Property(name=LAST_PROPERTY, data_type=DataType.INT, index_filterable=False),
         Property(name="length", data_type=DataType.INT, index_filterable=False),
         Property(name="occurred_us", data_type=DataType.INT, index_filterable=False, index_range_filters=True),
     ]

@@ -38,9 +38,9 @@ def owner_id(tenant: str, user_id: str) -> UUID:
     return uuid5(NAMESPACE, f"index of {tenant}/{user_id}")
 
 
-def object_id(tenant: str, user_id: str, memory_id: str) -> UUID:
-    """Return the id of a memory's object."""
-    return uuid5(owner_id(tenant, user_id), memory_id)
+def object_id(entry: IndexEntry, copy: int) -> UUID:
+    """Return the id of an object: the same memory at another version, or another copy of this one, is another."""
+    return uuid5(owner_id(entry.tenant, entry.user_id), f"{entry.memory_id} at {entry.version}, copy {copy}")
 
 
 def partition_tenant(tenant: str, user_id: str, partitions: int) -> str:
@@ -64,11 +64,6 @@ def microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def id_of(entry: IndexEntry) -> UUID:
-    """Return the id of an entry's object."""
-    return object_id(entry.tenant, entry.user_id, entry.memory_id)
-
-
 def by_tenant(entries: Iterable[IndexEntry], partitions: int, most: int) -> Iterator[tuple[str, list[IndexEntry]]]:
     """Yield the latest version of each memory in batches of one Weaviate tenant, at most so many in each."""
 
@@ -83,21 +78,22 @@ def by_tenant(entries: Iterable[IndexEntry], partitions: int, most: int) -> Iter
 
 def newest(entries: Iterable[IndexEntry]) -> list[IndexEntry]:
     """Return the latest version of each memory."""
-    found: dict[UUID, IndexEntry] = {}
+    found: dict[tuple[str, str, str], IndexEntry] = {}
     for entry in entries:
-        key = id_of(entry)
+        key = (entry.tenant, entry.user_id, entry.memory_id)
         if key not in found or found[key].version < entry.version:
             found[key] = entry
     return list(found.values())
 
 
-def properties(entry: IndexEntry) -> dict[str, Any]:
-    """Return an entry's properties."""
+def properties(entry: IndexEntry, copy: int) -> dict[str, Any]:
+    """Return the properties of an entry's object."""
     before = mark(entry.tenant, entry.user_id)
     return {
         "owner": owner_id(entry.tenant, entry.user_id).hex,
         "memory_id": entry.memory_id,
         "version": entry.version,
+        "copy": copy,
         "tokens": " ".join(before + token for token in entry.tokens),
         "length": len(entry.tokens),
         "embedding_model": exactly(entry.embedding_model),
@@ -127,8 +123,9 @@ def wanted_of(query: IndexQuery) -> dict[str, list[str]]:
 
 
 def ordered(hits: Iterable[Hit]) -> tuple[Hit, ...]:
-    """Return hits by score descending, then memory_id."""
-    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.memory_id)))
+    """Return hits by score descending, then memory_id; of copies of one version one."""
+    once = {(hit.memory_id, hit.version): hit for hit in hits}.values()
+    return tuple(sorted(once, key=lambda hit: (-hit.score, hit.memory_id)))
 
 
 def near(found: Properties, distance: float) -> Hit:

@@ -59,10 +59,11 @@ def same_value(a: str, b: str) -> bool:
     Compared after NFKC, case folding, white space collapsed, trailing punctuation and one leading article dropped.
     A value that would become empty is compared with its punctuation.
     """
-    return _plain(a) == _plain(b)
+    return plain_value(a) == plain_value(b)
 
 
-def _plain(value: str) -> str:
+def plain_value(value: str) -> str:
+    """Return the spelling that values which mean the same share."""
     # NFKC may undo what case folding did (and the reverse), so fold between two normalisations, as Unicode advises.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold())
     text = " ".join(folded.split())

@@ -104,7 +104,10 @@ class RememberFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviseMemory:
-    """Change what is given; None leaves a field as it is."""
+    """Change what is given; None leaves a field as it is.
+
+    One that changes nothing shares the memory with its envelope's agent.
+    """
 
     envelope: Envelope
     memory_id: str
@@ -207,6 +210,16 @@ class DecayDue:
     as_of: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionDue:
+    """It is now `as_of`: observations of the partition that were logged before `before` are kept no more."""
+
+    envelope: Envelope
+    as_of: datetime
+    before: datetime | None = None
+    """Log time; None keeps all."""
+
+
 UserItem: TypeAlias = (
     CandidatesExtracted
     | ExtractionRejected
@@ -217,7 +230,8 @@ UserItem: TypeAlias = (
     | RecordRecall
     | ImportMemory
 )
-Tick: TypeAlias = DecayDue
+Tick: TypeAlias = DecayDue | RetentionDue
+TICKS: tuple[type[Tick], ...] = (DecayDue, RetentionDue)
 InboxItem: TypeAlias = UserItem | Tick
 INBOX_ITEMS: tuple[type[InboxItem], ...] = (
     CandidatesExtracted,
@@ -228,5 +242,5 @@ INBOX_ITEMS: tuple[type[InboxItem], ...] = (
     RestoreMemory,
     RecordRecall,
     ImportMemory,
-    DecayDue,
+    *TICKS,
 )

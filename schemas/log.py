@@ -107,3 +107,14 @@ class Log(Protocol):
     async def partitions(self, topic: str) -> int:
         """Return how many partitions the topic has. Raises UnknownTopic."""
         ...
+
+
+class TrimmedLog(Log, Protocol):
+    """A log whose oldest records can be removed before their topic's own retention takes them."""
+
+    async def drop_before(self, topic: str, partition: int, offset: int) -> None:
+        """Delete the partition's records before an offset; offsets stay. Deleting them again changes nothing.
+
+        Raises LogUnavailable, UnknownTopic, and LogError where the log does not allow it.
+        """
+        ...

@@ -170,6 +170,12 @@ def urls(app: faust.App) -> list[str]:
     return sorted(str(url) for url in app.router.external_topics_metadata())
 
 
+def member_id(app: faust.App) -> str:
+    """Return the id that Kafka's group has given to this worker."""
+    consumer: Any = app.consumer
+    return str(consumer.member_id)
+
+
 def handled(app: faust.App, topic: str, partition: int) -> int:
     """Return the offset before which everything of a topic's partition is done, in this worker's assignment."""
     consumer: Any = app.consumer

@@ -14,10 +14,12 @@ from schemas.inbox import (
     RecordRecall,
     RememberFact,
     RestoreMemory,
+    RetentionDue,
     ReviseMemory,
     Tick,
     UserItem,
 )
+from schemas.words import RETENTION
 from streams import commands
 from streams.candidates import decide_candidates
 from streams.decay import POLICIES, decide_decay
@@ -75,6 +77,8 @@ def decide_tick(state: UserState, tick: Tick, place: Place, parameters: Paramete
     match tick:
         case DecayDue():
             last = decide_decay(draft, tick, parameters)
+        case RetentionDue():
+            return None  # memories outlive the observations that they came from
         case _:
             assert_never(tick)
     if not draft.events and draft.part == 1:
@@ -83,20 +87,33 @@ def decide_tick(state: UserState, tick: Tick, place: Place, parameters: Paramete
 
 
 def close_tick(state: UserState, tick: Tick, place: Place, decayed: int, expired: int) -> Decision:
-    """Return the partition's own decision that every user has met the tick; later ones of it are void."""
+    """Return the partition's own decision that every user has met the tick; later ones of it are void.
+
+    For a tick of retention `expired` is how many observations it removed.
+    """
     draft = Draft(state=state, item=tick, place=place)
+    policy = policy_of(tick)
     draft.add(
         TickApplied(
             envelope=draft.envelope(tick.as_of),
             tick_id=tick.envelope.event_id,
-            policy=tick.policy,
+            policy=policy,
             as_of=tick.as_of,
             decayed=decayed,
             expired=expired,
         )
     )
-    if tick.policy in POLICIES:
-        draft.say(tick.envelope.event_id, "decayed" if decayed + expired else "nothing", "every user has met the tick")
+    tick_id = tick.envelope.event_id
+    if isinstance(tick, RetentionDue):
+        kept = f"those logged since {tick.before.isoformat()} are kept" if tick.before else "all are kept"
+        draft.say(tick_id, "removed" if expired else "nothing", f"{expired} observations removed: {kept}")
+    elif policy in POLICIES:
+        draft.say(tick_id, "decayed" if decayed + expired else "nothing", "every user has met the tick")
     else:
-        draft.say(tick.envelope.event_id, "nothing", f"the policy {tick.policy!r} is not known: nothing was changed")
+        draft.say(tick_id, "nothing", f"the policy {policy!r} is not known: nothing was changed")
     return draft.decision()
+
+
+def policy_of(tick: Tick) -> str:
+    """Return what a tick is of, as answers and metrics name it."""
+    return RETENTION if isinstance(tick, RetentionDue) else tick.policy

@@ -11,25 +11,39 @@ from projections.evolve import is_decided, is_passed
 from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from schemas import codec
 from schemas.identity import InvalidOwner, Owner, partition_owner
-from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, DecayDue, ImportMemory, RememberFact, ReviseMemory
+from schemas.inbox import (
+    INBOX_ITEMS,
+    CandidatesExtracted,
+    ImportMemory,
+    RememberFact,
+    RetentionDue,
+    ReviseMemory,
+    Tick,
+)
 from schemas.log import NewRecord
 from streams.dead_letter import put_aside
 from streams.decay import POLICIES, touched_by
-from streams.decide import close_tick, decide, decide_tick
+from streams.decide import close_tick, decide, decide_tick, policy_of
 from streams.draft import Place
 from streams.patience import append_patiently, fold_patiently
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
+    from datetime import datetime
 
     from projections.memory import UserState
     from projections.shards import Shards
     from schemas.decision import Decision
-    from schemas.inbox import InboxItem, Tick, UserItem
+    from schemas.inbox import InboxItem, UserItem
     from schemas.log import Log, Record
     from streams.delivery import Delivery
     from streams.parameters import Parameters
     from streams.pool import KeyedPool
+
+
+async def keep_all(_partition: int, _before: datetime) -> int:
+    """Remove no observations."""
+    return 0
 
 
 class Remember:
@@ -44,13 +58,16 @@ class Remember:
         parameters: Parameters,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
         ticked: Callable[[str, str], None] = lambda _policy, _outcome: None,
+        remove: Callable[[int, datetime], Awaitable[int]] = keep_all,
     ) -> None:
+        """`remove` takes a partition's observations away that were logged before an instant, and counts them."""
         self._log = log
         self._shards = shards
         self._pool = pool
         self._parameters = parameters
         self._counted = counted
         self._ticked = ticked
+        self._remove = remove
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
 
     async def handle(self, delivery: Delivery) -> None:
@@ -77,11 +94,11 @@ class Remember:
             return
         term = self._shards.term(partition)
         await self._shards.ready(partition)
-        if isinstance(item, DecayDue):
+        if isinstance(item, Tick):
             await self._pool.settle(partition)
         if self._shards.term(partition) != term:
             return  # taken away meanwhile: the items before it were dropped, and it must not be decided before them
-        if isinstance(item, DecayDue):
+        if isinstance(item, Tick):
             await self._pool.submit(partition, owner, lambda: self._apply_tick(delivery, item))
             await self._pool.settle(partition)
         else:
@@ -91,7 +108,7 @@ class Remember:
         """Ticks belong to partitions and everything else to users. Raises InvalidOwner."""
         if owner != item.envelope.owner:
             raise InvalidOwner(f"the key is {owner.key.decode()!r}, the body says {item.envelope.owner}")
-        if isinstance(item, DecayDue) != owner.is_partition:
+        if isinstance(item, Tick) != owner.is_partition:
             raise InvalidOwner(f"{owner.key.decode()!r} cannot have a {type(item).__name__}")
         if owner.is_partition and owner not in map(partition_owner, range(self._shards.partitions)):
             raise InvalidOwner(f"there is no partition {owner.user_id!r}")
@@ -142,23 +159,34 @@ class Remember:
         closer, tick_id = partition_owner(partition), tick.envelope.event_id
         place = _place(delivery.record)
         while not is_decided(self._shards.state(closer), tick_id):
-            decayed = expired = 0
-            for owner in self._owners(partition):
-                state = await self._meet_tick(owner, tick, place)
-                some = touched_by(state, tick_id)
-                decayed, expired = decayed + some[0], expired + some[1]
+            decayed, expired = await self._applied(partition, tick, place)
             state = self._shards.state(closer)
             if is_decided(state, tick_id):
                 break  # by another worker, while this one asked its users
             if is_passed(state, tick_id, place.offset):
-                self._ticked(tick.policy, "passed")
+                self._ticked(policy_of(tick), "passed")
                 await self._give_up(delivery.record, "a later tick was closed before it")
                 break
             await self._append(closer, close_tick(state, tick, place, decayed, expired))
             self._counted("remember", "tick")
-            self._ticked(*(tick.policy, "applied") if tick.policy in POLICIES else ("unknown", "nothing"))
+            known = isinstance(tick, RetentionDue) or tick.policy in POLICIES
+            self._ticked(*(policy_of(tick), "applied") if known else ("unknown", "nothing"))
         delivery.ack()
         self._tell(closer, tick_id)
+
+    async def _applied(self, partition: int, tick: Tick, place: Place) -> tuple[int, int]:
+        """Apply a tick to all that it concerns; return how much faded, and how much is gone.
+
+        Observations are removed before the decision says so: a tick that comes again finds them gone.
+        """
+        if isinstance(tick, RetentionDue):
+            return 0, await self._remove(partition, tick.before) if tick.before else 0
+        decayed = expired = 0
+        for owner in self._owners(partition):
+            state = await self._meet_tick(owner, tick, place)
+            some = touched_by(state, tick.envelope.event_id)
+            decayed, expired = decayed + some[0], expired + some[1]
+        return decayed, expired
 
     async def _meet_tick(self, owner: Owner, tick: Tick, place: Place) -> UserState:
         tick_id = tick.envelope.event_id

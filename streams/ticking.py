@@ -1,4 +1,4 @@
-"""The owner's clock: appends each due slot of the decay policy to the inboxes of its partitions, once."""
+"""The owner's clock: appends each due slot of decay and of retention to the inboxes of its partitions, once."""
 
 from __future__ import annotations
 
@@ -12,45 +12,61 @@ from projections.shards import NotHeld
 from schemas import codec
 from schemas.envelope import Envelope
 from schemas.identity import derived_id, partition_owner
-from schemas.inbox import DecayDue
+from schemas.inbox import DecayDue, RetentionDue
 from schemas.log import LogUnavailable, NewRecord
 from schemas.topics import INBOX, INPUTS, LEDGER
+from schemas.words import RETENTION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from projections.shards import Shards
     from schemas.clock import Clock
+    from schemas.inbox import Tick
     from schemas.log import Log
 
 LOOK_EVERY_SECONDS: Final = 1.0
+RETENTION_EVERY: Final = timedelta(hours=24)
+"""Evatar looks once a day for what is older than its retention."""
 MAX_MISSED_SLOTS: Final = 4_000
 """Slots looked back for; at one a day about ten years."""
 
 
 def tick_id(policy: str, as_of: datetime) -> str:
     """Return the id of a tick over all partitions; each partition's tick has an id of its own, and follows this one."""
-    return derived_id("tick", "decay", policy, as_of.astimezone(UTC).isoformat())
+    return _derived(policy, as_of)
+
+
+def _derived(policy: str, as_of: datetime, *partition: int) -> str:
+    names = (RETENTION,) if policy == RETENTION else ("decay", policy)
+    return derived_id("tick", *names, as_of.astimezone(UTC).isoformat(), *partition)
 
 
 def decay_due(partition: int, policy: str, as_of: datetime) -> DecayDue:
     """Return the tick of a partition: the same policy and instant always have the same id."""
     as_of = as_of.astimezone(UTC)
+    return DecayDue(envelope=_envelope(partition, policy, as_of), policy=policy, as_of=as_of)
+
+
+def retention_due(partition: int, as_of: datetime, days: float) -> RetentionDue:
+    """Return the tick that removes a partition's observations older than so many days; 0 removes none."""
+    as_of = as_of.astimezone(UTC)
+    before = as_of - timedelta(days=days) if days else None
+    return RetentionDue(envelope=_envelope(partition, RETENTION, as_of), as_of=as_of, before=before)
+
+
+def _envelope(partition: int, policy: str, as_of: datetime) -> Envelope:
     owner = partition_owner(partition)
-    return DecayDue(
-        envelope=Envelope(
-            event_id=derived_id("tick", "decay", policy, as_of.isoformat(), partition),
-            tenant=owner.tenant,
-            user_id=owner.user_id,
-            occurred_at=as_of,
-            correlation_id=tick_id(policy, as_of),
-        ),
-        policy=policy,
-        as_of=as_of,
+    return Envelope(
+        event_id=_derived(policy, as_of, partition),
+        tenant=owner.tenant,
+        user_id=owner.user_id,
+        occurred_at=as_of,
+        correlation_id=tick_id(policy, as_of),
     )
 
 
-def tick_record(partition: int, tick: DecayDue) -> NewRecord:
+def tick_record(partition: int, tick: Tick) -> NewRecord:
     """Return the tick as a record of the partition's inbox."""
     return NewRecord(topic=INBOX.name, partition=partition, key=tick.envelope.owner.key, value=codec.encode(tick))
 
@@ -73,17 +89,24 @@ class Ticking:
         shards: Shards,
         handled: Callable[[str, int], int],
         clock: Clock,
-        policy: str,
+        make: Callable[[int, datetime], Tick] | None,
         every: timedelta,
+        topics: Sequence[str] = (INBOX.name,),
     ) -> None:
-        """Take how far a topic's partition is handled: the offset before which all is extracted and in the inbox."""
+        """Take how far a topic's partition is handled: the offset before which all is extracted and in the inbox.
+
+        `make` makes the tick of a partition and a slot; without it nothing is ever due. The first record in one of
+        `topics` begins a partition's slots.
+        """
         self._log = log
         self._shards = shards
         self._handled = handled
         self._clock = clock
-        self._policy = policy
+        self._make = make
         self._every = every
+        self._topics = topics
         self._emitted: dict[int, str] = {}
+        self._begins: dict[int, datetime] = {}
 
     async def run(self) -> None:
         """Look again and again, for ever."""
@@ -101,9 +124,9 @@ class Ticking:
         if due:  # another worker may have applied them, while it had the partition
             await self._shards.up_to(LEDGER.name, partition, await self._log.end(LEDGER.name, partition))
             due = await self.due(partition)
-        if not due or not await self._is_remembered(partition, due[0]):
+        if self._make is None or not due or not await self._is_remembered(partition, due[0]):
             return []
-        tick = decay_due(partition, self._policy, due[0])
+        tick = self._make(partition, due[0])
         if self._emitted.get(partition) == tick.envelope.event_id:
             return []  # it is on its way
         await self._log.append([tick_record(partition, tick)])
@@ -115,18 +138,24 @@ class Ticking:
 
         The first slot of a partition is the first one after its first record's log time.
         """
-        if self._policy == "off":
-            return []
-        [*first] = await self._log.read(INBOX.name, partition, 0, 1)
-        if not first:
+        if self._make is None or (begin := await self._begin(partition)) is None:
             return []
         state = self._shards.state(partition_owner(partition))
         due: list[datetime] = []
-        for slot in slots_between(first[0].recorded_at, self._clock.now(), self._every):
-            if is_decided(state, decay_due(partition, self._policy, slot).envelope.event_id):
+        for slot in slots_between(begin, self._clock.now(), self._every):
+            if is_decided(state, self._make(partition, slot).envelope.event_id):
                 break
             due.append(slot)
         return due[::-1]
+
+    async def _begin(self, partition: int) -> datetime | None:
+        """Return the log time of the partition's first record, of those that are left when this is asked first."""
+        if partition not in self._begins:
+            first = [r for topic in self._topics for r in await self._log.read(topic, partition, 0, 1)]
+            if not first:
+                return None
+            self._begins[partition] = min(r.recorded_at for r in first)
+        return self._begins[partition]
 
     async def _is_remembered(self, partition: int, slot: datetime) -> bool:
         """Tell whether everything that was logged before the slot has been extracted: its answer is in the inbox."""

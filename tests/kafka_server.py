@@ -113,6 +113,11 @@ class KafkaServer:
             self._process.wait()
             self._process = None
 
+    def signal(self, number: int) -> None:
+        """Send its process a signal: SIGSTOP lets it stand still, SIGCONT go on."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def stop(self) -> None:
         """Stop the broker, gracefully if it goes within ten seconds."""
         if self._process is not None:

@@ -28,9 +28,9 @@ class MemoryLog:
         self._last = now
         self._earliest: dict[tuple[str, int], int] = defaultdict(int)
 
-    def drop_before(self, topic: str, partition: int, offset: int) -> None:
+    async def drop_before(self, topic: str, partition: int, offset: int) -> None:
         """Drop records, as retention does."""
-        self._earliest[topic, partition] = offset
+        self._earliest[topic, partition] = max(offset, self._earliest[topic, partition])
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
         """Append all of them or, when one names an unknown place, none."""

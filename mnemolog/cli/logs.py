@@ -9,9 +9,11 @@ from typing import Final
 
 import orjson
 
+from mnemolog.cli.calm import OncePerMinute
+
 QUIET: Final = (
     *("faust", "mode", "aiokafka", "uvicorn", "openai", "asyncio", "streams.transports"),
-    *("httpx", "httpx2", "httpcore", "httpcore2"),
+    *("httpx", "httpx2", "httpcore", "httpcore2", "mcp"),
 )
 """Libraries whose warnings count, and whose news is nobody's."""
 
@@ -37,6 +39,7 @@ def start_logging(level: str, form: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     text = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
     handler.setFormatter(JsonLines() if form == "json" else text)
+    handler.addFilter(OncePerMinute())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.getLogger("mode.timers").setLevel(logging.ERROR)  # it warns of every timer that a busy machine delays
     for name in QUIET:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mnemolog.cli import (
+    context,
     dead_letters,
     digest,
     doctor,
@@ -31,7 +32,21 @@ program = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for noun in (up, publish, drain, search, memories, history, profile, digest, export, import_memories, rebuild, doctor):
+for noun in (
+    up,
+    publish,
+    drain,
+    search,
+    memories,
+    history,
+    profile,
+    digest,
+    export,
+    import_memories,
+    context,
+    rebuild,
+    doctor,
+):
     noun.install(program)
 for noun, explanation in (
     (topics, "The topics of the log."),

@@ -1,7 +1,7 @@
-"""`mnemolog tick decay`: says what time it is, and waits until what follows from it is done."""
+"""`mnemolog tick`: says what time it is, and waits until what follows from it is done."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -9,7 +9,7 @@ from mnemolog.cli.invoking import CommandFailed, command
 from mnemolog.cli.options import instant
 from mnemolog.cli.output import Output
 from mnemolog.client import AsyncClient
-from schemas.words import Policy
+from schemas.words import RETENTION, Policy
 
 AS_OF = Annotated[datetime, typer.Option("--as-of", parser=instant, metavar="TIME", help="The time that it is.")]
 POLICY = Annotated[Policy | None, typer.Option("--policy", help="[default: DECAY_POLICY]")]
@@ -20,6 +20,7 @@ TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.001, max=3600.0, help
 def install(app: typer.Typer) -> None:
     """Add the commands."""
     command(app, "decay", decay)
+    command(app, "retention", retention)
     app.callback()(_ticks)
 
 
@@ -37,7 +38,22 @@ async def decay(
     timeout: TIMEOUT = 60.0,  # noqa: ASYNC109 - the server's
 ) -> None:
     """Let memories fade as of a time, and print what changed."""
-    done = await client.tick(as_of, policy=policy, force=force, timeout_seconds=timeout)
+    _print(output, await client.tick(as_of, policy=policy, force=force, timeout_seconds=timeout), timeout)
+
+
+async def retention(
+    client: AsyncClient,
+    output: Output,
+    *,
+    as_of: AS_OF,
+    force: FORCE = False,
+    timeout: TIMEOUT = 60.0,  # noqa: ASYNC109 - the server's
+) -> None:
+    """Remove observations that are older than RETENTION_DAYS as of a time, and print how many are gone."""
+    _print(output, await client.tick(as_of, policy=RETENTION, force=force, timeout_seconds=timeout), timeout)
+
+
+def _print(output: Output, done: dict[str, Any], timeout: float) -> None:
     output.fields(done)
     if not done["applied"]:
         raise CommandFailed(

@@ -35,7 +35,7 @@ async def drained(worker: Held, asked: Drain | None = None) -> Response:
 
 @router.post("/ticks", response_model=shapes.Tick, responses=answers(s202=shapes.Tick))
 async def tick(asked: TickDue, worker: Held) -> Response:
-    """Emit a decay tick at exactly `as_of` and wait until it is applied; 202 when that takes longer."""
+    """Emit a tick at exactly `as_of` and wait until it is applied; 202 when that takes longer."""
     if asked.as_of > worker.clock.now() + MAX_AHEAD and not asked.force:
         detail = f"$.as_of {instant(asked.as_of)} is more than 5 minutes ahead of the clock: correct it, or use --force"
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)

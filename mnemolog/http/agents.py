@@ -1,12 +1,15 @@
 """What agents ask about a user or a session: profile, episodes, counts, and the turns of working memory."""
 
+import asyncio
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import orjson
 from fastapi import Query, Response
 
+from mnemolog.composition import Worker
 from mnemolog.http import shapes
 from mnemolog.http.memories import paged
 from mnemolog.http.requests import MAX_PAGE_SIZE, EpisodesAsked, Id, Instant, KnownAt, UserId
@@ -15,12 +18,16 @@ from mnemolog.http.tenants import Held, Tenant
 from projections.observed import Turn
 from projections.profile import profile as profile_of
 from projections.queries import Filters
+from projections.shard_trouble import ShardUnavailable
 from projections.views import instant
 from schemas.identity import Owner, check_user_id
 from schemas.input_events import DEFAULT_USER
+from schemas.log import LogUnavailable
 from schemas.topics import CONVERSATIONS
 
 router = routes("agents", "/v1")
+FOLLOW_SECONDS: Final = 0.5
+"""How long an answer waits for turns that were accepted a moment ago."""
 
 
 @router.get("/users/{user_id:text}/profile")
@@ -37,6 +44,7 @@ async def profile(
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     if not worker.settings.user_profile:
         return answer(profile_of((), now))
+    await follow_turns(worker, owner)  # how the user talks is counted from them
     return answer(worker.queries.profile(owner, now, as_of, agent_id))
 
 
@@ -47,7 +55,7 @@ async def episodes(user_id: str, asked: Annotated[EpisodesAsked, Query()], worke
     filters = Filters(kind="episodic", agent_id=asked.agent_id)
     found = worker.queries.memories(owner, filters, now=now, as_of=asked.as_of)
     found.sort(key=lambda memory: memory.occurred_at, reverse=True)
-    return answer(paged(owner, found, asked.page, asked.page_size, asked.as_of or now))
+    return answer(paged([(owner, memory) for memory in found], asked.page, asked.page_size, asked.as_of or now))
 
 
 @router.get("/users/{user_id:text}/stats", response_model=shapes.Stats)
@@ -74,11 +82,23 @@ async def turns(
 ) -> Response:
     """Return working memory: a session's most recent turns as published, oldest first."""
     owner = Owner(tenant, user_id)
+    await follow_turns(worker, owner)  # those that were accepted a moment ago are shown too
+    return answer({"items": recent_turns(worker, owner, session_id, limit)})
+
+
+async def follow_turns(worker: Worker, owner: Owner) -> None:
+    """Fold the turns of a user's partition to their end, or as far as the log answers in time. Raises NotHeld."""
     partition = worker.shards.partition(owner)
-    # Turns that were accepted a moment ago are shown too.
-    end = await worker.log.end(CONVERSATIONS.name, partition)
-    await worker.shards.up_to(CONVERSATIONS.name, partition, end)
-    return answer({"items": [_turn(turn) for turn in worker.queries.turns(owner, session_id, limit)]})
+    worker.shards.at(partition)
+    with suppress(TimeoutError, LogUnavailable, ShardUnavailable):
+        async with asyncio.timeout(FOLLOW_SECONDS):
+            end = await worker.log.end(CONVERSATIONS.name, partition)
+            await worker.shards.up_to(CONVERSATIONS.name, partition, end)
+
+
+def recent_turns(worker: Worker, owner: Owner, session_id: str, limit: int) -> list[dict[str, Any]]:
+    """Return a session's most recent turns as they are answered, oldest first."""
+    return [_turn(turn) for turn in worker.queries.turns(owner, session_id, limit)]
 
 
 def _turn(turn: Turn) -> dict[str, Any]:

@@ -10,15 +10,21 @@ from fastapi import Depends, FastAPI
 from mnemolog.http import (
     admin,
     agents,
+    context,
     conversations,
+    evatar,
     exchange,
     forwarding,
     health,
     internal,
+    mcp,
     memories,
     problems,
     publishing,
+    relationship,
     search,
+    sharing,
+    tools,
 )
 from mnemolog.http.asked_for import known_query
 from mnemolog.http.edge import Edge
@@ -36,9 +42,24 @@ def make_http(worker: Worker) -> FastAPI:
     app.state.worker = worker
     problems.install(app)
     forwarding.install(app)
-    for part in (publishing, conversations, memories, search, agents, exchange, admin, internal):
+    for part in (
+        publishing,
+        conversations,
+        memories,
+        sharing,
+        search,
+        agents,
+        exchange,
+        tools,
+        evatar,
+        context,
+        relationship,
+        admin,
+        internal,
+    ):
         app.include_router(part.router, dependencies=[Depends(known_query)])
-    app.include_router(health.router)
+    for part in (mcp, health):
+        app.include_router(part.router)
     settings = worker.settings
     advertised = {name_of(urlsplit(settings.advertised_url).netloc)} if settings.advertised_url else set[str]()
     hosts = LOOPBACK | {name_of(settings.host)} | advertised

@@ -21,10 +21,12 @@ async def live() -> Response:
 
 @router.get("/health/ready", response_model=shapes.Health, responses=refused(HTTPStatus.SERVICE_UNAVAILABLE))
 async def ready(request: Request) -> Response:
-    """Tell whether requests may be sent here: it has started, nothing has ended it, and its shards can be written."""
+    """Tell whether requests may be sent here: started, not ended, its log answers, its shards can be written."""
     worker = request.app.state.worker
     if not is_ready(worker):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
+    if (away := worker.log_watch.away) is not None:
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, away)
     if (trouble := worker.shards.trouble()) is not None:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(trouble))
     return answer({"status": "ready"})

@@ -6,9 +6,10 @@ from typing import Any
 
 from fastapi import Depends, Request, Response
 
-from mnemolog import together
+from mnemolog import sharing, tenant_memories, together
 from mnemolog.accepting import accept_here
 from mnemolog.draining import drain as drain_here
+from mnemolog.http.internal_requests import SharedMemory, TenantItems, TenantMemories, TenantPlaces
 from mnemolog.http.problems import Problem
 from mnemolog.http.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.routes import answer, routes
@@ -17,7 +18,9 @@ from mnemolog.importing import import_here
 from mnemolog.peers import FORWARDED, Part
 from mnemolog.publishing import Conflict
 from mnemolog.snapshots import parse_snapshot
+from projections.tenant_memories import Wanted
 from schemas import codec
+from schemas.inbox import ImportMemory
 from schemas.observations import OBSERVATIONS
 
 
@@ -28,6 +31,10 @@ async def _from_a_worker(request: Request) -> None:
 
 
 router = routes("internal", "/v1/internal", dependencies=[Depends(_from_a_worker)], include_in_schema=False)
+
+
+def _wanted(asked: TenantMemories) -> Wanted:
+    return Wanted(tenant=asked.tenant, now=asked.now, memory_type=asked.memory_type, category=asked.category)
 
 
 def _answered(part: Part) -> Response:
@@ -72,6 +79,31 @@ async def ticks(worker: Held, asked: TickDue) -> Response:
     """Emit a tick in this worker's partitions."""
     policy = asked.policy or worker.settings.decay_policy
     return _answered(await together.part(worker, together.tick_part(worker, policy, asked.as_of, asked.timeout)))
+
+
+@router.post("/share")
+async def share(worker: Held, asked: SharedMemory) -> Response:
+    """Have a user of this worker import what another one shares."""
+    item = codec.decode_as(b64decode(asked.message), ImportMemory)
+    return answer((await sharing.share_here(worker, item)).body)
+
+
+@router.post("/tenant/places")
+async def tenant_places(worker: Held, asked: TenantPlaces) -> Response:
+    """Return where memories of this worker's users stand in a list over all users."""
+    return _answered(await together.part(worker, tenant_memories.places_part(worker, _wanted(asked), asked.first)))
+
+
+@router.post("/tenant/items")
+async def tenant_items(worker: Held, asked: TenantItems) -> Response:
+    """Return those of the memories that this worker's users have."""
+    return _answered(await together.part(worker, tenant_memories.items_part(worker, _wanted(asked), asked.memory_ids)))
+
+
+@router.post("/tenant/counts")
+async def tenant_counts(worker: Held, asked: TenantMemories) -> Response:
+    """Count the memories of this worker's users."""
+    return _answered(await together.part(worker, tenant_memories.counts_part(worker, _wanted(asked))))
 
 
 @router.post("/generations")

@@ -1,5 +1,6 @@
 """Memories over HTTP: list, read, remember, revise, forget, restore, and where each came from."""
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -44,8 +45,8 @@ async def remember(asked: NewMemory, worker: Held, tenant: Tenant, command_id: C
     """Remember as is: 201 with the memory, 200 with the known one when it is an exact duplicate."""
     fact = Fact(**asked.model_dump(exclude={"user_id"}))
     owner = Owner(tenant, GLOBAL_USER if fact.scope == "global" else asked.user_id)
-    decided = await worker.commands.remember(Owner(tenant, asked.user_id), fact, command_id)
-    return _decided(worker, owner, decided, {"formed": HTTPStatus.CREATED, "superseded": HTTPStatus.CREATED})
+    told = await worker.commands.remember(Owner(tenant, asked.user_id), fact, command_id)
+    return decided(worker, owner, told, {"formed": HTTPStatus.CREATED, "superseded": HTTPStatus.CREATED})
 
 
 @router.get("", response_model=shapes.Memories)
@@ -54,21 +55,25 @@ async def listed(asked: Annotated[MemoriesAsked, Query()], worker: Held, tenant:
     if asked.user_id is None and asked.scope != "global":
         fault = Fault("$.user_id", "is missing: say whose memories to list, or scope=global")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
-    if asked.scope == "global":
+    everyone, now = Owner(tenant, GLOBAL_USER), worker.clock.now()
+    whose = [everyone] if asked.scope == "global" else [Owner(tenant, asked.user_id or "")]
+    if asked.include_global and asked.scope is None:
+        whose.append(everyone)
+    if everyone in whose:
         await worker.follow_globals()
-    now = worker.clock.now()
-    owner = Owner(tenant, GLOBAL_USER if asked.scope == "global" else asked.user_id or "")
     names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
-    found = worker.queries.memories(
-        owner,
-        Filters(**{name: getattr(asked, name) for name in names}),
-        now=now,
-        as_of=asked.as_of,
-        status=asked.status,
-        scope=asked.scope,
-    )
+    filters = Filters(**{name: getattr(asked, name) for name in names})
+    found = [
+        (owner, memory)
+        for owner in whose
+        for memory in worker.queries.memories(
+            owner, filters, now=now, as_of=asked.as_of, status=asked.status, scope=asked.scope
+        )
+    ]
+    if len(whose) > 1:
+        found.sort(key=lambda one: (one[1].importance, one[1].last_accessed_at), reverse=True)
     page, size = (1, asked.limit) if asked.limit else (asked.page, asked.page_size)
-    return answer(paged(owner, found, page, size, asked.as_of or now))
+    return answer(paged(found, page, size, asked.as_of or now))
 
 
 @router.get("/{memory_id}", response_model=shapes.Memory, responses=UNKNOWN)
@@ -83,7 +88,7 @@ async def one(
 ) -> Response:
     """Return a memory, whatever its status."""
     now = worker.clock.now()
-    _owner(worker, tenant, memory_id, user_id)
+    owner_of(worker, tenant, memory_id, user_id)
     owner, memory = worker.queries.memory(tenant, memory_id, now, as_of)
     return answer(memory_view(owner, memory, as_of or now))
 
@@ -102,9 +107,9 @@ async def revise(
     changes = Changes(**asked.model_dump(exclude={"expected_version"}))
     if changes == Changes():
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
-    owner = _owner(worker, tenant, memory_id, user_id)
-    decided = await worker.commands.revise(owner, memory_id, changes, command_id, asked.expected_version)
-    return _decided(worker, owner, decided)
+    owner = owner_of(worker, tenant, memory_id, user_id)
+    told = await worker.commands.revise(owner, memory_id, changes, command_id, asked.expected_version)
+    return decided(worker, owner, told)
 
 
 @router.delete("/{memory_id}", response_model=shapes.Memory, responses=COMMAND)
@@ -112,8 +117,8 @@ async def forget(
     memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserId | None = None
 ) -> Response:
     """Forget a memory: 200 says that it can no longer be found. Forgetting it again changes nothing."""
-    owner = _owner(worker, tenant, memory_id, user_id)
-    return _decided(worker, owner, await worker.commands.forget(owner, memory_id, command_id))
+    owner = owner_of(worker, tenant, memory_id, user_id)
+    return decided(worker, owner, await worker.commands.forget(owner, memory_id, command_id))
 
 
 @router.post("/{memory_id}/restore", response_model=shapes.Memory, responses=COMMAND)
@@ -121,14 +126,14 @@ async def restore(
     memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserId | None = None
 ) -> Response:
     """Bring a memory back; where the same text is active, that memory is returned."""
-    owner = _owner(worker, tenant, memory_id, user_id)
-    return _decided(worker, owner, await worker.commands.restore(owner, memory_id, command_id))
+    owner = owner_of(worker, tenant, memory_id, user_id)
+    return decided(worker, owner, await worker.commands.restore(owner, memory_id, command_id))
 
 
 @router.get("/{memory_id}/history", response_model=shapes.History, responses=UNKNOWN)
 async def history(memory_id: MemoryId, worker: Held, tenant: Tenant, user_id: UserId | None = None) -> Response:
     """Return every event about a memory, and the words and answers that it came from."""
-    _owner(worker, tenant, memory_id, user_id)
+    owner_of(worker, tenant, memory_id, user_id)
     return answer(await worker.queries.history(tenant, memory_id))
 
 
@@ -145,7 +150,7 @@ async def importance(
 ) -> Response:
     """Return importance and strength at evenly spaced instants, read from the log."""
     now = worker.clock.now()
-    _owner(worker, tenant, memory_id, user_id)
+    owner_of(worker, tenant, memory_id, user_id)
     _, memory = worker.queries.memory(tenant, memory_id, now)
     begin, end = since or memory.formed_at, until or now
     if begin > end:
@@ -155,14 +160,14 @@ async def importance(
     return answer({"memory_id": memory_id, "points": worker.queries.curve(tenant, memory_id, begin, end, points)})
 
 
-def paged(owner: Owner, found: list[Memory], page: int, size: int, at: datetime) -> dict[str, Any]:
-    """Return one page of memories as they are shown at an instant."""
+def paged(found: Sequence[tuple[Owner, Memory]], page: int, size: int, at: datetime) -> dict[str, Any]:
+    """Return one page of memories, each with whose it is, as they are shown at an instant."""
     shown = found[(page - 1) * size : page * size]
-    items = [memory_view(owner, memory, at) for memory in shown]
+    items = [memory_view(owner, memory, at) for owner, memory in shown]
     return {"items": items, "total": len(found), "page": page, "page_size": size}
 
 
-def _owner(worker: Worker, tenant: str, memory_id: str, user_id: str | None) -> Owner:
+def owner_of(worker: Worker, tenant: str, memory_id: str, user_id: str | None) -> Owner:
     """Return whose memory it is; where a user is named, it must be that user's. Raises UnknownMemory."""
     owner = worker.queries.owner_of(tenant, memory_id)
     if user_id not in (None, owner.user_id) and not owner.is_global:
@@ -170,13 +175,20 @@ def _owner(worker: Worker, tenant: str, memory_id: str, user_id: str | None) -> 
     return owner
 
 
-def _decided(worker: Worker, owner: Owner, decided: Answer, statuses: dict[str, HTTPStatus] | None = None) -> Response:
+def decided(
+    worker: Worker,
+    owner: Owner,
+    told: Answer,
+    statuses: dict[str, HTTPStatus] | None = None,
+    view: Callable[[Memory], dict[str, Any]] | None = None,
+) -> Response:
     """Answer a command with the memory that it is about; a command that waits for its decision answers 202."""
-    outcome = decided.outcome
+    outcome = told.outcome
     if outcome is None:
-        return answer({"command_id": decided.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
+        return answer({"command_id": told.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
     if outcome.action == "refused" or outcome.memory_id is None:
         refusal, detail = refusal_of(outcome.reason)
         raise Problem(HTTPStatus.NOT_FOUND if refusal is Refusal.UNKNOWN else HTTPStatus.CONFLICT, detail)
     memory = worker.shards.state(owner).memories[outcome.memory_id]
-    return answer(memory_view(owner, memory, worker.clock.now()), (statuses or {}).get(outcome.action, HTTPStatus.OK))
+    shown = view(memory) if view else memory_view(owner, memory, worker.clock.now())
+    return answer(shown, (statuses or {}).get(outcome.action, HTTPStatus.OK))

@@ -11,11 +11,12 @@ from starlette.convertors import Convertor, register_url_convertor
 from schemas.identity import check_user_id
 from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES
 from schemas.instant import read_instant
-from schemas.words import Category, Kind, MemoryType, Policy, Scope, SourceType, Status
+from schemas.words import Category, Kind, MemoryType, Scope, SourceType, Status, TickPolicy
 
 MAX_EVENTS = 1_000
 MAX_PAGE_SIZE = 200
 MAX_FOUND = 100
+DEFAULT_LIMIT = 10
 MAX_POINTS = 366
 MAX_WAIT_SECONDS = 60.0
 
@@ -81,6 +82,11 @@ Value = Annotated[str, AfterValidator(_fits)]
 Metadata = Annotated[dict[str, Any], AfterValidator(_json)]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
+Limit = Annotated[
+    int,
+    BeforeValidator(lambda given: DEFAULT_LIMIT if given == "" else given, json_schema_input_type=int),
+    Field(ge=1, le=MAX_PAGE_SIZE),
+]
 MemoryId = Annotated[str, Path(min_length=1, max_length=256)]
 
 
@@ -140,11 +146,12 @@ class MemoriesAsked(Asked):
     category: Category | None = None
     source_type: SourceType | None = None
     scope: Scope | None = None
+    include_global: Annotated[bool, Field(description="besides the user's own; without a scope")] = False
     status: Status = "active"
     attribute: Id | None = None
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE, description="the first so many, instead of a page")] | None = (
+    limit: Annotated[Limit, Field(description="the first so many, instead of a page; without a number 10")] | None = (
         None
     )
     as_of: Instant | None = None
@@ -224,7 +231,8 @@ class TickDue(Body):
     """It is now `as_of`."""
 
     as_of: Instant
-    policy: Policy | None = None
+    policy: TickPolicy | None = None
+    """`retention`, or of decay; default: DECAY_POLICY."""
     force: bool = False
     timeout: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
 

@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-_READS: Final = ("/v1/search", "/v1/events/status", "/v1/internal/digest")
+_READS: Final = (
+    "/v1/search",
+    "/v1/context",
+    "/v1/greeting",
+    "/v1/events/status",
+    "/v1/tools/memory_search",
+    "/v1/internal/digest",
+    "/v1/internal/tenant/places",
+    "/v1/internal/tenant/items",
+    "/v1/internal/tenant/counts",
+)
 """Questions that are no GET."""
 _PROBLEM: Final = {
     "content": {
@@ -76,7 +86,8 @@ class _Route(APIRoute):
         handler = super().get_route_handler()
 
         async def strict(request: Request) -> Response:
-            response = await handler(_Request(request.scope, request.receive))
+            async with request.app.state.worker.log_watch.waited_for():
+                response = await handler(_Request(request.scope, request.receive))
             reads = request.method == "GET" or request.url.path in _READS
             if reads and response.status_code == HTTPStatus.OK and not request.app.state.worker.is_in_session():
                 # frozen between the question and the answer: somebody else may have decided meanwhile

@@ -1,5 +1,6 @@
 """Search over HTTP: a question to a user's memories and the shared ones; what an agent was shown is reported."""
 
+from datetime import datetime
 from typing import Any
 
 from fastapi import Response
@@ -8,7 +9,8 @@ from mnemolog.http import shapes
 from mnemolog.http.requests import Search
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held, Tenant
-from projections.queries import Filters, Found
+from projections.queries import Filters
+from projections.searching import Found
 from projections.views import memory_view
 from schemas.identity import Owner
 
@@ -39,17 +41,12 @@ async def search(asked: Search, worker: Held, tenant: Tenant) -> Response:
     shown = [f.memory.memory_id for f in found if not f.owner.is_global]
     if asked.recall and shown and at >= now:
         worker.recalls.note(owner, shown, now)
-    results: list[dict[str, Any]] = []
-    for one in found:
-        view = memory_view(one.owner, one.memory, at)
-        results.append(
-            {"memory_id": view["memory_id"], "memory": view["content"], "score": one.ranked.score}
-            | {"scores": _scores(one)}
-            | view
-        )
-    return answer({"results": results})
+    return answer({"results": [result(one, at) for one in found]})
 
 
-def _scores(found: Found) -> dict[str, float]:
-    ranked = found.ranked
-    return {name: getattr(ranked, name) for name in ("semantic", "keyword", "importance", "recency")}
+def result(found: Found, at: datetime) -> dict[str, Any]:
+    """Return a memory that was found, with its scores, as it is shown at an instant."""
+    view, ranked = memory_view(found.owner, found.memory, at), found.ranked
+    scores = {name: getattr(ranked, name) for name in ("semantic", "keyword", "importance", "recency")}
+    ours = {"memory_id": view["memory_id"], "memory": view["content"], "score": ranked.score, "scores": scores}
+    return ours | view

@@ -19,7 +19,7 @@ async def _worker(request: Request) -> Worker:
     if not is_ready(worker):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
     if not worker.is_in_session():
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, worker.log_watch.away or OUT_OF_SESSION)
     return worker
 
 

@@ -60,6 +60,11 @@ class Consumer(SafeDelivery, driver.Consumer):
         """
         return time.monotonic() - self._thread.heard < self.app.conf.broker_session_timeout
 
+    @property
+    def member_id(self) -> str:
+        """The id that the group has given to this process."""
+        return str(self._thread._ensure_consumer()._coordinator.member_id)  # noqa: SLF001 - aiokafka tells nobody
+
     # A partition that is full again is not in the fetch that runs: it must not wait a second for the others.
     poll_timeout_s = 0.25
 

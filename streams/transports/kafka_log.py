@@ -6,17 +6,18 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from aiokafka import AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from aiokafka.errors import KafkaConnectionError, KafkaError, MessageSizeTooLargeError
 
-from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
+from schemas.log import Appended, LogError, LogUnavailable, Position, Record, UnknownTopic
 from schemas.topics import MAX_LETTER_BYTES, max_record_bytes
-from streams.transports import kafka_topics
+from streams.transports import kafka_group, kafka_topics
 from streams.transports.kafka_errors import ask_why, translated
 from streams.transports.kafka_reading import TopicReader
 from streams.transports.kafka_security import KafkaSecurity
 from streams.transports.milliseconds import from_ms
+from streams.transports.recent_records import RecentRecords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from aiokafka.structs import RecordMetadata
 
-    from schemas.log import NewRecord, Record
+    from schemas.log import NewRecord
+    from streams.transports.kafka_group import Member
 
 TIMEOUT_S = 30.0
 APPEND_S = 15.0
@@ -59,6 +61,8 @@ class KafkaLog:
         self._admin: AIOKafkaAdminClient | None = None
         self._partitions: dict[str, int] = {}
         self._readers: dict[str, TopicReader] = {}
+        self._recent = RecentRecords()
+        """What was appended here last and acknowledged: its writer folds it next, without asking the broker for it."""
         self._doubted: AIOKafkaProducer | None = None
         """A producer that did not append in time: the next append takes a new one."""
         self._starting = asyncio.Lock()
@@ -101,15 +105,17 @@ class KafkaLog:
             with translated("appending"):
                 async with asyncio.timeout(min(self._timeout_s, APPEND_S)):
                     producer = await self._usable_producer()
-                    sent = [await _send(producer, record) for record in records]
+                    sent = [await self._send(producer, record) for record in records]
                     return [_appended(metadata) for metadata in await asyncio.gather(*sent)]
-        except LogUnavailable:
+        except (LogUnavailable, asyncio.CancelledError):  # who gave up waiting knows no more either
             self._doubted = producer
             raise
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
         """See `Log.read`."""
         await self._require(topic, partition)
+        if recent := self._recent.read(topic, partition, start, limit):
+            return recent
         with translated(f"reading {topic}:{partition}"):
             reader = await self._reader(topic)
             return await reader.read(partition, max(0, start), limit, self._timeout_s)
@@ -154,6 +160,14 @@ class KafkaLog:
         if (existing := await self.partitions(name)) != partitions:
             raise LogError(f"topic {name} has {existing} partitions, not {partitions}: set the number it has")
 
+    async def drop_before(self, topic: str, partition: int, offset: int) -> None:
+        """See `TrimmedLog.drop_before`; wants the right to delete from the topic."""
+        await self._require(topic, partition)
+        with translated(f"removing what is old from {topic}:{partition}"):
+            async with asyncio.timeout(self._timeout_s):
+                wanted = {TopicPartition(topic, partition): RecordsToDelete(offset)}
+                await self._admin_client().delete_records(wanted)
+
     async def misfits(self, name: str, retention: timedelta | None) -> list[str]:
         """Return which settings of a topic are others than `create_topic` gives it, as `setting=value, not value`."""
         wanted = kafka_topics.settings(retention, max_record_bytes(name), compact=False)
@@ -161,6 +175,18 @@ class KafkaLog:
             async with asyncio.timeout(self._timeout_s):
                 found = await kafka_topics.misfits(self._admin_client(), name, wanted)
         return [f"{setting}, not {wanted[setting.partition('=')[0]]}" for setting in found]
+
+    async def members(self) -> list[Member]:
+        """Return the workers in the group, as far as it knows. Raises LogUnavailable, LogError."""
+        with translated("asking who is in the group"):
+            async with asyncio.timeout(self._timeout_s):
+                return await kafka_group.members(self._admin_client())
+
+    async def forget_member(self, member_id: str) -> bool:
+        """Have the group forget a worker that is dead; return whether it was in it. Raises LogUnavailable, LogError."""
+        with translated("taking a dead worker out of the group"):
+            async with asyncio.timeout(self._timeout_s):
+                return await kafka_group.forget(self._admin_client(), member_id)
 
     async def _wait_until_known(self, name: str) -> None:
         # brokers learn of a new topic one after the other, and tell nobody when they have
@@ -198,20 +224,33 @@ class KafkaLog:
                 await _abandon(broken)
             return self._producer
 
+    async def _send(self, producer: AIOKafkaProducer, record: NewRecord) -> asyncio.Future[RecordMetadata]:
+        if (size := len(record.value) + len(record.key or b"")) > (limit := max_record_bytes(record.topic)):
+            raise MessageSizeTooLargeError(f"a record of {record.topic} has {size} bytes, at most {limit} are allowed")
+        value = record.value if record.value or record.key is None else None
+        acknowledgement: asyncio.Future[RecordMetadata] = await producer.send(
+            record.topic, value, key=record.key, partition=record.partition, headers=list(record.headers)
+        )
+        acknowledgement.add_done_callback(lambda done: self._keep(record, done))  # called in the order of offsets
+        return acknowledgement
+
+    def _keep(self, record: NewRecord, done: asyncio.Future[RecordMetadata]) -> None:
+        if done.cancelled() or done.exception() is not None or done.result().offset < 0:
+            return
+        at = done.result()
+        kept = Record(
+            position=Position(at.topic, at.partition, at.offset),
+            recorded_at=from_ms(at.timestamp),
+            key=record.key,
+            value=record.value,
+            headers=tuple(record.headers),
+        )
+        self._recent.add([kept])
+
     def _admin_client(self) -> AIOKafkaAdminClient:
         if self._admin is None:
             raise LogUnavailable("the log is not started: call `start`")
         return self._admin
-
-
-async def _send(producer: AIOKafkaProducer, record: NewRecord) -> asyncio.Future[RecordMetadata]:
-    if (size := len(record.value) + len(record.key or b"")) > (limit := max_record_bytes(record.topic)):
-        raise MessageSizeTooLargeError(f"a record of {record.topic} has {size} bytes, at most {limit} are allowed")
-    value = record.value if record.value or record.key is None else None
-    acknowledgement: asyncio.Future[RecordMetadata] = await producer.send(
-        record.topic, value, key=record.key, partition=record.partition, headers=list(record.headers)
-    )
-    return acknowledgement
 
 
 def _appended(metadata: RecordMetadata) -> Appended:

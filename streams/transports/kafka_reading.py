@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FETCH_BYTES = 4 << 20
 ONE_WAIT_MS = 200
+BROKER_WAIT_MS = 5
+"""What is read is there already; a fetch that waits for more at the broker holds up those of other partitions."""
 
 
 class TopicReader:
@@ -37,6 +39,7 @@ class TopicReader:
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             max_partition_fetch_bytes=FETCH_BYTES,
+            fetch_max_wait_ms=BROKER_WAIT_MS,
         )
         await consumer.start()
         tps = [TopicPartition(topic, partition) for partition in range(partitions)]

@@ -1,4 +1,4 @@
-"""What leaves the log: records past their retention, and in compacted topics all but each key's newest."""
+"""What leaves the log: a partition's oldest records, and in compacted topics all but each key's newest."""
 
 from __future__ import annotations
 
@@ -10,18 +10,10 @@ if TYPE_CHECKING:
     import sqlite3
 
 
-def delete_until(connection: sqlite3.Connection, partition_id: int, before_ms: int) -> int:
-    """Delete the partition's records with a log time before `before_ms`; returns how many.
-
-    Log time never decreases within a partition, so they are its first ones, and the search stops at the first to stay.
-    """
-    first, last = partition_id << OFFSET_BITS, (partition_id << OFFSET_BITS) | OFFSET_MASK
-    kept = connection.execute(
-        "select id from records where id between ? and ? and recorded_ms >= ? order by id limit 1",
-        (first, last, before_ms),
-    ).fetchone()
-    end = last if kept is None else kept[0] - 1
-    return connection.execute("delete from records where id between ? and ?", (first, end)).rowcount
+def delete_until(connection: sqlite3.Connection, partition_id: int, offset: int) -> None:
+    """Delete the partition's records before an offset."""
+    first = partition_id << OFFSET_BITS
+    connection.execute("delete from records where id between ? and ?", (first, first + offset - 1))
 
 
 def compact_partition(connection: sqlite3.Connection, partition_id: int) -> int:

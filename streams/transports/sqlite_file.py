@@ -54,7 +54,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """What a topic was created with; `retention_s` 0 keeps for ever."""
+    """What a topic was created with; `retention_s` 0 keeps for ever, and anything else leaves it to ticks."""
 
     partitions: int
     retention_s: int

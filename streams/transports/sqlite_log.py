@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 Place = tuple[str, int]  # topic, partition
+DROPPED_AT_ONCE = 5_000  # records in one transaction
 
 
 def _utc_now() -> datetime:
@@ -214,23 +215,15 @@ class SqliteLog:
 
         await self._write(write, publish)
 
-    async def delete_before(self, topic: str, partition: int, recorded_before: datetime) -> int:
-        """Delete the partition's records older than that, in log time; offsets stay. Returns how many were deleted."""
-        tail, before = self._tail(topic, partition), to_ms(recorded_before)
-        return await self._write(
-            partial(delete_until, partition_id=tail.partition_id, before_ms=before),
-            lambda _: self._recent.forget(topic, partition),
-        )
-
-    async def apply_retention(self) -> int:
-        """Delete what is older than its topic's retention, by this log's clock. Returns how many records went."""
-        now, deleted = self._clock(), 0
-        for topic, settings in self.topics().items():
-            if settings.retention_s:
-                for partition in range(settings.partitions):
-                    cutoff = now - timedelta(seconds=settings.retention_s)
-                    deleted += await self.delete_before(topic, partition, cutoff)
-        return deleted
+    async def drop_before(self, topic: str, partition: int, offset: int) -> None:
+        """See `TrimmedLog.drop_before`; in steps, between which others write."""
+        tail = self._tail(topic, partition)
+        begin, end = await self.earliest(topic, partition), min(offset, tail.next_offset)
+        for until in (*range(begin + DROPPED_AT_ONCE, end, DROPPED_AT_ONCE), *([end] if begin < end else ())):
+            await self._write(
+                partial(delete_until, partition_id=tail.partition_id, offset=until),
+                lambda _: self._recent.forget(topic, partition),
+            )
 
     async def compact(self, topic: str) -> int:
         """Keep each key's newest record of a topic created with `compact`; returns how many older ones went."""

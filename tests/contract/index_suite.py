@@ -28,7 +28,7 @@ from contract.index_examples import (
 )
 
 from projections import analyser
-from projections.index import Index, Legs
+from projections.index import ANY_VERSION, Index, Legs
 
 
 class IndexSuite:
@@ -190,22 +190,29 @@ class IndexSuite:
     async def test_what_is_removed_is_no_longer_found_and_removing_again_is_no_error(self, index: Index):
         await index.put(FOUR)
         for _ in range(2):
-            await index.remove("default", "u1", [memory_id("coffee"), memory_id("never seen")])
+            await index.remove("default", "u1", {memory_id("coffee"): 1, memory_id("never seen"): 1})
             legs = await index.search(query("用户", FOOD))
             assert four(legs.keyword) == ["cat"]
             assert "coffee" not in four(legs.semantic)
-        await index.remove("default", "nobody", [memory_id("cat")])
+        await index.remove("default", "nobody", {memory_id("cat"): 1})
         assert four((await index.search(query("用户"))).keyword) == ["cat"]
+
+    async def test_a_removal_that_knows_less_than_what_is_held_removes_nothing(self, index: Index):
+        await index.put([replace(COFFEE, version=3), CAT])
+        await index.remove("default", "u1", {memory_id("coffee"): 2, memory_id("cat"): 1})
+        assert [(hit.memory_id, hit.version) for hit in (await index.search(query("用户"))).keyword] == [
+            (memory_id("coffee"), 3)
+        ]
 
     async def test_what_was_removed_can_be_put_again(self, index: Index):
         await index.put(FOUR)
-        await index.remove("default", "u1", [memory_id("coffee")])
+        await index.remove("default", "u1", {memory_id("coffee"): 2})
         await index.put([replace(COFFEE, version=3)])
         assert [hit.version for hit in (await index.search(query("咖啡"))).keyword] == [3]
 
     async def test_removing_all_leaves_a_user_that_can_be_searched(self, index: Index):
         await index.put(FOUR)
-        await index.remove("default", "u1", [one.memory_id for one in FOUR])
+        await index.remove("default", "u1", {one.memory_id: ANY_VERSION for one in FOUR})
         assert await index.search(query("用户", FOOD)) == Legs((), ())
 
     async def test_many_memories_are_put_and_the_best_found_among_them(self, index: Index):
@@ -246,7 +253,7 @@ class IndexSuite:
             legs = await index.search(query("note3 喜欢", FOOD, user_id=user))
             assert memory_id(f"{user} 3") == legs.keyword[0].memory_id
             assert {memory_id(f"{user} {n}") for n in range(5)} == {hit.memory_id for hit in legs.semantic}
-        await index.remove("default", users[0], [memory_id(f"{users[0]} {n}") for n in range(5)])
+        await index.remove("default", users[0], {memory_id(f"{users[0]} {n}"): 1 for n in range(5)})
         assert await index.search(query("喜欢", FOOD, user_id=users[0])) == Legs((), ())
         assert len((await index.search(query("喜欢", user_id=users[1]))).keyword) == 5
 

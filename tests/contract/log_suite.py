@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from schemas.log import Log, LogError, NewRecord, Position, UnknownTopic
+from schemas.log import Log, LogError, NewRecord, Position, TrimmedLog, UnknownTopic
 
 if TYPE_CHECKING:
     from schemas.log import Record
@@ -23,6 +23,10 @@ class TopicLog(Log, Protocol):
     ) -> None:
         """Create a topic, or leave it as it is."""
         ...
+
+
+class TrimmedTopicLog(TopicLog, TrimmedLog, Protocol):
+    """One whose oldest records can be removed."""
 
 
 def new(topic: str, value: bytes, partition: int = 0, key: bytes | None = b"default/xiaoming") -> NewRecord:
@@ -151,3 +155,19 @@ class LogSuite:
         assert await log.end(topic, 0) == 1
         with pytest.raises(LogError, match="3 partitions"):
             await log.create_topic(topic, 4)
+
+
+class TrimmedLogSuite(LogSuite):
+    """The contract of `schemas.log.TrimmedLog`."""
+
+    async def test_what_is_dropped_is_gone_twice_is_once_and_the_offsets_stay(self, log: TrimmedTopicLog, topic: str):
+        await log.append([new(topic, b"%d" % n) for n in range(5)])
+        await log.append([new(topic, b"other", 1)])
+        for _ in range(2):
+            await log.drop_before(topic, 0, 3)
+        assert (await log.earliest(topic, 0), await log.end(topic, 0)) == (3, 5)
+        assert [(r.position.offset, r.value) for r in await log.read(topic, 0, 0)] == [(3, b"3"), (4, b"4")]
+        [appended] = await log.append([new(topic, b"5")])
+        assert (appended.position.offset, await log.earliest(topic, 1)) == (5, 0)
+        with pytest.raises(UnknownTopic, match=topic):
+            await log.drop_before(topic, 3, 1)

@@ -84,6 +84,13 @@ async def test_the_routes_of_memories(memory: AsyncClient) -> None:
     assert len((await memory.importance(memory_id, points=3))["points"]) == 3
     assert (await memory.episodes("u1"))["items"] == []
     assert (await memory.profile("u1"))["text"] == ""
+    told = await memory.context("u1", "key", top_k=1, working_memory=[{"role": "user", "content": "where is it?"}])
+    assert "the key is on the hook" in told["message"]
+    assert await memory.greeting("u1") == ""
+    assert (await memory.emotions("u1", since="2026-01-01"))["by_emotion"] == {}
+    assert (await memory.upcoming("u1", days=7))["items"] == []
+    assert (await memory.report("u1", lang="zh"))["episodes"] == 0
+    assert told["working_memory"] == [{"role": "user", "content": "where is it?"}]
 
 
 async def test_the_routes_of_operators(memory: AsyncClient) -> None:

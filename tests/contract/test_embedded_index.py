@@ -11,7 +11,7 @@ from contract.index_examples import ANIMALS, CAT, COFFEE, FOOD, FOUR, entry, fou
 from contract.index_suite import IndexSuite
 
 from projections.embedded_index import EmbeddedIndex
-from projections.index import Legs
+from projections.index import ANY_VERSION, Legs
 
 
 class FakeShard:
@@ -29,8 +29,10 @@ class FakeShard:
             user[one.memory_id] = one
 
     def remove(self, tenant, user_id, memory_ids):
-        for one in memory_ids:
-            self.memories.get((tenant, user_id), {}).pop(one, None)
+        user = self.memories.get((tenant, user_id), {})
+        for one, version in memory_ids.items():
+            if one in user and user[one].version <= version:
+                del user[one]
 
     def load(self, tenant, user_id):
         self.loads.append((tenant, user_id))
@@ -76,7 +78,7 @@ class TestKeptUpToDate(IndexSuite):
 
     async def test_a_loaded_user_is_not_loaded_again(self, index):
         await index.put(FOUR)
-        await index.remove("default", "u1", [COFFEE.memory_id])
+        await index.remove("default", "u1", {COFFEE.memory_id: 1})
         await index.search(query("用户"))
         assert index.shard.loads == [("default", "u1")]
 
@@ -201,7 +203,7 @@ async def test_any_history_of_puts_and_removals_ends_like_a_fresh_load():
     for step in range(400):
         name = f"m{chance.randrange(30)}"
         if chance.random() < 0.25:
-            await followed.remove("default", "u1", [memory_id(name)])
+            await followed.remove("default", "u1", {memory_id(name): ANY_VERSION})
         else:
             text = " ".join(chance.choices(words, k=chance.randrange(1, 9)))
             vector = mixed(ANIMALS, chance.random() * FOOD)

@@ -91,6 +91,25 @@ async def test_a_list_is_ordered_by_importance_and_paged(door: FrontDoor):
     assert [item["importance"] for item in limited["items"]] == [0.4, 0.3, 0.2]
 
 
+async def test_relevant_memories_are_the_first_ten_that_have_not_expired(door: FrontDoor):
+    """Evatar's get_relevant_memories: by importance, then by the last access."""
+    for number in range(12):
+        await door.remember(f"fact number {number}", "relevant", importance=0.5 if number % 2 else 0.6)
+    fading = await door.remember("is on a train", "relevant", memory_type="short_term", importance=0.9)
+    met = await door.post("/v1/memories", {"user_id": "relevant", "content": "fact number 0"})
+    first = (await door.get("/v1/memories", user_id="relevant", limit="")).json()["items"]
+    assert [len(first), first[0]["content"], first[1]["memory_id"]] == [10, fading["content"], met.json()["memory_id"]]
+    keys = [(item["importance"], item["last_accessed_at"]) for item in first]
+    assert keys == sorted(keys, reverse=True)
+    door.clock.ahead = timedelta(hours=49)
+    try:
+        later = (await door.get("/v1/memories", user_id="relevant", limit="")).json()["items"]
+    finally:
+        door.clock.ahead = timedelta()
+    assert [item["memory_id"] for item in later[:9]] == [item["memory_id"] for item in first[1:]]
+    assert len(later) == 10
+
+
 async def test_a_list_is_narrowed_by_each_filter(door: FrontDoor):
     await door.remember("is called Li", "narrow", category="people", attribute="user_name", value="Li")
     await door.remember("will fly on Monday", "narrow", memory_type="short_term", category="schedule")

@@ -11,8 +11,10 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 
-from mnemolog.http import shapes
+from mnemolog.http import context_shapes, shapes
 from mnemolog.http.edge import MAX_BODY_BYTES
+from mnemolog.http.evatar import EvatarMemories
+from mnemolog.http.tools import Tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -26,8 +28,12 @@ ROUTES = {
     "DELETE /v1/memories/{memory_id}", "POST /v1/memories/{memory_id}/restore",
     "GET /v1/memories/{memory_id}/history", "GET /v1/memories/{memory_id}/importance", "POST /v1/search",
     "GET /v1/users/{user_id}/profile", "GET /v1/users/{user_id}/episodes", "GET /v1/users/{user_id}/stats",
+    "GET /v1/sessions/{session_id}/turns", "POST /v1/context", "POST /v1/greeting",
+    "GET /v1/users/{user_id}/emotions", "GET /v1/users/{user_id}/upcoming", "GET /v1/users/{user_id}/report",
     "GET /v1/users/{user_id}/export", "POST /v1/import",
-    "GET /v1/sessions/{session_id}/turns",
+    "POST /v1/memories/{memory_id}/share",
+    "GET /v1/tools", "POST /v1/tools/memory_add", "POST /v1/tools/memory_search",
+    "GET /api/memories", "GET /api/memories/stats", "DELETE /api/memories/{memory_id}",
     "GET /v1/admin/digest", "POST /v1/admin/drain", "POST /v1/admin/ticks", "POST /v1/admin/rebuild",
     "GET /v1/admin/rebuild", "GET /v1/admin/dead-letters", "POST /v1/admin/dead-letters",
 }  # fmt: skip
@@ -68,6 +74,12 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (shapes.Turns, "/v1/sessions/s1/turns?user_id=u1"),
         (shapes.Stats, "/v1/users/u1/stats"),
         (shapes.Memories, "/v1/users/u1/episodes"),
+        (context_shapes.Emotions, "/v1/users/u1/emotions"),
+        (context_shapes.Upcoming, "/v1/users/u1/upcoming"),
+        (context_shapes.Report, "/v1/users/u1/report"),
+        (Tools, "/v1/tools"),
+        (EvatarMemories, "/api/memories"),
+        (shapes.Stats, "/api/memories/stats"),
         (shapes.Digest, "/v1/admin/digest"),
         (shapes.DeadLetters, "/v1/admin/dead-letters"),
         (shapes.Health, "/health/live"),
@@ -79,13 +91,17 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (shapes.ConversationAccepted, "/v1/conversations", {"user_id": "u1", "messages": [message]}),
         (shapes.EventStates, "/v1/events/status", {"user_id": "u1", "event_ids": ["o-1", "o-2"]}),
         (shapes.Results, "/v1/search", {"user_id": "u1", "query": "Berlin"}),
+        (shapes.Memory, "/v1/tools/memory_add", {"user_id": "u1", "content": "likes tea"}),
+        (shapes.Results, "/v1/tools/memory_search", {"user_id": "u1", "query": "tea"}),
+        (context_shapes.Context, "/v1/context", {"user_id": "u1", "query": "Berlin"}),
+        (context_shapes.Greeting, "/v1/greeting", {"user_id": "u1"}),
         (shapes.Drained, "/v1/admin/drain", {}),
         (shapes.Tick, "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z"}),
         (shapes.Rebuilt, "/v1/admin/rebuild", {}),
         (shapes.Retried, "/v1/admin/dead-letters", {}),
     ]:
         response = await door.post(path, body)
-        assert response.status_code in (200, 202), response.text
+        assert response.status_code in (200, 201, 202), response.text
         assert shape(**response.json()).model_dump(exclude_unset=True) == response.json(), path
 
 
@@ -171,12 +187,31 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
         await asks(method, f"/v1/memories/none{part}", 404)
         key_of_another = {"idempotency-key": f"codes-more{part}"}
         await asks(method, one + part, 200, **key_of_another)
-    await asks("POST", "/v1/search", 200, {"user_id": "codes", "query": "tea"})
-    for path in ("/users/none/profile", "/users/none/episodes", "/users/none/stats", "/sessions/none/turns?user_id=u"):
-        await asks("GET", f"/v1{path}", 200)
+    for status in (201, 200):
+        await asks("POST", f"{one}/share", status, {"user_id": "codes-2"})
+    await asks("POST", "/v1/memories/none/share", 404, {"user_id": "codes-2"})
+    await asks("POST", f"{one}/share", 200, {"agent_id": "luna"}, **key)
+    await asks("POST", f"{one}/share", 409, {"agent_id": "aria"}, **key)
+    for path in ("/v1/search", "/v1/context"):
+        await asks("POST", path, 200, {"user_id": "codes", "query": "tea"})
+    for part in ("profile", "episodes", "stats", "emotions", "upcoming", "report"):
+        await asks("GET", f"/v1/users/none/{part}", 200)
+    await asks("GET", "/v1/sessions/none/turns?user_id=u", 200)
+    await asks("POST", "/v1/greeting", 200, {"user_id": "codes"})
     await asks("GET", "/v1/users/none/export", 200)
     await asks("POST", "/v1/import", 200, snapshot | {"memory_id": "first"})
     await asks("POST", "/v1/import?wait=0", 202, snapshot | {"memory_id": "second"})
+    await asks("GET", "/v1/tools", 200)
+    for status, content in ((201, "likes juice"), (200, "likes juice"), (409, "likes rum")):
+        headers = key if status != 200 else {}
+        await asks("POST", "/v1/tools/memory_add", status, {"user_id": "codes", "content": content}, **headers)
+    await asks("POST", "/v1/tools/memory_search", 200, {"user_id": "codes", "query": "tea"})
+    await asks("GET", "/api/memories", 200)
+    await asks("GET", "/api/memories/stats", 200)
+    evatars = f"/api/memories/{memory['memory_id']}"
+    await asks("DELETE", evatars, 200)
+    await asks("DELETE", "/api/memories/none", 404)
+    assert (await door.post(f"{one}/restore", **{"idempotency-key": "codes-back"})).status_code == 200
     await asks("GET", "/v1/admin/digest", 200)
     await asks("POST", "/v1/admin/drain", 200)
     await asks("POST", "/v1/admin/ticks", 202, {"as_of": "2026-02-07", "timeout": 0.000001})
@@ -194,8 +229,11 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     monkeypatch.setattr(door.worker.remember, "decided", never_decided)
     await asks("POST", "/v1/memories", 202, tea)
     await asks("PATCH", one, 202, {"importance": 0.8})
+    await asks("POST", f"{one}/share", 202, {"user_id": "codes-3"})
     await asks("DELETE", one, 202)
     await asks("POST", f"{one}/restore", 202)
+    await asks("DELETE", evatars, 202)
+    await asks("POST", "/v1/tools/memory_add", 202, {"user_id": "codes", "content": "likes wine"})
     everywhere = {*EDGE, 422, 500, 503}
     for place, described in (await operations(door)).items():
         assert seen[place] - described == set(), place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from contract.log_suite import LogSuite
+from contract.log_suite import TrimmedLogSuite
 
 from streams.transports.sqlite_log import SqliteLog
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class TestSqliteLog(LogSuite):
+class TestSqliteLog(TrimmedLogSuite):
     @pytest.fixture
     def log(self, tmp_path: Path) -> Iterator[SqliteLog]:
         log = SqliteLog.open(tmp_path)

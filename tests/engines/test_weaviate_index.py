@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import httpx
 import numpy as np
 import pytest
 from contract.alike import compare, world
-from contract.index_examples import CAT, COFFEE, FOOD, FOUR, four, query
+from contract.index_examples import CAT, COFFEE, FOOD, FOUR, SPORT, four, query
 from contract.index_suite import IndexSuite
 from weaviate_server import running_weaviate
 
+from projections import analyser
 from projections.embedded_index import EmbeddedIndex
-from projections.index import IndexUnavailable
+from projections.index import IndexChanged, IndexUnavailable
 from projections.weaviate_address import WeaviateAddress
 from projections.weaviate_index import WeaviateIndex
 
@@ -94,3 +97,116 @@ async def test_another_generation_is_filled_beside_the_active_one_and_then_takes
         await index.collection.drop(2)
         assert four((await index.search(query(vector=FOOD))).semantic) == ["coffee"]
     await fresh.close()
+
+
+class Frozen(WeaviateIndex):
+    """A worker's index that stands still at one step until it is woken."""
+
+    def __init__(self, address, step):
+        super().__init__(address, partitions=8)
+        self.step, self.reached, self.woken = step, asyncio.Event(), asyncio.Event()
+
+    async def pause(self, step):
+        if step == self.step:
+            self.reached.set()
+            await self.woken.wait()
+
+    async def _write(self, tenant, entries):
+        await self.pause("before the write")
+        await super()._write(tenant, entries)
+
+    async def _delete(self, tenant, ids):
+        await self.pause("before the deletion")
+        await super()._delete(tenant, ids)
+
+
+TEA = replace(COFFEE, version=2, tokens=analyser.tokens("用户喜欢喝茶"), vector=SPORT)
+LATE = {
+    "an older version": (lambda index: index.put([COFFEE]), "before the write"),
+    "the same version": (lambda index: index.put([TEA]), "before the deletion"),
+    "a removal of the older version": (
+        lambda index: index.remove("default", "u1", {COFFEE.memory_id: 1}),
+        "before the deletion",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LATE)
+async def test_a_writer_that_wakes_late_takes_nothing_from_who_wrote_meanwhile(weaviate: WeaviateServer, what: str):
+    doing, step = LATE[what]
+    late = Frozen(WeaviateAddress.parse(weaviate.url), step)
+    async with empty_index(weaviate) as index:
+        await index.put([COFFEE, CAT])
+        if what == "the same version":
+            await index.put([TEA])
+        working = asyncio.create_task(doing(late))
+        await late.reached.wait()
+        await index.put([TEA])
+        await index.put([TEA])
+        late.woken.set()
+        await working
+        legs = await index.search(query("茶", SPORT, limit=1))
+        assert [(TEA.memory_id, 2)] == [(hit.memory_id, hit.version) for hit in legs.keyword]
+        assert [(TEA.memory_id, 2)] == [(hit.memory_id, hit.version) for hit in legs.semantic]
+        await index.put([TEA])  # as the reader has done who meets what a late writer left
+        assert four((await index.search(query("咖啡"))).keyword) == []
+        await late.close()
+
+
+async def test_a_writer_that_is_killed_late_leaves_what_others_wrote_meanwhile(weaviate: WeaviateServer):
+    late = Frozen(WeaviateAddress.parse(weaviate.url), "before the write")
+    async with empty_index(weaviate) as index:
+        await index.put([COFFEE])
+        working = asyncio.create_task(late.put([COFFEE]))
+        await late.reached.wait()
+        assert four((await index.search(query("咖啡"))).keyword) == ["coffee"]
+        await index.put([COFFEE])
+        working.cancel()
+        assert four((await index.search(query("咖啡"))).keyword) == ["coffee"]
+        await late.close()
+
+
+async def test_what_two_workers_put_at_once_is_there_once(weaviate: WeaviateServer):
+    other = WeaviateIndex(WeaviateAddress.parse(weaviate.url), partitions=8)
+    async with empty_index(weaviate) as index:
+        await index.put([CAT])
+        await asyncio.gather(index.put(FOUR), other.put(FOUR))
+        alone = await index.search(query("用户 Anna", FOOD))
+        assert len({hit.memory_id for hit in alone.keyword}) == len(alone.keyword) == 4
+        await index.put(FOUR)
+        assert alone == await other.search(query("用户 Anna", FOOD))
+        await other.close()
+
+
+async def test_a_collection_that_was_made_anew_has_another_name_and_a_generation_beside_it_the_same(
+    weaviate: WeaviateServer,
+):
+    address = WeaviateAddress.parse(weaviate.url)
+    beside, other = (WeaviateIndex(address, partitions=8, generation=number) for number in (2, None))
+    async with empty_index(weaviate) as index:
+        await index.put([COFFEE])
+        before = await index.kept_as()
+        assert before == await beside.kept_as() == await other.kept_as()
+        await beside.put([COFFEE])
+        await index.collection.drop(1)
+        assert await index.kept_as() != before
+        assert await other.kept_as() == before  # it was not told
+        with pytest.raises(IndexChanged, match="filled anew"):
+            await other.search(query("咖啡"))
+        assert await other.kept_as() == await index.kept_as()
+        await index.collection.drop(2)
+    await other.close()
+    await beside.close()
+
+
+async def test_a_collection_without_what_this_version_needs_is_named(weaviate: WeaviateServer):
+    async with empty_index(weaviate) as index:
+        await index.collection.drop(1)
+        http = weaviate.url.removeprefix("weaviate://").partition("?")[0]
+        async with httpx.AsyncClient() as client:
+            made = await client.post(f"http://{http}/v1/schema", json={"class": "Memory_v1", "description": "old"})
+            assert made.is_success
+            with pytest.raises(IndexUnavailable, match="Memory_v1 is of an earlier mnemolog: delete it there"):
+                await index.search(query("咖啡"))
+            assert (await client.delete(f"http://{http}/v1/schema/Memory_v1")).is_success
+        assert (await index.search(query("咖啡"))).keyword == ()

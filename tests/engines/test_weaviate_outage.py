@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -16,6 +17,7 @@ from weaviate_server import WeaviateServer, free_ports, running_weaviate
 from mnemolog import together
 from mnemolog.cli.checks import Check, checked
 from mnemolog.settings import from_environment
+from projections.following import SAFE_AFTER_SECONDS
 from projections.index import IndexUnavailable
 from projections.weaviate_address import WeaviateAddress
 from projections.weaviate_index import WeaviateIndex
@@ -56,6 +58,17 @@ async def finds_soon(door: FrontDoor, user_id: str, text: str, expected: list[st
             return
 
 
+async def answers_or_waits(door: FrontDoor, user_id: str, text: str) -> list[str]:
+    """Search until it does not answer 503; that is the answer."""
+    deadline = time.monotonic() + SOON_S
+    while True:
+        answer = await door.post("/v1/search", {"user_id": user_id, "query": text, "recall": False})
+        if answer.is_success:
+            return [result["memory"] for result in answer.json()["results"]]
+        assert (answer.status_code, time.monotonic() < deadline) == (HTTPStatus.SERVICE_UNAVAILABLE, True)
+        await asyncio.sleep(0.2)
+
+
 @asynccontextmanager
 async def door_of(folder: Path, node: WeaviateServer) -> AsyncIterator[FrontDoor]:
     async with front_door(folder / "worker", index=node.url) as door:
@@ -91,14 +104,38 @@ async def test_a_worker_that_was_started_without_it_brings_it_up_to_date(node: W
         await finds_soon(door, "u1", "cello bicycle", ["owns a red bicycle", "plays the cello", "likes green tea"])
 
 
-async def test_an_index_that_lost_everything_is_filled_by_a_rebuild(node: WeaviateServer, tmp_path: Path):
+async def test_an_index_that_lost_everything_is_filled_by_itself(node: WeaviateServer, tmp_path: Path):
+    """Searches answer as before, or 503 while it is filled; never from what is there by then."""
     async with door_of(tmp_path, node) as door:
         await door.remember("likes green tea")
-        index = door.worker.shards.following.index
-        assert isinstance(index, WeaviateIndex)
-        active, _ = await index.collection.generations()
-        await index.collection.drop(active)
-        assert await found(door, "u1", "tea") == []
+        await door.remember("keeps bees", "u2")
+        await asyncio.sleep(SAFE_AFTER_SECONDS + 5)  # until then it may have lost what it was told last
+        index = WeaviateIndex(WeaviateAddress.parse(node.url), partitions=8)
+        await index.collection.drop((await index.collection.generations())[0])
+        assert await answers_or_waits(door, "u1", "tea") == ["likes green tea"]
+        assert await answers_or_waits(door, "u2", "bees") == ["keeps bees"]
+        await index.close()
+
+
+async def test_another_weaviate_at_the_same_place_is_filled_by_itself(node: WeaviateServer, tmp_path: Path):
+    async with door_of(tmp_path, node) as door:
+        await door.remember("likes green tea")
+        await asyncio.sleep(SAFE_AFTER_SECONDS + 5)
+        for _ in range(2):
+            node.kill()
+            shutil.rmtree(tmp_path / "weaviate" / "data")
+            node.start()
+            assert await answers_or_waits(door, "u1", "tea") == ["likes green tea"]
+    node.kill()
+    shutil.rmtree(tmp_path / "weaviate" / "data")
+    node.start()
+    async with door_of(tmp_path, node) as door:
+        assert await answers_or_waits(door, "u1", "tea") == ["likes green tea"]
+
+
+async def test_a_rebuild_of_the_index_leaves_everything_to_be_found(node: WeaviateServer, tmp_path: Path):
+    async with door_of(tmp_path, node) as door:
+        await door.remember("likes green tea")
         assert (await together.rebuild(door.worker, "index"))["equal"]
         assert await found(door, "u1", "tea") == ["likes green tea"]
         assert (await together.rebuild(door.worker, "all"))["equal"]

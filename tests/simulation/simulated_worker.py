@@ -26,7 +26,7 @@ from streams.project import Project
 from streams.remember import Remember
 from streams.rewriting import Rewriting
 from streams.schema_registry import NoRegistry
-from streams.ticking import Ticking
+from streams.ticking import Ticking, decay_due
 from streams.verbatim_extractor import VerbatimExtractor
 from streams.window import WindowLimits
 
@@ -135,7 +135,7 @@ class SimulatedWorker:
             shards=self.shards,
             handled=self.handled,
             clock=world.clock,
-            policy="ladder",
+            make=lambda partition, slot: decay_due(partition, "ladder", slot),
             every=TICK_EVERY,
         )
         self._start(partial(self._run, ticking))

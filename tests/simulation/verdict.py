@@ -20,7 +20,7 @@ from schemas import codec
 from schemas.decision import Decision
 from schemas.events import MemoryFormed
 from schemas.identity import event_of_piece
-from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, DecayDue
+from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, Tick
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _asked(log: SimulatedLog) -> Iterable[tuple[Owner, str]]:
             for record in records:
                 item = codec.decode_as(record.value, *INBOX_ITEMS)
                 owner = item.envelope.owner
-                if not isinstance(item, DecayDue) or owner.is_partition:
+                if not isinstance(item, Tick) or owner.is_partition:
                     yield owner, item.envelope.event_id
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = 60
 COMMANDS = (
-    "up", "publish", "drain", "search", "memories", "history", "profile", "remember", "forget", "restore",
+    "up", "publish", "drain", "search", "memories", "history", "profile", "context", "remember", "forget", "restore",
     "digest", "rebuild", "doctor", "topics", "tick", "dead-letters",
 )  # fmt: skip
 NOBODY = "http://127.0.0.1:9"
@@ -131,7 +131,9 @@ def test_importing_the_package_loads_the_client_and_no_engine() -> None:
     assert done.stdout == b"[]\n"
 
 
-@pytest.mark.parametrize("command", ["search tea", "memories", "history m-1", "profile", "digest", "dead-letters list"])
+@pytest.mark.parametrize(
+    "command", ["search tea", "memories", "history m-1", "profile", "context", "digest", "dead-letters list"]
+)
 def test_what_only_reads_creates_no_data_and_says_where_it_looked(tmp_path: Path, command: str) -> None:
     done = mnemolog(*command.split(), "--data", str(tmp_path / "none"))
     assert (done.returncode, done.stdout) == (1, b"")
@@ -146,6 +148,19 @@ def test_what_writes_says_whose_engine_it_runs_and_others_read_it_then(tmp_path:
     assert f"no worker serves {tmp_path / 'new'}: this command runs its engine".encode() in written.stderr
     read = mnemolog("search", "tea", *where, "--user", "somebody", MNEMOLOG_PARTITIONS="1")
     assert (read.returncode, read.stdout, read.stderr) == (0, b"", b"nothing found for user somebody (--user)\n")
+
+
+def test_a_context_is_shown_as_an_agent_is_told_it(tmp_path: Path) -> None:
+    where = ("--data", str(tmp_path / "new"))
+    mnemolog("remember", "用户喜欢喝咖啡", "--attribute", "likes", "--value", "咖啡", *where, MNEMOLOG_PARTITIONS="1")
+    shown = mnemolog("context", "--query", "喝什么", *where, MNEMOLOG_PARTITIONS="1").stdout.decode()
+    assert "• 喜好: 咖啡" in shown
+    assert "## 用户记忆\n- [long_term] [fact] 用户喜欢喝咖啡" in shown
+    assert "Now the user is asking: 喝什么" in shown
+    told = orjson.loads(mnemolog("context", "--json", *where, MNEMOLOG_PARTITIONS="1").stdout)
+    assert (told["memories"], told["total_memories"], told["message"]) == ([], 1, "")
+    nobody = mnemolog("context", "--user", "nobody", *where, MNEMOLOG_PARTITIONS="1")
+    assert (nobody.stdout, nobody.stderr) == (b"", b"nothing is known about nobody (--user)\n")
 
 
 @pytest.mark.parametrize(

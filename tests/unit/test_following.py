@@ -18,14 +18,17 @@ ACTIVE = {one.memory_id: one for one in (COFFEE, CAT)}
 class FallibleIndex:
     """Notes what it is told; `is_down` makes it unavailable, `meanwhile` is called in the middle of a put."""
 
-    kept_as = "the fallible one"
-
     def __init__(self):
+        self.holds = "the fallible one"
         self.told, self.removed, self.is_down, self.meanwhile = [], [], False, lambda: None
         self.beside = None
 
     def follows(self, tenant, user_id):
         return (tenant, user_id) == ("default", "u1")
+
+    async def kept_as(self):
+        await self.check()
+        return self.holds
 
     async def put(self, entries):
         await self.check()
@@ -34,11 +37,11 @@ class FallibleIndex:
 
     async def remove(self, _tenant, _user_id, memory_ids):
         await self.check()
-        self.removed.append(list(memory_ids))
+        self.removed.append(dict(memory_ids))
 
     @property
     def generations(self):
-        return None if self.beside is None else self
+        return self
 
     def open(self, _generation):
         return self.beside
@@ -61,7 +64,7 @@ class FallibleIndex:
 
 
 def split(_owner, ids):
-    return [ACTIVE[one] for one in ids if one in ACTIVE], [one for one in ids if one not in ACTIVE]
+    return [ACTIVE[one] for one in ids if one in ACTIVE], {one: 1 for one in ids if one not in ACTIVE}
 
 
 @pytest.fixture
@@ -79,7 +82,7 @@ async def test_active_memories_are_put_and_others_removed_once(index: FallibleIn
     following.note(Owner("default", "not followed"), [CAT.memory_id])
     for _ in range(2):
         await following.tell()
-    assert (index.told, index.removed) == ([[COFFEE.memory_id]], [[MARATHON.memory_id]])
+    assert (index.told, index.removed) == ([[COFFEE.memory_id]], [{MARATHON.memory_id: 1}])
 
 
 async def test_what_cannot_be_told_waits(index: FallibleIndex, following: Following):
@@ -144,8 +147,8 @@ async def test_a_generation_that_is_built_is_filled_and_follows_until_it_is_drop
     assert (beside.told, index.told) == ([[COFFEE.memory_id, CAT.memory_id]], [])
     following.note(OWNER, [CAT.memory_id, MARATHON.memory_id])
     await following.tell()
-    assert (beside.told[1:], beside.removed) == ([[CAT.memory_id]], [[MARATHON.memory_id]])
-    assert (index.told, index.removed) == ([[CAT.memory_id]], [[MARATHON.memory_id]])
+    assert (beside.told[1:], beside.removed) == ([[CAT.memory_id]], [{MARATHON.memory_id: 1}])
+    assert (index.told, index.removed) == ([[CAT.memory_id]], [{MARATHON.memory_id: 1}])
     await following.drop_built()
     following.note(OWNER, [COFFEE.memory_id])
     await following.tell()
@@ -170,3 +173,67 @@ async def test_a_search_waits_for_what_is_being_told(index: FallibleIndex, follo
     told.set()
     await asyncio.gather(telling, searching)
     assert index.told == [[COFFEE.memory_id], "searched"]
+
+
+class HeldShard:
+    """Has folded memories of one user; keeps what an index is said to hold."""
+
+    ledger_topic = "a ledger"
+
+    def __init__(self):
+        self.ledger, self.kept = self, {}
+
+    def offset(self, _topic):
+        return 7
+
+    def indexed(self, index):
+        return self.kept.get(index, 0)
+
+    def memories_since(self, offset):
+        return {OWNER: [COFFEE.memory_id, CAT.memory_id]} if offset < 7 else {}
+
+
+@pytest.fixture
+def shard():
+    return HeldShard()
+
+
+@pytest.fixture
+def holding(index, shard):
+    return Following(index, split, lambda _: [], lambda: (shard,), lambda _: True)
+
+
+async def test_an_index_that_holds_something_else_than_before_is_told_of_everything(index, holding, shard):
+    shard.kept["the fallible one"] = 7
+    for _ in range(2):
+        await holding.tell()
+    assert index.told == []
+    index.holds = "an empty one"
+    for _ in range(2):
+        await holding.tell()
+    assert index.told == [[COFFEE.memory_id, CAT.memory_id]]
+
+
+async def test_a_search_does_not_answer_from_an_index_that_was_emptied_under_it(index, holding, shard):
+    shard.kept["the fallible one"] = 7
+    await holding.tell()
+    searches = []
+
+    async def emptied(asked):
+        searches.append(asked)
+        index.holds = "an empty one"
+
+    index.search = emptied
+    await holding.search(OWNER, query("coffee"))
+    assert index.told == [[COFFEE.memory_id, CAT.memory_id]]
+    assert len(searches) == 2
+
+
+async def test_a_shard_that_is_held_before_the_index_is_reached_is_told_of_when_it_is(index, holding, shard):
+    index.is_down = True
+    holding.note_missed(shard)
+    with pytest.raises(IndexUnavailable):
+        await holding.tell()
+    index.is_down = False
+    await holding.tell()
+    assert index.told == [[COFFEE.memory_id, CAT.memory_id]]

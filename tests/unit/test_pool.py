@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from projections.shards import NotHeld
 from streams import pool as pool_module
 from streams.pool import KeyedPool
 
@@ -154,3 +155,18 @@ async def test_dropping_makes_room_for_those_who_wait_to_submit(pool: KeyedPool)
         await late
         await pool.settle()
     assert work.notes[-1] == "late ends"
+
+
+async def test_a_job_whose_partition_was_taken_away_ends_those_behind_it_and_nothing_else(
+    pool: KeyedPool, failures: list[BaseException]
+):
+    async def taken_away() -> None:
+        raise NotHeld(0)
+
+    work = Work()
+    await pool.submit(0, "user", taken_away)
+    await pool.submit(0, "user", work.job("behind it"))
+    await pool.submit(0, "other", work.job("of another user"))
+    await pool.settle()
+    assert work.notes == ["of another user begins", "of another user ends"]
+    assert failures == []

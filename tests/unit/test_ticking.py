@@ -11,8 +11,8 @@ from examples import later, remember
 from workbench import Workbench
 
 from schemas.inbox import DecayDue
-from schemas.topics import INBOX
-from streams.ticking import MAX_MISSED_SLOTS, Ticking, decay_due, slots_between
+from schemas.topics import CONVERSATIONS, INBOX
+from streams.ticking import MAX_MISSED_SLOTS, RETENTION_EVERY, Ticking, decay_due, retention_due, slots_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ class Ticks:
             shards=bench.shards,
             handled=lambda topic, partition: self.handled[topic, partition],
             clock=self.clock,
-            policy=policy,
+            make=None if policy == "off" else lambda partition, slot: decay_due(partition, policy, slot),
             every=every,
         )
 
@@ -177,3 +177,24 @@ async def test_a_slot_waits_for_what_was_logged_at_its_very_instant(ticks: Ticks
     await bench.says("t-1")
     ticks.clock.instant = later(days=1)
     assert await ticks.run() == []
+
+
+async def test_retention_is_due_daily_from_the_first_observation_on(bench: Workbench):
+    clock = SetClock(later())
+    ticking = Ticking(
+        log=bench.log,
+        shards=bench.shards,
+        handled=lambda _topic, _partition: 1_000,
+        clock=clock,
+        make=lambda partition, slot: retention_due(partition, slot, 30),
+        every=RETENTION_EVERY,
+        topics=[INBOX.name, CONVERSATIONS.name],
+    )
+    await bench.says("t-1")
+    assert await ticking.look(0) == []
+    clock.instant = later(days=1)
+    assert await ticking.look(0) == [midnight(6)]
+    [due] = await bench.inbox()
+    assert (due.as_of, due.before) == (midnight(6), midnight(6) - 30 * DAY)
+    await bench.remembers(*await bench.log.read(INBOX.name, 0, 0))
+    assert await ticking.look(0) == []

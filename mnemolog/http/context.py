@@ -1,0 +1,76 @@
+"""What an agent is told before it speaks: the context of its next answer, and a greeting."""
+
+from datetime import datetime
+from typing import Any
+
+from fastapi import Response
+
+from mnemolog.composition import Worker
+from mnemolog.http import context_shapes as shapes
+from mnemolog.http.agents import follow_turns, recent_turns
+from mnemolog.http.context_requests import Context, Greeting
+from mnemolog.http.routes import answer, routes
+from mnemolog.http.search import result
+from mnemolog.http.tenants import Held, Tenant
+from projections.context import MemoryContext
+from projections.contexts import ContextAsked
+from projections.searching import Found
+from projections.views import memory_view
+from schemas.identity import Owner, derived_id
+
+router = routes("agents", "/v1")
+
+
+@router.post("/context", response_model=shapes.Context)
+async def context(asked: Context, worker: Held, tenant: Tenant) -> Response:
+    """Return Luna's MemoryContext, and what it is in Luna's prompt, in Evatar's block and in PowerMem's message."""
+    owner, working = Owner(tenant, asked.user_id), asked.working_memory
+    if working is None or asked.intimacy is None:
+        await follow_turns(worker, owner)  # those of a moment ago count too
+    if working is None:
+        session_id = asked.session_id or derived_id("session", tenant, asked.user_id, asked.agent_id or "")
+        working = recent_turns(worker, owner, session_id, asked.history_limit)
+    now = worker.clock.now()
+    if asked.include_global:
+        await worker.follow_globals()
+    names = ("query", "agent_id", "tier", "intimacy", "include_global", "top_k", "memory_limit", "similarity_threshold")
+    with worker.metrics.timed("query"):
+        found = await worker.speaking.contexts.context(
+            owner, ContextAsked(**{n: getattr(asked, n) for n in names}), now
+        )
+    worker.metrics.counted("query", "found" if found.memories else "nothing")
+    if asked.recall:
+        _report(worker, owner, [*found.memories, *found.relevant_episodes], now)
+    return answer(_told(owner, found, working, now))
+
+
+@router.post("/greeting", response_model=shapes.Greeting)
+async def greeting(asked: Greeting, worker: Held, tenant: Tenant) -> Response:
+    """Greet a user by what is known; empty when that is nothing, or the model does not answer in time."""
+    owner = Owner(tenant, asked.user_id)
+    await follow_turns(worker, owner)
+    return answer({"greeting": await worker.speaking.greeting.greet(owner, asked.agent_id, worker.clock.now())})
+
+
+def _report(worker: Worker, owner: Owner, found: list[Found], now: datetime) -> None:
+    """Report what was found for the query as recalled; what stands in every context of the user is no meeting."""
+    shown = dict.fromkeys(f.memory.memory_id for f in found if not f.owner.is_global)
+    if shown:
+        worker.recalls.note(owner, shown, now)
+
+
+def _told(owner: Owner, found: MemoryContext, working: list[dict[str, Any]], at: datetime) -> dict[str, Any]:
+    return {
+        "user_profile": found.user_profile,
+        "relevant_episodes": [
+            {**memory_view(one.owner, one.memory, at), "similarity": one.ranked.cosine}
+            for one in found.relevant_episodes
+        ],
+        "recent_episodes": [memory_view(owner, memory, at) for memory in found.recent_episodes],
+        "working_memory": working,
+        "memories": [result(one, at) for one in found.memories],
+        "total_memories": found.total_memories,
+        "prompt": found.prompt,
+        "block": found.block,
+        "message": found.message,
+    }

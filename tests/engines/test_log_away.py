@@ -1,0 +1,128 @@
+"""Kafka is away from a worker: whoever asks is told so within seconds, and it goes on when Kafka is back."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from faults.cluster.worker_process import WorkerProcess
+from kafka_server import KafkaServer
+from weaviate_server import free_ports
+
+from mnemolog.log_watch import ANSWER_SECONDS, LOOK_EVERY_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+BOUND_SECONDS = ANSWER_SECONDS + LOOK_EVERY_SECONDS + 1
+"""What the documentation says, and a second for a machine that is busy."""
+LONG_SECONDS = 20.0
+"""How long Kafka is away; shorter than the session, which would refuse every question by itself."""
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+class Alone:
+    """One worker and its broker."""
+
+    def __init__(self, worker: WorkerProcess, broker: KafkaServer) -> None:
+        self.worker, self.broker = worker, broker
+        self.http = httpx.AsyncClient(base_url=worker.url, timeout=60)
+
+    async def ask(self, method: str, path: str, body: Any = None) -> tuple[httpx.Response, float]:
+        """Return the answer, and how many seconds it took."""
+        began = time.monotonic()
+        return await self.http.request(method, path, json=body), time.monotonic() - began
+
+    async def refused(self, method: str, path: str, body: Any = None) -> str:
+        """Return why a request is answered 503, in time."""
+        answer, seconds = await self.ask(method, path, body)
+        assert (answer.status_code, answer.headers.get("Retry-After")) == (HTTPStatus.SERVICE_UNAVAILABLE, "1")
+        assert seconds < BOUND_SECONDS
+        return str(answer.json()["detail"])
+
+
+def fact(content: str) -> dict[str, str]:
+    return {"user_id": "u1", "content": content}
+
+
+def said_by(user: str, number: int) -> dict[str, str]:
+    return {
+        "type": "TurnRecorded",
+        "event_id": f"away-{number}",
+        "user_id": user,
+        "session_id": "s",
+        "role": "user",
+        "content": f"I own {number} boats",
+    }
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def alone(own_kafka: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Alone]:
+    assert own_kafka  # another broker: this one is frozen and killed
+    folder = tmp_path_factory.mktemp("alone")
+    port, broker_port, controller = free_ports(3)
+    broker = KafkaServer(folder / "kafka", broker_port, controller=controller)
+    broker.start()
+    settings = {"BROKER": f"kafka://{broker.address}", "SESSION_SECONDS": "60", "EXTRACTOR": "verbatim"}
+    worker = WorkerProcess(folder, port, settings)
+    worker.start()
+    try:
+        await worker.ready()
+        one = Alone(worker, broker)
+        yield one
+        await one.http.aclose()
+    finally:
+        worker.kill()
+        broker.kill()
+
+
+async def test_a_frozen_broker_is_said_by_every_request_that_needs_it_and_by_readiness(alone: Alone):
+    known = (await alone.ask("POST", "/v1/memories", fact("likes tea")))[0].json()
+    alone.broker.signal(signal.SIGSTOP)
+    try:
+        history = f"/v1/memories/{known['memory_id']}/history"
+        first, *more = await asyncio.gather(
+            alone.refused("POST", "/v1/events", said_by("u1", 1)),
+            alone.refused("POST", "/v1/memories", fact("likes milk")),
+            alone.refused("GET", history),
+            alone.refused("GET", "/v1/events/away-1?user_id=u1"),
+        )
+        assert "the log is away" in first
+        assert all("the log is away" in detail for detail in more)
+        assert "the log is away" in await alone.refused("GET", "/health/ready")
+        listed, seconds = await alone.ask("GET", "/v1/memories?user_id=u1")
+        assert [one["content"] for one in listed.json()["items"]] == ["likes tea"]
+        assert seconds < 1
+        assert (await alone.ask("GET", "/health/live"))[0].is_success
+    finally:
+        alone.broker.signal(signal.SIGCONT)
+    await alone.worker.ready()
+    events = [said_by("u1", number) for number in (1, 2)]
+    assert (await alone.ask("POST", "/v1/events", events))[0].is_success
+    assert (await alone.ask("GET", history))[0].is_success
+    counts = (await alone.ask("POST", "/v1/admin/drain", {}))[0].json()
+    assert counts["remembered"] == 2
+
+
+async def test_a_broker_that_is_gone_is_logged_once_a_minute(alone: Alone):
+    alone.broker.kill()
+    before = len(alone.worker.log.read_bytes())
+    assert "the log is away" in await alone.refused("POST", "/v1/events", said_by("u1", 3))
+    await asyncio.sleep(LONG_SECONDS)
+    assert "the log is away" in await alone.refused("GET", "/health/ready")
+    lines = alone.worker.log.read_bytes()[before:].decode().splitlines()
+    alone.broker.start()
+    await alone.worker.ready()
+    assert (await alone.ask("POST", "/v1/events", said_by("u1", 3)))[0].is_success
+    assert sum("the log is away" in line for line in lines) == 1
+    of_libraries = [line for line in lines if re.match(r"\S+ \S+ \w+ (aiokafka|faust|mode)", line)]
+    assert 1 <= len(of_libraries) <= 20, "\n".join(of_libraries)
+    assert "the log answers again" in alone.worker.said()
