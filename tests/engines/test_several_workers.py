@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import mcp
+import orjson
 import pytest
 import pytest_asyncio
 from engines.several import SOON_SECONDS, Several, a_kafka, heard, held_here, until_shared
@@ -69,6 +70,20 @@ def turn(number: int, user: str, content: str = "I like tea") -> dict[str, str]:
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_exports_and_imports_of_many_users_go_by_whichever_worker_is_asked(two: Several):
+    lines = [{"user_id": f"moved-{n}", "memory_id": str(n), "content": f"I like cake number {n}"} for n in range(USERS)]
+    first = await two.json(0, "POST", "/v1/import?wait=30", lines)
+    assert (first["imported"], first["waiting"]) == (USERS, 0)
+    assert (await two.json(1, "POST", "/v1/import?wait=30", lines))["known"] == USERS
+    for n in range(USERS):
+        exports = [await two.ask(number, "GET", f"/v1/users/moved-{n}/export") for number in (0, 1)]
+        assert {answer.headers["content-type"] for answer in exports} == {"application/x-ndjson"}
+        told = [[orjson.loads(line) for line in answer.content.splitlines()] for answer in exports]
+        assert [line["type"] for line in told[0]] == ["Memory", "MemoryImported", "Exported"]
+        assert told[0][:1] == told[1][:1]
+        assert told[0][0]["memory_id"] == first["items"][n]["memory_id"]
 
 
 async def test_events_of_many_users_are_accepted_by_whichever_worker_is_asked(two: Several):
