@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from mnemolog import client_admin, client_calls, client_context, client_exchange
+from mnemolog import client_admin, client_calls, client_context, client_exchange, client_wakes
 from mnemolog.client_carrying import (
     RETRIES,
     TIMEOUT_SECONDS,
@@ -115,6 +115,7 @@ class AsyncClient:
     revise = _awaited(client_calls.revise)
     forget = _awaited(client_calls.forget)
     restore = _awaited(client_calls.restore)
+    share = _awaited(client_calls.share)
     history = _awaited(client_calls.history)
     importance = _awaited(client_calls.importance)
     context = _awaited(client_context.context)
@@ -151,6 +152,15 @@ class AsyncClient:
         lines.end()
 
     import_memories = _awaited(client_exchange.import_memories)
+
+    checks = _awaited(client_admin.checks)
+    wake = _awaited(client_wakes.wake)
+    configure_wake = _awaited(client_wakes.configure_wake)
+    remove_wake = _awaited(client_wakes.remove_wake)
+    remind = _awaited(client_wakes.remind)
+    reminders = _awaited(client_wakes.reminders)
+    cancel_reminder = _awaited(client_wakes.cancel_reminder)
+    wakes = _awaited(client_wakes.wakes)
 
     digest = _awaited(client_admin.digest)
     drain = _awaited(client_admin.drain)
@@ -225,6 +235,7 @@ class Client:
     revise = _direct(client_calls.revise)
     forget = _direct(client_calls.forget)
     restore = _direct(client_calls.restore)
+    share = _direct(client_calls.share)
     history = _direct(client_calls.history)
     importance = _direct(client_calls.importance)
     context = _direct(client_context.context)
@@ -259,6 +270,15 @@ class Client:
         lines.end()
 
     import_memories = _direct(client_exchange.import_memories)
+
+    checks = _direct(client_admin.checks)
+    wake = _direct(client_wakes.wake)
+    configure_wake = _direct(client_wakes.configure_wake)
+    remove_wake = _direct(client_wakes.remove_wake)
+    remind = _direct(client_wakes.remind)
+    reminders = _direct(client_wakes.reminders)
+    cancel_reminder = _direct(client_wakes.cancel_reminder)
+    wakes = _direct(client_wakes.wakes)
 
     digest = _direct(client_admin.digest)
     drain = _direct(client_admin.drain)

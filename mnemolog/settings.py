@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
+from mnemolog.reminder_text import REMINDER_TEMPLATE, check_template
 from projections.weaviate_address import WeaviateAddress
 from schemas.faults import plain
+from schemas.images import Sight
 from schemas.words import Policy  # noqa: TC001 - pydantic reads it
 
 if TYPE_CHECKING:
@@ -25,10 +28,10 @@ HOURS: Final = {"ladder": 24.0, "ebbinghaus": 168.0, "off": 24.0}
 NOT_YET: Final = frozenset(
     {
         "MASTER_KEY", "MASTER_KEY_FILE", "API_KEYS_FILE",
-        "WAKE_TEXT", "WAKE_EVERY_SECONDS", "WAKE_MEMORY_LIMIT", "WAKE_QUERY", "REMINDER_TEMPLATE",
     }
 )  # fmt: skip
 """Named in the contract, built by later issues."""
+_HOST_ONLY: Final = re.compile(r"https?://[^/?#@\s]+/?")
 
 
 class SettingsError(ValueError):
@@ -61,6 +64,8 @@ class Settings(BaseModel):
     llm_temperature: Annotated[float, Field(ge=0, le=2)] = 0.2
     llm_max_tokens: Annotated[int, Field(ge=1)] = 2048
     llm_timeout_seconds: Annotated[float, Field(gt=0)] = 60.0
+    llm_vision: bool = False
+    image_hosts: str | None = None
     llm_concurrency: Annotated[int, Field(ge=1)] = 8
     embedding_base_url: str | None = None
     embedding_model: str = "builtin"
@@ -82,8 +87,18 @@ class Settings(BaseModel):
     intimacy_levels: Annotated[str, Field(pattern=r"^\d+(\.\d+)?,\d+(\.\d+)?$")] = "20,50"
     greeting_timeout_seconds: Annotated[float, Field(gt=0)] = 10.0
     retention_days: Annotated[float, Field(ge=0)] = 30.0
+    wake_text: Annotated[str, Field(min_length=1, max_length=16_384)] = (
+        "[Periodic Wake] You are waking up for a routine check."
+    )
+    wake_every_seconds: Annotated[
+        Annotated[float, Field(ge=1, le=366 * 86_400)] | None,
+        BeforeValidator(lambda given: None if given == "off" else given),
+    ] = None
+    wake_memory_limit: Annotated[int, Field(ge=0, le=100)] = 0
+    wake_query: Annotated[str, Field(min_length=1, max_length=16_384)] | None = None
+    reminder_template: Annotated[str, Field(max_length=16_384), AfterValidator(check_template)] = REMINDER_TEMPLATE
     encryption: Literal["off"] = "off"
-    advertised_url: Annotated[str, Field(pattern=r"^https?://[^/]+/?$")] | None = None
+    advertised_url: str | None = None
     session_seconds: Annotated[float, Field(ge=1, le=1800)] = 15.0
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8420
@@ -114,6 +129,12 @@ class Settings(BaseModel):
         return bool(self.llm_base_url or self.llm_api_key)
 
     @property
+    def sight(self) -> Sight:
+        """Whether the model sees images, and the hosts that they may lie on."""
+        hosts = (host.strip().lower() for host in (self.image_hosts or "").split(","))
+        return Sight(sees=self.llm_vision and self.extracts_with == "model", hosts=frozenset(filter(None, hosts)))
+
+    @property
     def is_embedded(self) -> bool:
         """Whether the log is the embedded one."""
         return self.broker.startswith("sqlite:")
@@ -130,13 +151,12 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
         for name, text in given.items()
         if name.startswith(PREFIX) and name != URL_VARIABLE and text != ""
     }
+    check_names(given)
     for name in sorted(found):
         if name.upper() in NOT_YET:
             raise SettingsError(f"{PREFIX}{name.upper()} is not yet supported by this version: unset it")
         if name == "encryption" and found[name] != "off":
             raise SettingsError(f"{PREFIX}ENCRYPTION={found[name]} is not yet supported by this version: use off")
-        if name not in Settings.model_fields:
-            raise SettingsError(f"{PREFIX}{name.upper()} is no setting of mnemolog: remove it or correct its name")
     _honour_shared_names(found, given)
     found.update({name: value for name, value in overrides.items() if value is not None})
     try:
@@ -146,6 +166,15 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
         name = "_".join(str(p) for p in first["loc"]).upper()
         raise SettingsError(f"{PREFIX}{name} {plain(first)} (given: {first['input']!r})") from None
     return _checked(settings)
+
+
+def check_names(environment: Mapping[str, str]) -> None:
+    """Refuse a variable with our prefix that means nothing: it would change nothing. Raises SettingsError."""
+    for name in sorted(environment):
+        ours = name.startswith(PREFIX) and name != URL_VARIABLE and environment[name] != ""
+        short = name.removeprefix(PREFIX)
+        if ours and short not in NOT_YET and short.lower() not in Settings.model_fields:
+            raise SettingsError(f"{PREFIX}{short.upper()} is no setting of mnemolog: remove it or correct its name")
 
 
 def _honour_shared_names(found: dict[str, object], given: Mapping[str, str]) -> None:
@@ -198,6 +227,11 @@ def _checked(settings: Settings) -> Settings:
         raise SettingsError(f"{PREFIX}WEAVIATE_API_KEY is for {PREFIX}INDEX=weaviate://…: set that, or unset the key")
     if not (settings.schema_registry_url or "http://").startswith(("http://", "https://")):  # may hold a password
         raise SettingsError(f"{PREFIX}SCHEMA_REGISTRY_URL must begin with http:// or https://")
+    if settings.advertised_url is not None and not _HOST_ONLY.fullmatch(settings.advertised_url):
+        raise SettingsError(
+            f"{PREFIX}ADVERTISED_URL={settings.advertised_url!r} must be where other workers reach this one, "
+            "such as http://worker-0:8420: a scheme, a host and a port, without a path"
+        )
     loopback = settings.host in ("127.0.0.1", "localhost", "::1")
     if not loopback:
         raise SettingsError(f"{PREFIX}HOST={settings.host!r}: without API keys the server listens on loopback only")
@@ -205,11 +239,18 @@ def _checked(settings: Settings) -> Settings:
         raise SettingsError(
             f"{PREFIX}INTIMACY_LEVELS={settings.intimacy_levels!r} must be two ascending numbers, 0 to 100"
         )
-    if settings.extracts_with == "model" and not settings.has_model:
-        raise SettingsError(f"{PREFIX}EXTRACTOR=model needs {PREFIX}LLM_API_KEY or {PREFIX}LLM_BASE_URL")
+    _check_model(settings)
     if settings.embedding_model != "builtin" and not (settings.embedding_base_url or settings.embedding_api_key):
         raise SettingsError(f"{PREFIX}EMBEDDING_MODEL needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
     return settings
+
+
+def _check_model(settings: Settings) -> None:
+    """Refuse a model that nobody can reach, and sight without a model."""
+    if settings.extracts_with == "model" and not settings.has_model:
+        raise SettingsError(f"{PREFIX}EXTRACTOR=model needs {PREFIX}LLM_API_KEY or {PREFIX}LLM_BASE_URL")
+    if settings.llm_vision and settings.extracts_with != "model":
+        raise SettingsError(f"{PREFIX}LLM_VISION is about a model: set {PREFIX}LLM_BASE_URL or unset it")
 
 
 def _check_kafka(settings: Settings) -> None:

@@ -10,9 +10,12 @@ import orjson
 
 from projections.forming import formed, imported
 from projections.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Memory, UserState
+from projections.wakes import evolve_wakes
 from schemas import codec
 from schemas.events import (
     LEDGER_EVENTS,
+    MEMORY_EVENTS,
+    WAKE_EVENTS,
     LedgerEvent,
     MemoryDecayed,
     MemoryEvent,
@@ -24,7 +27,6 @@ from schemas.events import (
     MemoryRestored,
     MemoryRevised,
     MemorySuperseded,
-    TickApplied,
 )
 from schemas.text import digest
 
@@ -41,6 +43,8 @@ class Unfit(ValueError):
     """The decision cannot be made of the state that it expects: it is void for every reader alike."""
 
 
+SHARED: Final = "shared"
+"""The reason of a MemoryRevised that makes a memory known to its envelope's agent."""
 SAID: Final = frozenset({"said_again", "remembered_again"})
 """Reasons of a MemoryReinforced that say the memory anew."""
 
@@ -114,8 +118,10 @@ def evolve(state: UserState, decision: Decision, events: Events) -> UserState:
 def apply_all(state: UserState, events: Events, recorded_at: datetime | None) -> UserState:
     """Return the state after the events of one item whose log time is `recorded_at`."""
     for event in events:
-        if not isinstance(event, TickApplied):
+        if isinstance(event, MEMORY_EVENTS):
             state = _apply(state, event, recorded_at)
+        elif isinstance(event, WAKE_EVENTS):
+            state = replace(state, wakes=evolve_wakes(state.wakes, event))
     return state
 
 
@@ -182,6 +188,7 @@ def _decayed(before: Memory, event: MemoryDecayed) -> Memory:
 
 
 def _revised(before: Memory, event: MemoryRevised) -> Memory:
+    shared_with = [agent] if event.reason == SHARED and (agent := event.envelope.agent_id) else []
     return replace(
         before,
         content=event.content.text if event.content else before.content,
@@ -198,6 +205,7 @@ def _revised(before: Memory, event: MemoryRevised) -> Memory:
         last_accessed_at=event.last_accessed_at or before.last_accessed_at,
         source_ids=_joined(before.source_ids, event.source_ids),
         pieces=_joined(before.pieces, event.pieces),
+        shared_with=_joined(before.shared_with, shared_with),
     )
 
 

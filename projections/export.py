@@ -9,7 +9,7 @@ from projections.evolve import apply_all, events_of
 from projections.history import described
 from projections.memory import ACTIVE, UserState
 from projections.views import instant, memory_view
-from schemas.events import TickApplied
+from schemas.events import MEMORY_EVENTS
 from schemas.identity import OURS
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def export_lines(
             if decision.version > state.version:
                 break
             for event in events_of(decision):
-                if isinstance(event, TickApplied):
+                if not isinstance(event, MEMORY_EVENTS):
                     continue
                 events += 1
                 before = then.memories.get(event.memory_id)

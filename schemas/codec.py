@@ -70,9 +70,19 @@ class _Spelling:
         self.of_plain = _of_plain(message)
 
 
-def released_schema(message: type) -> dict[str, Any]:
-    """Return the schema of a message as it is released in `avro/`."""
-    text = (resources.files("schemas") / "avro" / f"{message.__name__}.v1.avsc").read_text("utf-8")
+@cache
+def newest_version(message: type) -> int:
+    """Return the number of the newest schema of a message: what is written."""
+    version, folder = 1, resources.files("schemas") / "avro"
+    while (folder / f"{message.__name__}.v{version + 1}.avsc").is_file():
+        version += 1
+    return version
+
+
+def released_schema(message: type, version: int | None = None) -> dict[str, Any]:
+    """Return a version (default: the newest) of the schema of a message as it is released in `avro/`."""
+    number = version or newest_version(message)
+    text = (resources.files("schemas") / "avro" / f"{message.__name__}.v{number}.avsc").read_text("utf-8")
     schema: dict[str, Any] = orjson.loads(text)
     return schema
 
@@ -88,8 +98,15 @@ def _spellings() -> dict[type, _Spelling]:
 
 
 @cache
-def _by_header() -> dict[bytes, _Spelling]:
-    return {spelling.header: spelling for spelling in _spellings().values()}
+def _by_header() -> dict[bytes, tuple[_Spelling, Any]]:
+    """Return for each released schema the spelling of its message and, where it is an older one, the schema itself."""
+    found: dict[bytes, tuple[_Spelling, Any]] = {}
+    for message, spelling in _spellings().items():
+        found[spelling.header] = (spelling, None)
+        for version in range(1, newest_version(message)):
+            raw = released_schema(message, version)
+            found[MARKER + schema_fingerprint(raw)] = (spelling, parse_schema(raw))
+    return found
 
 
 @cache
@@ -174,13 +191,13 @@ def remember(data: bytes, message: Any) -> None:  # noqa: ANN401 - any class of 
 def _decoded(data: bytes) -> Any:  # noqa: ANN401 - any class of MESSAGES
     if data[:2] != MARKER or len(data) < HEADER_BYTES:
         raise Undecodable("not a single-object Avro message: it must begin with C3 01 and an 8-byte fingerprint")
-    spelling = _by_header().get(data[:HEADER_BYTES])
+    spelling, older = _by_header().get(data[:HEADER_BYTES], (None, None))
     if spelling is None:
         raise UnknownSchema(f"schema {data[2:HEADER_BYTES].hex()} is not known to this version: upgrade mnemolog")
     body = io.BytesIO(data)
     body.seek(HEADER_BYTES)
     try:
-        plain: Any = fastavro.schemaless_reader(body, spelling.schema, None)
+        plain: Any = fastavro.schemaless_reader(body, older or spelling.schema, older and spelling.schema)
         message = spelling.of_plain(plain)
     except _BROKEN as error:
         raise Undecodable(f"the bytes are no {spelling.message.__name__}: {error or 'they end too early'}") from error

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from schemas.waking import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -104,7 +106,10 @@ class RememberFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviseMemory:
-    """Change what is given; None leaves a field as it is."""
+    """Change what is given; None leaves a field as it is.
+
+    One that changes nothing shares the memory with its envelope's agent.
+    """
 
     envelope: Envelope
     memory_id: str
@@ -226,9 +231,12 @@ UserItem: TypeAlias = (
     | RestoreMemory
     | RecordRecall
     | ImportMemory
+    | ScheduleReminder
+    | CancelReminder
+    | ConfigureWake
 )
-Tick: TypeAlias = DecayDue | RetentionDue
-TICKS: tuple[type[Tick], ...] = (DecayDue, RetentionDue)
+Tick: TypeAlias = DecayDue | RetentionDue | WakeDue
+TICKS: tuple[type[Tick], ...] = (DecayDue, RetentionDue, WakeDue)
 InboxItem: TypeAlias = UserItem | Tick
 INBOX_ITEMS: tuple[type[InboxItem], ...] = (
     CandidatesExtracted,
@@ -239,5 +247,8 @@ INBOX_ITEMS: tuple[type[InboxItem], ...] = (
     RestoreMemory,
     RecordRecall,
     ImportMemory,
+    ScheduleReminder,
+    CancelReminder,
+    ConfigureWake,
     *TICKS,
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
@@ -13,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 from schemas.envelope import Envelope
 from schemas.faults import plain
 from schemas.identity import InvalidOwner, check_user_id
+from schemas.images import image_faults
 from schemas.instant import read_instant
 from schemas.observations import (
     ArticleInferred,
@@ -22,6 +24,9 @@ from schemas.observations import (
     TurnContext,
     TurnRecorded,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_CONTENT_BYTES: Final = 64 * 1024
 MAX_ID_CHARACTERS: Final = 256
@@ -95,10 +100,19 @@ class _End(_Event):
     session_id: Id
 
 
+def _bytes(value: object) -> object:
+    try:
+        return base64.b64decode(value, validate=True) if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError("is not base64") from None
+
+
 class _Screenshot(_Event):
     type: Literal["ScreenshotAnalysed"]
     screenshot_id: Id | None = None
-    text: str
+    text: str | None = None
+    image: Annotated[bytes, BeforeValidator(_bytes)] | None = None
+    image_url: str | None = None
     summary: str | None = None
     app: str | None = None
     title: str | None = None
@@ -138,6 +152,8 @@ def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: st
         event = _ADAPTER.validate_python(raw)
     except ValidationError as error:
         raise InvalidEvent([_fault(e) for e in error.errors(include_url=False)]) from None
+    if isinstance(event, _Screenshot) and (faults := list(_screenshot_faults(event))):
+        raise InvalidEvent(faults)
     occurred_at = event.occurred_at or accepted_at.astimezone(UTC)
     given = dict(raw)
     given.pop("event_id", None)
@@ -156,6 +172,12 @@ def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: st
         occurred_at=occurred_at,
     )
     return _observation(event, envelope, digest)
+
+
+def _screenshot_faults(event: _Screenshot) -> Iterator[Fault]:
+    if event.text is None and event.image is None and event.image_url is None:
+        yield Fault("$.text", "is missing: give the text, or an image or image_url instead")
+    yield from (Fault(*f) for f in image_faults(event.text or "", event.image, event.image_url))
 
 
 def _observation(event: _Turn | _End | _Screenshot | _Article, envelope: Envelope, digest: bytes) -> Observation:
@@ -179,13 +201,15 @@ def _observation(event: _Turn | _End | _Screenshot | _Article, envelope: Envelop
             return ScreenshotAnalysed(
                 envelope=envelope,
                 screenshot_id=event.screenshot_id or envelope.event_id,
-                text=event.text,
+                text=event.text or "",
                 summary=event.summary,
                 app=event.app,
                 title=event.title,
                 relevance=event.relevance,
                 metadata=_json(event.metadata),
                 body_digest=digest,
+                image=event.image,
+                image_url=event.image_url,
             )
         case _Article():
             return ArticleInferred(

@@ -51,7 +51,7 @@ class SessionEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenshotAnalysed:
-    """What upstream read off a screen; `relevance` low, medium or high."""
+    """What upstream read off a screen, or the picture itself; `relevance` low, medium or high."""
 
     envelope: Envelope
     screenshot_id: str
@@ -62,6 +62,10 @@ class ScreenshotAnalysed:
     relevance: str = "medium"
     metadata: str = "{}"
     body_digest: bytes | None = None
+    image: bytes | None = None
+    """PNG, JPEG, GIF or WebP, instead of a text, which is then empty."""
+    image_url: str | None = None
+    """Where the picture lies, instead of its bytes: https."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

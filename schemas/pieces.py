@@ -31,6 +31,13 @@ def text_of(message: Observation) -> str:
             return ""
 
 
+def image_of(message: Observation) -> bytes | str | None:
+    """Return the picture that a screenshot carries instead of text: its bytes, or its URL."""
+    if not isinstance(message, ScreenshotAnalysed):
+        return None
+    return message.image if message.image is not None else message.image_url
+
+
 def is_extractable(message: Observation) -> bool:
     """Tell whether anything is extracted from it: user and assistant turns, screenshots not of low relevance, articles.
 
@@ -41,7 +48,7 @@ def is_extractable(message: Observation) -> bool:
             roles = EXTRACTED_ROLES if message.infer else ("user",)
             return message.role in roles and bool(message.content.strip())
         case ScreenshotAnalysed():
-            return message.relevance != "low" and bool(text_of(message).strip())
+            return message.relevance != "low" and (bool(text_of(message).strip()) or image_of(message) is not None)
         case ArticleInferred():
             return bool(text_of(message).strip())
         case SessionEnded():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from datetime import UTC, timedelta
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from schemas import codec
 from schemas.identity import InvalidOwner, Owner, check_tenant, check_user_id, derived_id
+from schemas.images import image_faults
 from schemas.input_events import (
     DEFAULT_USER,
     MAX_CONTENT_BYTES,
@@ -19,7 +21,7 @@ from schemas.input_events import (
     body_digest,
     parse_event,
 )
-from schemas.observations import OBSERVATIONS
+from schemas.observations import OBSERVATIONS, ScreenshotAnalysed
 from schemas.pieces import text_of
 
 if TYPE_CHECKING:
@@ -127,6 +129,10 @@ def _checked(message: Observation) -> Observation:
         raise InvalidEvent([Fault("$.envelope.event_id", f"must have 1 to {MAX_ID_CHARACTERS} characters")])
     if len(text_of(message).encode()) > MAX_AVRO_TEXT_BYTES:
         raise InvalidEvent([Fault("$", f"its text has more than {MAX_AVRO_TEXT_BYTES} bytes: split the event")])
+    if isinstance(message, ScreenshotAnalysed) and (
+        faults := list(image_faults(message.text, message.image, message.image_url))
+    ):
+        raise InvalidEvent([Fault(*fault) for fault in faults])
     return message
 
 
@@ -143,7 +149,10 @@ def digest_of(message: Observation) -> bytes:
     """Return what tells a repeat of an observation from another event with its id."""
     if message.body_digest is not None:
         return message.body_digest
-    return body_digest(asdict(replace(message, body_digest=None)) | {"type": type(message).__name__})
+    fields = asdict(replace(message, body_digest=None)) | {"type": type(message).__name__}
+    if isinstance(message, ScreenshotAnalysed) and message.image is not None:
+        fields["image"] = blake2b(message.image, digest_size=16).hexdigest()
+    return body_digest(fields)
 
 
 def effective_time(message: Observation, recorded_at: datetime) -> datetime:

@@ -12,6 +12,7 @@ import orjson
 from projections.embedder import EmbedderRefused, EmbedderUnavailable
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import derived_id
+from schemas.images import Sight
 from schemas.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
 from streams.extractor import Outage, Rejected
 from streams.patience import pauses
@@ -41,6 +42,8 @@ class Asking:
     stop everybody."""
     pausing: Callable[[], Callable[[], float]] = pauses
     """Gives each window its pauses between attempts, in seconds."""
+    sight: Sight = field(default_factory=Sight)
+    """Whether pictures can be looked at."""
     successes: int = 0
     """Of all windows: an outage is everybody's, poison is one window's."""
 
@@ -51,6 +54,9 @@ class Asking:
         on_wait: Callable[[str], None] = ignore,
     ) -> CandidatesExtracted | ExtractionRejected:
         """Return the answer to a window, or its rejection. `on_wait` is told why each attempt failed."""
+        pictures = (piece.image for piece in window.pieces if piece.image is not None)
+        if refusal := next(filter(None, map(self.sight.refusal, pictures)), None):
+            return _rejection(window, extractor, Rejected(f"image: {refusal}"))
         pause, failures, seen = self.pausing(), 0, self.successes
         extraction: Extraction | None = None
         while True:

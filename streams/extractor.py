@@ -30,6 +30,8 @@ class Piece:
     name: str | None = None
     """The speaker's name; for a screenshot its app, for an article its title."""
     context: TurnContext | None = None
+    image: bytes | str | None = None
+    """The picture of a screenshot that has no text: its bytes, or its URL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from streams.extractor import Window
 
 BASE_GRADE: Final = {"confession": 4.0, "fight": 3.0, "casual": 1.0}
 OTHER_GRADE: Final = 2.0
 HIGHEST_GRADE: Final = 4.0
 INTENSITY_WEIGHT: Final = 0.5
 INTIMACY_PER_GRADE: Final = 50.0
+
+
+def newest_intimacy(sources: Iterable[int], window: Window) -> float | None:
+    """Return the intimacy of the newest cited turn that carries one: an answer's own turn seldom does."""
+    known = (
+        (piece.occurred_at, index, piece.context.intimacy)
+        for index, piece in ((index, window.pieces[index]) for index in sources)
+        if piece.context is not None and piece.context.intimacy is not None
+    )
+    newest = max(known, default=None)
+    return newest[2] if newest else None
 
 
 def episode_importance(event_type: str | None, emotion_intensity: float | None, intimacy: float | None) -> float:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 
 from schemas.words import Category
 from streams.extractor import Proposal
-from streams.luna import episode_importance
+from streams.luna import episode_importance, newest_intimacy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,7 +119,7 @@ def _proposal(entry: object, window: Window) -> Proposal:
     intensity = _number(fields.get("emotion_intensity"))
     importance = _importance(fields.get("importance"))
     if importance is None and kind == "episodic":
-        importance = episode_importance(event_type, intensity, _intimacy(sources, window))
+        importance = episode_importance(event_type, intensity, newest_intimacy(sources, window))
     attribute, value = _word(fields.get("attribute")), _value(fields.get("value"))
     fills = attribute is not None and value is not None
     return Proposal(
@@ -208,14 +208,3 @@ def _line_number(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if isinstance(value, int) or value.is_integer() else None
-
-
-def _intimacy(sources: tuple[int, ...], window: Window) -> float | None:
-    """Return the intimacy of the newest cited turn that carries one: an answer's own turn seldom does."""
-    known = (
-        (piece.occurred_at, index, piece.context.intimacy)
-        for index, piece in ((index, window.pieces[index]) for index in sources)
-        if piece.context is not None and piece.context.intimacy is not None
-    )
-    newest = max(known, default=None)
-    return newest[2] if newest else None

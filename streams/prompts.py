@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
 from datetime import UTC
-from typing import TYPE_CHECKING, Final, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, get_args
 
 from schemas.attributes import LISTS, MAPS, SINGLE
+from schemas.images import media_type
 from schemas.words import EVENT_TYPES, Category, Kind
 
 if TYPE_CHECKING:
@@ -20,7 +22,30 @@ class Message(TypedDict):
     """One message of a chat completion."""
 
     role: Literal["system", "user", "assistant"]
-    content: str
+    content: str | list[Part]
+
+
+class ImageUrl(TypedDict):
+    """Where a picture is: https, or the picture itself as data."""
+
+    url: str
+
+
+class TextPart(TypedDict):
+    """A text of a message that has pictures too."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ImagePart(TypedDict):
+    """A picture of a message."""
+
+    type: Literal["image_url"]
+    image_url: ImageUrl
+
+
+Part: TypeAlias = TextPart | ImagePart
 
 
 ASKED_LISTS: Final = tuple(name for name in LISTS if name != "usage_patterns")
@@ -38,9 +63,14 @@ How to write a memory
 - Keep the language of the conversation: what was said in Chinese is remembered in Chinese, what was said in English \
 in English. Do not translate, and keep names, titles, numbers and places as they were written.
 - Every line has its own date. Resolve "today", "yesterday", "next Friday" or 下周三 against the date of the line that \
-says it, and write the date that results, in the content too.
+says it. Keep the words as they were said, and write the date that results behind them, in brackets; the date of a \
+plan or an event is also its `occurred_on`.
+- Where a line says "(see the picture)", read the picture as if what it shows stood on that line: all text that \
+matters, and what it is.
 - What the assistant merely suggested, asked, guessed or explained is not remembered. It counts only when the user \
 confirms it, or when it is something that the two did or felt together.
+- What was recalled from this memory and put into a line ("Here's what I remember", "Memorise:", 用户记忆, 用户信息, \
+相关回忆) is known already: do not remember it again.
 - `sources` are the numbers of the lines that the memory came from. Every memory cites at least one.
 - Say each thing once. Small talk without any information is not a memory.
 
@@ -54,8 +84,8 @@ What to remember
 - Contacts: social accounts, and festivals that are special to the user -> long_term
 - Likes: food, music, films, activities, colours -> long_term, preference
 - Aversions: what the user does not like, allergies, taboos, topics to avoid -> long_term, preference
-- Hobbies, skills and fields that the user follows -> long_term, interest
-- What the user does regularly -> long_term, habit
+- Hobbies, skills, interests and fields that the user follows -> long_term, interest
+- Habits: what the user does regularly -> long_term, habit
 - Character, manner of speaking, relationship status -> long_term
 - What matters for a day or two only -> short_term
 
@@ -94,6 +124,9 @@ The form:
 
 ASSISTANT_LINES: Final = "\n\nSpoken by the assistant: {lines}."
 """Added where an assistant's turn shows a name, which does not tell that it is the assistant."""
+
+SEE_PICTURE: Final = "(see the picture)"
+"""Stands on the line of a screenshot that came as a picture."""
 
 REPAIR: Final = """\
 This answer cannot be used: {wrong}. Answer the same question again, with the whole JSON object {{"memories": [...]}} \
@@ -147,9 +180,15 @@ def messages(window: Window) -> list[Message]:
     numbered = list(enumerate(window.pieces, 1))
     named = [number for number, piece in numbered if piece.speaker == "assistant" and piece.name]
     told = ASSISTANT_LINES.format(lines=", ".join(map(str, named))) if named else ""
+    lines = "\n".join(line(number, piece) for number, piece in numbered)
+    pictures: list[Part] = [
+        {"type": "image_url", "image_url": {"url": _url(piece.image)}}
+        for piece in window.pieces
+        if piece.image is not None
+    ]
     return [
         {"role": "system", "content": SYSTEM + told},
-        {"role": "user", "content": "\n".join(line(number, piece) for number, piece in numbered)},
+        {"role": "user", "content": [{"type": "text", "text": lines}, *pictures] if pictures else lines},
     ]
 
 
@@ -164,7 +203,15 @@ def line(number: int, piece: Piece) -> str:
     """Return a piece on one line: `[1] 2026-01-05 08:00 张三: text (mood: happy)`, in UTC."""
     when = piece.occurred_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
     who = one_line(piece.name or "") or piece.speaker
-    return f"[{number}] {when} {who}: {one_line(piece.text)}{_known(piece.context)}"
+    text = " ".join(part for part in (one_line(piece.text), SEE_PICTURE if piece.image is not None else "") if part)
+    return f"[{number}] {when} {who}: {text}{_known(piece.context)}"
+
+
+def _url(image: bytes | str) -> str:
+    """Return a picture's URL; its bytes as a data URL."""
+    if isinstance(image, str):
+        return image
+    return f"data:{media_type(image) or 'image/png'};base64,{base64.b64encode(image).decode()}"
 
 
 def one_line(text: str) -> str:

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from schemas.attributes import NICKNAME, same_value
 from streams.extractor import Extraction, Proposal
+from streams.luna import episode_importance, newest_intimacy
 from streams.rules.chinese import read_chinese
 from streams.rules.english import read_english
+from streams.rules.found import Found
 from streams.rules.screens import read_screen
 from streams.rules.sentences import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from schemas.observations import TurnContext
     from streams.extractor import Piece, Window
-    from streams.rules.found import Found
 
-RULES_VERSION: Final = "3"
+RULES_VERSION: Final = "4"
 """Raise it with every change of what the rules answer: it is part of the memory's lineage."""
+MOST_QUOTED: Final = 200
+"""Characters of a turn that are kept as key dialogue."""
+_HAN: Final = re.compile(r"[一-鿿]")
 
 
 class RuleExtractor:
@@ -39,7 +46,7 @@ class RuleExtractor:
         """Return what the rules find, in the order of the words, nicknames last. Never raises.
 
         What is found twice cites both pieces. Values of a single attribute that differ are all returned, the newest
-        last. All proposals are semantic.
+        last. What happened is episodic, with Luna's importance.
         """
         kept: list[tuple[Found, list[int]]] = []
         for index, piece in enumerate(window.pieces):
@@ -50,13 +57,14 @@ class RuleExtractor:
                 elif index not in known:
                     known.append(index)
         kept.sort(key=lambda entry: entry[0].attribute == NICKNAME)  # a name that is said after it is known by then
-        return Extraction(proposals=tuple(_proposal(found, tuple(sources)) for found, sources in kept))
+        return Extraction(proposals=tuple(_proposal(found, tuple(sources), window) for found, sources in kept))
 
 
 def _read(piece: Piece) -> Iterator[Found]:
     today = piece.occurred_at.date()
     match piece.speaker:
         case "user":
+            yield from _gift(piece)
             for sentence in sentences(piece.text):
                 yield from (read_chinese if sentence.language == "zh" else read_english)(sentence, today)
         case "screenshot" | "article":
@@ -73,9 +81,27 @@ def _same(a: Found, b: Found) -> bool:
     return same_value(a.content, b.content) and a.occurred_on == b.occurred_on
 
 
-def _proposal(found: Found, sources: tuple[int, ...]) -> Proposal:
+def _gift(piece: Piece) -> Iterator[Found]:
+    """Yield the gift that the upstream knew the user to give with these words."""
+    gift = (piece.context.gift or "").strip() if piece.context else ""
+    if gift:
+        said = piece.text.strip()[:MOST_QUOTED]
+        content = f"用户送了礼物：{gift}" if _HAN.search(gift + said) else f"User gave a gift: {gift}"
+        yield Found(content=content, kind="episodic", event_type="gift", key_dialogue=(said,) if said else ())
+
+
+def _proposal(found: Found, sources: tuple[int, ...], window: Window) -> Proposal:
+    if found.kind == "episodic":
+        found = _as_known(found, [piece.context for piece in (window.pieces[i] for i in sources) if piece.context])
+        intimacy = newest_intimacy(sources, window)
+        found = replace(found, importance=episode_importance(found.event_type, found.emotion_intensity, intimacy))
     return Proposal(
         content=found.content,
+        kind=found.kind,
+        event_type=found.event_type,
+        emotion=found.emotion,
+        emotion_intensity=found.emotion_intensity,
+        key_dialogue=found.key_dialogue,
         category=found.category,
         memory_type=found.memory_type,
         importance=found.importance,
@@ -84,3 +110,14 @@ def _proposal(found: Found, sources: tuple[int, ...]) -> Proposal:
         occurred_on=found.occurred_on,
         sources=sources,
     )
+
+
+def _as_known(found: Found, contexts: list[TurnContext]) -> Found:
+    """Add what the upstream knew of an event: the mood where the words name no feeling, the place of a date."""
+    mood = next((context.mood for context in contexts if context.mood), None)
+    scene = next((context.scene for context in contexts if context.scene), None)
+    if found.emotion is None and mood:
+        found = replace(found, emotion=mood)
+    if found.event_type == "date" and scene and scene not in found.content:
+        found = replace(found, content=f"{found.content} ({scene})")
+    return found

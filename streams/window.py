@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from schemas.identity import piece_id
 from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
-from schemas.pieces import MAX_PIECE_CHARACTERS, piece_texts
+from schemas.pieces import MAX_PIECE_CHARACTERS, image_of, piece_texts
 from schemas.reading import effective_time
 from streams.extractor import Piece, Window
+from streams.recalled import without_recalled
 
 if TYPE_CHECKING:
     from schemas.observations import Observation
@@ -63,9 +64,12 @@ def closes_before(window: OpenWindow, piece: Piece, limits: WindowLimits) -> boo
 
 
 def pieces_of(message: Observation, recorded_at: datetime) -> list[Piece]:
-    """Return an observation's pieces."""
+    """Return an observation's pieces; what was recalled and put into a turn is not in their texts."""
     speaker, name = _speaker(message)
     context = message.context if isinstance(message, TurnRecorded) else None
+    texts = piece_texts(message)
+    if isinstance(message, TurnRecorded) and message.infer:  # what is to be kept verbatim is kept as it is
+        texts = without_recalled(texts)
     return [
         Piece(
             piece_id=piece_id(message.envelope.event_id, number),
@@ -76,8 +80,9 @@ def pieces_of(message: Observation, recorded_at: datetime) -> list[Piece]:
             recorded_at=recorded_at,
             name=name,
             context=context,
+            image=None if number else image_of(message),
         )
-        for number, text in enumerate(piece_texts(message))
+        for number, text in enumerate(texts)
     ]
 
 

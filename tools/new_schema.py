@@ -1,4 +1,4 @@
-"""Writes the Avro schema of a message class that has none yet. Released files are never written again."""
+"""Writes the Avro schema of a message class that has none yet, or another one. Released files are never changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from schemas.codec import MESSAGES, field_types
+from schemas.codec import MESSAGES, field_types, newest_version, released_schema, schema_fingerprint
 
 FOLDER = Path(__file__).parent.parent / "schemas" / "avro"
 PRIMITIVES: dict[type, Any] = {
@@ -49,12 +49,17 @@ def avro_record(record: type, named: set[str]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Write what is missing; say what was written."""
+    """Write what is missing, a message's next version where its class has other fields; say what was written."""
     for message in MESSAGES:
-        file = FOLDER / f"{message.__name__}.v1.avsc"
-        if not file.exists():
-            file.write_text(json.dumps(avro_record(message, set()), indent=2) + "\n", "utf-8")
-            sys.stdout.write(f"{file.name}\n")
+        wanted, version = avro_record(message, set()), newest_version(message)
+        if (FOLDER / f"{message.__name__}.v{version}.avsc").exists():
+            released = released_schema(message, version)
+            if schema_fingerprint(released) == schema_fingerprint(wanted):
+                continue
+            version += 1
+        file = FOLDER / f"{message.__name__}.v{version}.avsc"
+        file.write_text(json.dumps(wanted, indent=2) + "\n", "utf-8")
+        sys.stdout.write(f"{file.name}\n")
     return 0
 
 

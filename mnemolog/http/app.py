@@ -17,12 +17,15 @@ from mnemolog.http import (
     forwarding,
     health,
     internal,
+    mcp,
     memories,
     problems,
     publishing,
     relationship,
     search,
+    sharing,
     tools,
+    wakes,
 )
 from mnemolog.http.asked_for import known_query
 from mnemolog.http.edge import Edge
@@ -44,8 +47,10 @@ def make_http(worker: Worker) -> FastAPI:
         publishing,
         conversations,
         memories,
+        sharing,
         search,
         agents,
+        wakes,
         exchange,
         tools,
         evatar,
@@ -55,7 +60,8 @@ def make_http(worker: Worker) -> FastAPI:
         internal,
     ):
         app.include_router(part.router, dependencies=[Depends(known_query)])
-    app.include_router(health.router)
+    for part in (mcp, health):
+        app.include_router(part.router)
     settings = worker.settings
     advertised = {name_of(urlsplit(settings.advertised_url).netloc)} if settings.advertised_url else set[str]()
     hosts = LOOPBACK | {name_of(settings.host)} | advertised

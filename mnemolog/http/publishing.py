@@ -18,8 +18,10 @@ from mnemolog.http.tenants import Held, IdempotencyKey, Tenant
 from mnemolog.peers import LINES
 from mnemolog.publishing import Conflict
 from schemas.identity import Owner, derived_id
+from schemas.images import Sight
 from schemas.input_events import DEFAULT_USER, Fault, InvalidEvent, parse_event
 from schemas.observations import Observation
+from schemas.pieces import image_of, is_extractable
 
 NDJSON = (LINES, "application/ndjson", "application/jsonl")
 Wait = Annotated[
@@ -64,7 +66,9 @@ async def publish(
         else:
             event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
-            events.append(parse_event(raw, tenant=tenant, accepted_at=now, event_id=event_id))
+            event = parse_event(raw, tenant=tenant, accepted_at=now, event_id=event_id)
+            _check_sight(event, worker.settings.sight)
+            events.append(event)
         except InvalidEvent as error:
             faults += [_placed(f, f"$[{place}]" if many else "$") for f in error.faults]
     if faults:
@@ -103,6 +107,13 @@ async def accept(
         ]
         raise Problem(HTTPStatus.CONFLICT, summary(faults), faults) from None
     return answer({"accepted": items} | more, HTTPStatus.OK if wait and final else HTTPStatus.ACCEPTED)
+
+
+def _check_sight(event: Observation, sight: Sight) -> None:
+    """Refuse a picture that would not be looked at. Raises InvalidEvent."""
+    image = image_of(event) if is_extractable(event) else None
+    if image is not None and (refusal := sight.refusal(image)):
+        raise InvalidEvent([Fault("$.image_url" if isinstance(image, str) else "$.image", refusal)])
 
 
 def _conflict(event_id: str, position: str | None) -> str:

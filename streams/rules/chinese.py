@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streams.rules.chinese_clauses import claims
+from streams.rules.chinese_events import confided, events
 from streams.rules.chinese_life import life
+from streams.rules.chinese_nature import avoided, nature
 from streams.rules.chinese_people import people
 from streams.rules.chinese_self import about_self
 from streams.rules.chinese_tastes import tastes
+from streams.rules.found import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +25,14 @@ def read_chinese(sentence: Sentence, today: date) -> Iterator[Found]:
     """Yield what a sentence that was said on `today` tells of the user; nothing when in doubt."""
     if sentence.quotes:
         return
+    for said in sentence.clauses:
+        yield from avoided(said)
+    told = list(confided(sentence, today))
     for clause in claims(sentence):
         yield from about_self(clause)
+        yield from nature(clause)
         yield from people(clause)
         yield from tastes(clause)
         yield from life(clause, today)
+        told += events(clause, today)
+    yield from whole(told)

@@ -38,6 +38,13 @@ _MONTHS: Final = {
     for n, m in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), start=1)
 }
 _ZH_DAYS: Final = {"今": 0, "明": 1, "后": 2, "大后": 3}
+_ZH_DAYS_AGO: Final = {"今": 0, "昨": 1, "前": 2}
+_ZH_AGO = re.compile(r"(今|昨|前)(?:天|晚|日)")
+_EN_AGO = re.compile(
+    r"\b(?:(?:the day before )?yesterday|last night|"
+    r"last (?P<w>monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b",
+    re.IGNORECASE,
+)
 _EN_NUMBERS: Final = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10}
 _MONTH: Final = (
     r"(?P<{0}>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
@@ -81,6 +88,26 @@ def chinese_date(text: str, today: date) -> Dated | None:
 def english_date(text: str, today: date) -> Dated | None:
     """Return the date that an English text names, or None. 3/4 is not read: which is the month is not known."""
     return _first(_ENGLISH, text, today)
+
+
+def chinese_past(text: str, today: date) -> date | None:
+    """Return the day on which a Chinese text says that something happened, today at the latest, or None."""
+    if m := _ZH_AGO.search(text):
+        return today - timedelta(days=_ZH_DAYS_AGO[m[1]])
+    return _not_after(chinese_date(text, today), today)
+
+
+def english_past(text: str, today: date) -> date | None:
+    """Return the day on which an English text says that something happened, today at the latest, or None."""
+    if m := _EN_AGO.search(text):
+        if not m["w"]:
+            return today - timedelta(days=2 if "before" in m.group() else 1)
+        return today - timedelta(days=(today.weekday() - _EN_WEEKDAYS[m["w"][:3].lower()] - 1) % 7 + 1)
+    return _not_after(english_date(text, today), today)
+
+
+def _not_after(found: Dated | None, today: date) -> date | None:
+    return found.day if found and found.day <= today else None
 
 
 def birth_date(text: str) -> str | None:

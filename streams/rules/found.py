@@ -10,7 +10,7 @@ from schemas.attributes import NICKNAME
 if TYPE_CHECKING:
     from datetime import date
 
-    from schemas.words import MemoryType
+    from schemas.words import Kind, MemoryType
 
 ORDINARY: Final = 0.5
 """Evatar's default importance."""
@@ -24,6 +24,7 @@ _CATEGORIES: Final = {
     "family": "people",
     "friends": "people",
     "pet_names": "people",
+    "sensitive_topics": "preference",
     "likes": "preference",
     "dislikes": "preference",
     "interests": "interest",
@@ -56,6 +57,11 @@ class Found:
     attribute: str | None = None
     value: str | None = None
     occurred_on: date | None = None
+    kind: Kind = "semantic"
+    event_type: str | None = None
+    emotion: str | None = None
+    emotion_intensity: float | None = None
+    key_dialogue: tuple[str, ...] = ()
 
 
 def profile(attribute: str, value: str, content: str) -> Found:
@@ -77,3 +83,9 @@ def plan(content: str, day: date, today: date) -> Found:
         memory_type="short_term" if day == today else "long_term",
         occurred_on=day,
     )
+
+
+def whole(events: list[Found]) -> list[Found]:
+    """Return the events of a sentence without those whose words are a part of another one's."""
+    words = [" ".join(event.key_dialogue) for event in events]
+    return [e for e, said in zip(events, words, strict=True) if not any(said in o and said != o for o in words)]

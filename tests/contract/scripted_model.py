@@ -112,8 +112,8 @@ class ScriptedModel:
         content = self._spell(mode, request["messages"])
         return 200, completion(content, "length" if mode == "cut" else "stop"), {}
 
-    def _spell(self, mode: Mode, messages: list[dict[str, str]]) -> str:
-        said = [message["content"] for message in messages if message["role"] == "user"]
+    def _spell(self, mode: Mode, messages: list[dict[str, Any]]) -> str:
+        said = [_text(message["content"]) for message in messages if message["role"] == "user"]
         lines = next((found for text in reversed(said) if (found := _LINE.findall(text))), [])
         memories = self.memories([(int(number), text) for number, text in lines])
         if mode == "one_bad":
@@ -128,6 +128,11 @@ class ScriptedModel:
             "empty": "",
         }
         return spelt.get(mode, good)
+
+
+def _text(content: str | list[dict[str, Any]]) -> str:
+    """Return what a message says, its pictures left out."""
+    return content if isinstance(content, str) else "\n".join(p["text"] for p in content if p["type"] == "text")
 
 
 def completion(content: str | None, finish_reason: str = "stop", tokens: tuple[int, int] = (100, 10)) -> bytes:

@@ -14,6 +14,7 @@ from messages import EXAMPLES
 from schemas import codec
 from schemas.codec import MARKER, MESSAGES, Undecodable, UnknownSchema
 from schemas.envelope import Sealed
+from schemas.observations import ScreenshotAnalysed
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 FULL = sorted(name for name in EXAMPLES if name.endswith(".full"))
@@ -30,6 +31,15 @@ def test_golden_bytes_are_the_very_message_and_the_message_the_very_bytes(name: 
 def test_there_are_golden_bytes_of_every_message_and_of_nothing_else():
     assert {f.stem for f in GOLDEN.glob("*.bin")} == set(EXAMPLES)
     assert {name.partition(".")[0] for name in EXAMPLES} == {m.__name__ for m in MESSAGES}
+
+
+@pytest.mark.parametrize("kind", ["full", "bare"])
+def test_what_was_written_before_a_message_had_its_newest_fields_can_be_read(kind: str):
+    data = (GOLDEN / "v1" / f"ScreenshotAnalysed.{kind}.bin").read_bytes()
+    assert codec.decode(data) == replace(EXAMPLES[f"ScreenshotAnalysed.{kind}"], image=None, image_url=None)
+    assert codec.newest_version(ScreenshotAnalysed) == 2
+    with pytest.raises(Undecodable, match="too many"):
+        codec.decode(data + b"\x00")
 
 
 @pytest.mark.parametrize("name", FULL)

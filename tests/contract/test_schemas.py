@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import fastavro
 import orjson
 import pytest
+from messages import full
 from new_schema import avro_record
 
 from schemas import codec
 from schemas.codec import MESSAGES, schema_fingerprint
+from schemas.observations import OBSERVATIONS
 
 ROOT = Path(__file__).parent.parent.parent
 FILES = sorted((ROOT / "schemas" / "avro").glob("*.avsc"))
@@ -60,6 +64,29 @@ def test_no_two_files_share_a_fingerprint():
 def test_released_files_are_frozen_and_every_file_is_released():
     """A changed schema is a new file with the next number; then its fingerprint is added to the list."""
     assert {file.name: schema_fingerprint(schema_of(file)).hex() for file in FILES} == FROZEN
+
+
+INPUT_FILES = [[f for f in FILES if f.name.split(".")[0] == m.__name__] for m in OBSERVATIONS]
+PAIRS = [(a, b) for files in INPUT_FILES for a in files for b in files if a != b]
+
+
+@pytest.mark.parametrize(("written", "read"), PAIRS, ids=lambda f: f.name)
+def test_every_version_of_an_input_message_reads_what_any_other_has_written(written: Path, read: Path):
+    """FULL_TRANSITIVE: producers and workers may be upgraded in any order."""
+    message = next(m for m in OBSERVATIONS if m.__name__ == written.name.split(".")[0])
+    fields = {f["name"] for f in schema_of(written)["fields"]}
+    writer, reader, out = (
+        fastavro.parse_schema(schema_of(written)),
+        fastavro.parse_schema(schema_of(read)),
+        io.BytesIO(),
+    )
+    plain = {k: v for k, v in asdict(full(message)).items() if k in fields}
+    fastavro.schemaless_writer(out, writer, plain)
+    out.seek(0)
+    found = fastavro.schemaless_reader(out, writer, reader)
+    assert isinstance(found, dict)
+    assert set(found) == {f["name"] for f in schema_of(read)["fields"]}
+    assert {k: found[k] for k in fields & set(found)} == {k: plain[k] for k in fields & set(found)}
 
 
 def test_optional_fields_default_to_null_so_that_older_data_can_be_read():

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import mcp
 import pytest
 import pytest_asyncio
 from faults.cluster.worker_process import WorkerProcess
 from kafka_server import KafkaServer
 from weaviate_server import free_ports
+
+from mnemolog.peers import LIVE_SECONDS, PATIENCE_SECONDS
+from schemas.topics import partition_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -108,7 +113,8 @@ async def until_shared(several: Several) -> None:
 
 async def held_here(several: Several, number: int) -> list[int]:
     """Return the partitions that a worker holds, as it tells other workers."""
-    answer = await several.ask(number, "POST", "/v1/internal/generations", {}, **{"mnemolog-forwarded-by": "a test"})
+    sender = {"mnemolog-forwarded-by": several.workers[number].url}
+    answer = await several.ask(number, "POST", "/v1/internal/generations", {}, **sender)
     return list(answer.json()["partitions"])
 
 
@@ -206,6 +212,39 @@ async def test_evatars_lists_hold_the_memories_of_all_workers_in_one_order(two: 
     assert left["total"] == len(expected) - 4
 
 
+async def test_a_memory_is_shared_with_users_of_any_worker(two: Several):
+    for n in range(8):
+        memory = await two.remember(n % 2, f"giver-{n}", f"keeps {n} bees in the garden", agent_id="luna")
+        path = f"/v1/memories/{memory['memory_id']}/share"
+        copies = [await two.json(number, "POST", path, {"user_id": f"taker-{n}"}) for number in (n % 2, 1 - n % 2)]
+        assert copies[0] == copies[1] | {"strength": copies[0]["strength"]}
+        for number in (0, 1):
+            assert memory["content"] in await two.found(number, f"taker-{n}", "bees in the garden")
+            assert (await two.json(number, "POST", path, {"agent_id": "aria"}))["shared_with"] == ["aria"]
+            for agent, count in (("luna", 1), ("aria", 1), ("nova", 0)):
+                asked = {"user_id": f"giver-{n}", "agent_id": agent, "query": "bees", "scope": "personal"}
+                found = await two.json(number, "POST", "/v1/search", asked | {"recall": False})
+                assert len(found["results"]) == count, (n, agent)
+        everyones = await two.json(n % 2, "POST", path, {"scope": "global"})
+        assert everyones["content"] in await two.found(1 - n % 2, "anyone", "bees in the garden")
+        assert (await two.json(0, "DELETE", f"/api/memories/{everyones['memory_id']}"))["device_id"] == "*"
+
+
+async def test_the_tools_of_any_workers_mcp_server_reach_every_user(two: Several):
+    for n in range(4):
+        url = two.workers[n % 2].url, two.workers[1 - n % 2].url
+        async with mcp.Client(f"{url[0]}/mcp?user_id=mcp-{n}") as client:
+            added = await client.call_tool("memory_add", {"content": f"paints ship number {n}"})
+            everyones = await client.call_tool("memory_add", {"content": f"dock {n} is closed", "scope": "global"})
+        assert not added.is_error, added.content
+        assert not everyones.is_error, everyones.content
+        async with mcp.Client(f"{url[1]}/mcp?user_id=mcp-{n}", mode="legacy") as client:
+            found = await client.call_tool("memory_search", {"query": "ship", "scope": "personal"})
+            shared = await client.call_tool("memory_search", {"query": f"dock {n} closed", "scope": "global"})
+        assert [one["memory"] for one in found.structured_content["results"]] == [f"paints ship number {n}"]
+        assert f"dock {n} is closed" in [one["memory"] for one in shared.structured_content["results"]]
+
+
 async def test_operators_hear_of_all_partitions_from_any_worker(two: Several):
     first, second = [await two.json(number, "GET", "/v1/admin/digest") for number in (0, 1)]
     assert first == second
@@ -249,3 +288,47 @@ async def search_all_the_while(two: Several) -> None:
             assert answer.is_success, answer.text
             assert "rows on the lake every Sunday" in [one["memory"] for one in answer.json()["results"]]
         await asyncio.sleep(0.02)
+
+
+async def test_what_workers_ask_each_other_is_refused_to_strangers(two: Several):
+    for sender in ({}, {"mnemolog-forwarded-by": "http://127.0.0.1:9"}):
+        answer = await two.http.post(f"{two.workers[0].url}/v1/internal/drain", json={}, headers=sender)
+        assert answer.status_code == HTTPStatus.NOT_FOUND
+        assert "for the group's other workers" in answer.json()["detail"]
+
+
+async def test_who_waits_for_a_frozen_worker_is_told_so_within_seconds(two: Several):
+    theirs = set(await held_here(two, 1))
+    user = next(f"frozen-{n}" for n in range(100) if partition_of(f"default/frozen-{n}".encode(), 8) in theirs)
+    await two.remember(0, user, "lives in Bern")
+    two.workers[1].freeze()
+    try:
+        began = time.monotonic()
+        answer = await two.http.get(f"{two.workers[0].url}/v1/memories?user_id={user}")
+        assert (answer.status_code, answer.headers["Retry-After"]) == (HTTPStatus.SERVICE_UNAVAILABLE, "1")
+        assert time.monotonic() - began < PATIENCE_SECONDS + LIVE_SECONDS + 2
+        assert two.workers[1].url in answer.json()["detail"]
+    finally:
+        two.workers[1].thaw()
+    await until_shared(two)
+    assert "lives in Bern" in await two.found(0, user, "Bern")
+
+
+async def test_a_worker_with_another_index_is_named_and_drain_and_rebuild_are_refused(two: Several, tmp_path: Path):
+    [port] = free_ports(1)
+    other = two.workers[0].beside(tmp_path / "other", port, INDEX="embedded", ADVERTISED_URL=f"http://127.0.0.1:{port}")
+    try:
+        other.start()
+        await other.ready()
+        for path in ("/v1/admin/drain", "/v1/admin/rebuild"):
+            refused = await two.ask(0, "POST", path, {})
+            assert refused.status_code == HTTPStatus.CONFLICT
+            assert "MNEMOLOG_INDEX is" in refused.json()["detail"]
+            assert f"embedded at {other.url}" in refused.json()["detail"]
+        async with asyncio.timeout(SOON_SECONDS):
+            while f"embedded at {other.url}" not in other.said():  # noqa: ASYNC110 - it is another process
+                await asyncio.sleep(0.3)
+        await other.terminate()
+    finally:
+        other.kill()
+    assert (await two.json(1, "POST", "/v1/admin/drain", {"timeout": 60}))["memories"] > 0

@@ -87,7 +87,7 @@ def test_the_observations_are_the_last_user_message_and_nothing_else_is_in_it():
 def test_the_model_is_told_which_lines_are_the_assistants_where_a_name_hides_it():
     system, last = messages(window(piece("hi", name="张三"), piece("hello", speaker="assistant", name="Luna")))
     assert system["content"] == SYSTEM + ASSISTANT_LINES.format(lines="2")
-    assert last["content"].endswith("Luna: hello")
+    assert str(last["content"]).endswith("Luna: hello")
 
 
 @pytest.mark.parametrize(

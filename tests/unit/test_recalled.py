@@ -1,0 +1,98 @@
+"""What an agent recalled and put into the prompt is not remembered again; what the user said around it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from schemas.envelope import Envelope
+from schemas.observations import TurnRecorded
+from schemas.pieces import MAX_PIECE_CHARACTERS
+from streams.prompts import messages
+from streams.recalled import recalled, without_recalled
+from streams.rule_extractor import RuleExtractor
+from streams.window import pieces_of, window_of
+
+MONDAY = datetime(2026, 1, 5, 8, tzinfo=UTC)
+MESSAGE = """Here's what I remember from our past conversations that might be relevant:
+
+Memorise:
+- I live in Berlin.
+- 我叫张三
+
+Now the user is asking: {query}
+
+Please respond naturally, as if you're continuing our conversation. Reference the memories when relevant, but keep it \
+conversational and helpful."""
+BLOCK = "## 用户记忆\n- [long_term] [people] 我叫张三\n- [long_term] [fact] I live in Berlin.\n"
+SECTIONS = "=== 🧑💼 用户信息 ===\n• 姓名: 张三\n• 喜好: 咖啡\n\n=== 💭 相关回忆 ===\n• 我喜欢喝咖啡 (重要性: 3/4)\n"
+
+
+def turn(content: str, **more: object) -> TurnRecorded:
+    envelope = Envelope(event_id="t-1", tenant="default", user_id="u1", occurred_at=MONDAY)
+    given: dict[str, object] = {"envelope": envelope, "session_id": "s1", "role": "user", "content": content}
+    return TurnRecorded(**(given | more))  # type: ignore[arg-type]
+
+
+async def contents(content: str) -> list[str]:
+    message = turn(content)
+    window = window_of(message, tuple(pieces_of(message, MONDAY)))
+    return [p.content for p in (await RuleExtractor().extract(window)).proposals]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (MESSAGE.format(query="I like green tea."), ["User likes green tea"]),
+        (BLOCK + "\n我喜欢喝绿茶", ["用户喜欢喝绿茶"]),
+        (SECTIONS + "\n我喜欢喝绿茶", ["用户喜欢喝绿茶"]),
+        ("Memorise:\n- I live in Berlin.\n", []),
+        (MESSAGE.format(query=""), []),
+    ],
+)
+async def test_what_was_recalled_is_not_remembered_again_and_what_was_asked_is(said: str, kept: list[str]):
+    assert await contents(said) == kept
+
+
+@pytest.mark.parametrize("said", [MESSAGE, BLOCK + "{query}", SECTIONS + "{query}"])
+def test_the_model_does_not_see_what_was_recalled(said: str):
+    message = turn(said.format(query="我喜欢喝绿茶"))
+    question = messages(window_of(message, tuple(pieces_of(message, MONDAY))))[-1]["content"]
+    assert "我喜欢喝绿茶" in question
+    for word in ("张三", "Berlin", "咖啡", "naturally"):
+        assert word not in question
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Here's what I remember from school: I live in Berlin.",
+        "- 我喜欢喝绿茶\n- 我住在北京",
+        "I wrote: Memorise: the list",
+        "",
+    ],
+)
+def test_the_users_own_words_stay(said: str):
+    assert recalled(said) == []
+    assert [p.text for p in pieces_of(turn(said), MONDAY)] == [said]
+
+
+def test_what_is_to_be_kept_verbatim_is_kept_as_it_is():
+    assert [p.text for p in pieces_of(turn(BLOCK, infer=False), MONDAY)] == [BLOCK]
+
+
+def test_what_was_recalled_is_left_out_where_pieces_cut_it():
+    long = "## 用户记忆\n" + "- [long_term] [fact] I live in Berlin.\n" * 400 + "\nI like green tea."
+    pieces = pieces_of(turn(long), MONDAY)
+    assert len(long) > 2 * MAX_PIECE_CHARACTERS
+    assert [p.text.strip() for p in pieces] == ["", "", "I like green tea."]
+    assert [p.piece_id for p in pieces] == ["t-1#0", "t-1#1", "t-1#2"]
+
+
+def test_pieces_that_hold_nothing_recalled_are_as_they_were():
+    assert without_recalled(["one ", "two"]) == ["one ", "two"]
+
+
+def test_the_system_message_says_so_too():
+    assert "do not remember it again" in messages(window_of(turn("hello"), ()))[0]["content"]

@@ -1,0 +1,144 @@
+"""What happened, by the rules: Luna's events with feeling, importance, words and day, and what the upstream knew."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from schemas.observations import TurnContext
+from streams.extractor import Piece, Window
+from streams.luna import episode_importance
+from streams.rule_extractor import RuleExtractor
+from streams.rules.dates import chinese_past, english_past
+from streams.rules.feelings import Feeling, chinese_feeling, english_feeling
+
+if TYPE_CHECKING:
+    from streams.extractor import Proposal
+
+MONDAY = datetime(2026, 1, 5, 8, tzinfo=UTC)
+
+
+async def told(text: str, context: TurnContext | None = None) -> list[Proposal]:
+    piece = Piece(
+        piece_id="t#0",
+        event_id="t",
+        speaker="user",
+        text=text,
+        occurred_at=MONDAY,
+        recorded_at=MONDAY,
+        context=context,
+    )
+    window = Window(
+        tenant="default",
+        user_id="u",
+        agent_id="luna",
+        session_id="s",
+        source_type="chat",
+        source_ref="s",
+        pieces=(piece,),
+    )
+    return [p for p in (await RuleExtractor().extract(window)).proposals if p.kind == "episodic"]
+
+
+async def test_a_gift_is_told_with_the_reaction_to_it():
+    [gift] = await told("男朋友送了我一条项链，我特别喜欢")
+    assert (gift.event_type, gift.emotion, gift.emotion_intensity) == ("gift", "happy", 0.8)
+    assert gift.content == "男朋友送了用户一条项链，用户特别喜欢"
+    assert gift.key_dialogue == ("男朋友送了我一条项链，我特别喜欢",)
+    assert (gift.memory_type, gift.attribute, gift.sources) == ("long_term", None, (0,))
+
+
+async def test_a_date_is_told_with_its_place_and_the_first_one_is_a_milestone():
+    [again] = await told("昨天我和小雨在西湖边约会了")
+    assert (again.event_type, again.occurred_on) == ("date", date(2026, 1, 4))
+    assert "西湖" in again.content
+    [first] = await told("We had our first date at a jazz bar.")
+    assert (first.event_type, first.content) == ("milestone", "User had their first date at a jazz bar")
+    [elsewhere] = await told("昨天我和小雨约会了", TurnContext(scene="外滩"))
+    assert elsewhere.content == "昨天用户和小雨约会了 (外滩)"
+
+
+@pytest.mark.parametrize("intimacy", [None, 0.0, 25.0, 50.0, 100.0])
+async def test_an_event_has_lunas_importance(intimacy: float | None):
+    [fight] = await told("我跟她吵架了，好难过", TurnContext(intimacy=intimacy))
+    assert fight.importance == episode_importance("fight", 0.8, intimacy)
+
+
+async def test_the_upstreams_gift_is_remembered_with_the_words_that_came_with_it():
+    [gift] = await told("给你的，喜欢吗", TurnContext(gift="玫瑰", mood="happy", intimacy=60))
+    assert (gift.content, gift.event_type, gift.emotion) == ("用户送了礼物：玫瑰", "gift", "happy")
+    assert gift.key_dialogue == ("给你的，喜欢吗",)
+    assert gift.importance == 0.75
+    [english] = await told("For you!", TurnContext(gift="rose"))
+    assert english.content == "User gave a gift: rose"
+
+
+async def test_the_upstreams_mood_stands_where_the_words_name_no_feeling():
+    [fight] = await told("我跟她吵架了", TurnContext(mood="angry"))
+    assert (fight.emotion, fight.emotion_intensity) == ("angry", None)
+    [other] = await told("我跟她吵架了，好难过", TurnContext(mood="angry"))
+    assert other.emotion == "sad"
+
+
+async def test_a_feeling_of_an_event_is_no_event_of_its_own():
+    assert [p.event_type for p in await told("小杰昨晚向我表白了，我好激动")] == ["confession"]
+    assert [p.event_type for p in await told("我好激动，小杰要来了")] == ["personal_share"]
+
+
+@pytest.mark.parametrize(
+    ("text", "feeling"),
+    [
+        ("好开心", Feeling("happy", 0.8)),
+        ("难过", Feeling("sad", 0.6)),
+        ("有点紧张", Feeling("anxious", 0.3)),
+        ("感动死了", Feeling("moved", 0.8)),
+        ("不开心", None),
+        ("没生气", None),
+        ("去上班", None),
+    ],
+)
+def test_chinese_words_name_a_feeling_and_how_strong_it_is(text: str, feeling: Feeling | None):
+    assert chinese_feeling(text) == feeling
+
+
+@pytest.mark.parametrize(
+    ("text", "feeling"),
+    [
+        ("I am so happy", Feeling("happy", 0.8)),
+        ("I was sad", Feeling("sad", 0.6)),
+        ("a bit nervous", Feeling("anxious", 0.3)),
+        ("I am not happy", None),
+        ("at work", None),
+    ],
+)
+def test_english_words_name_a_feeling_and_how_strong_it_is(text: str, feeling: Feeling | None):
+    assert english_feeling(text) == feeling
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [("昨晚", 4), ("前天", 3), ("今天", 5), ("上周六", 3), ("1月2号", None), ("明天", None), ("", None)],
+)
+def test_a_chinese_event_happened_today_at_the_latest(text: str, day: int | None):
+    assert chinese_past(text, MONDAY.date()) == (None if day is None else date(2026, 1, day))
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("yesterday", 4),
+        ("last night", 4),
+        ("the day before yesterday", 3),
+        ("last Friday", 2),
+        ("today", 5),
+        ("tomorrow", None),
+    ],
+)
+def test_an_english_event_happened_today_at_the_latest(text: str, day: int | None):
+    assert english_past(text, MONDAY.date()) == (None if day is None else date(2026, 1, day))
+
+
+def test_last_monday_said_on_a_monday_is_a_week_ago():
+    assert english_past("last Monday", MONDAY.date()) == date(2025, 12, 29)
