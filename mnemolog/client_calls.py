@@ -205,6 +205,23 @@ def restore(memory_id: str, *, user_id: str | None = None, key: str | None = Non
     return command("POST", path_of("v1", "memories", memory_id, "restore"), key=key, user_id=user_id)
 
 
+def share(
+    memory_id: str,
+    *,
+    agent_id: str | None = None,
+    with_user: str | None = None,
+    scope: str | None = None,
+    user_id: str | None = None,
+    key: str | None = None,
+) -> Call[Json]:
+    """Share a memory: with another agent of its user, `with_user`, or everyone (`scope="global"`).
+
+    Returns the memory as the other has it. `user_id` is whose it is.
+    """
+    body = given(agent_id=agent_id, user_id=with_user, scope=scope)
+    return command("POST", path_of("v1", "memories", memory_id, "share"), body, key, user_id=user_id)
+
+
 def history(memory_id: str, *, user_id: str | None = None) -> Call[Json]:
     """Return every event about a memory, oldest first, and its `lineage`."""
     return get(path_of("v1", "memories", memory_id, "history"), user_id=user_id)

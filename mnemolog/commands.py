@@ -142,6 +142,11 @@ class Commands:
         )
         return await self.submit(item)
 
+    async def share(self, owner: Owner, memory_id: str, agent_id: str, command_id: str) -> Answer:
+        """Make a memory known to another agent of the user: a revision that changes nothing else."""
+        envelope = await self._envelope(owner, command_id, agent_id=agent_id)
+        return await self.submit(ReviseMemory(envelope=envelope, memory_id=memory_id))
+
     async def forget(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
         """Forget a memory."""
         return await self.submit(ForgetMemory(envelope=await self._envelope(owner, command_id), memory_id=memory_id))

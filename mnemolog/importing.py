@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mnemolog.composition import Worker
     from mnemolog.snapshots import Importable
+    from schemas.inbox import UserItem
 
     Items: TypeAlias = list[dict[str, Any]]
 
@@ -63,19 +64,21 @@ async def import_here(worker: Worker, some: Sequence[Importable], wait: float) -
     """Import memories of users of this worker; those that were imported before are not embedded again."""
     states = {one.owner: worker.shards.state(one.owner) for one in some}
     new = {o.command_id: o for o in some if not is_decided(states[o.owner], o.command_id)}
+    last = dict[str, str]()  # of what each leads to, the id of what is decided last
     for group in _groups(list(new.values()), EMBEDDED_AT_ONCE):
         vectors = await worker.embedder.embed([one.snapshot.content for one in group])
         now, records = worker.clock.now(), list[NewRecord]()
         for one, vector in zip(group, vectors, strict=True):
             worker.shards.require(one.owner)
-            item = one.item(now, np.asarray(vector, "<f4").tobytes(), worker.embedder.model)
+            items: list[UserItem] = [one.item(now, np.asarray(vector, "<f4").tobytes(), worker.embedder.model)]
             partition = worker.shards.partition(one.owner)
-            records.append(
-                NewRecord(topic=INBOX.name, partition=partition, key=one.owner.key, value=codec.encode(item))
-            )
+            for each in [*items, *one.shares(now)]:
+                last[one.command_id] = each.envelope.event_id
+                value = codec.encode(each)
+                records.append(NewRecord(topic=INBOX.name, partition=partition, key=one.owner.key, value=value))
         await worker.log.append(records)
     if wait and new:
-        deciding = [asyncio.ensure_future(worker.remember.decided(o.owner, o.command_id)) for o in new.values()]
+        deciding = [asyncio.ensure_future(worker.remember.decided(o.owner, last[i])) for i, o in new.items()]
         try:
             await asyncio.wait(deciding, timeout=wait)
         finally:

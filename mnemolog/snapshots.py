@@ -10,7 +10,7 @@ from schemas.envelope import Envelope, Sealed
 from schemas.events import MemoryEvent
 from schemas.faults import plain
 from schemas.identity import GLOBAL_USER, Owner, check_user_id, commanded_memory_id, derived_id, import_id
-from schemas.inbox import ImportMemory
+from schemas.inbox import ImportMemory, ReviseMemory
 from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent
 from schemas.instant import read_instant
 from schemas.words import Category, Kind, MemoryType, Scope, Status
@@ -43,6 +43,7 @@ class Snapshot(BaseModel):
     memory_id: _Id | None = None
     user_id: str = DEFAULT_USER
     agent_id: _Id | None = None
+    shared_with: list[_Id] = []
     scope: Scope = "personal"
     kind: Kind = "semantic"
     memory_type: MemoryType = "long_term"
@@ -115,6 +116,24 @@ class Importable:
 
     def _command_of(self, source_memory: str) -> str:
         return import_id(self.owner, self.snapshot.source_system, self.snapshot.user_id, source_memory)
+
+    def shares(self, at: datetime) -> list[ReviseMemory]:
+        """Return the commands that make it known to the agents that it was shared with, once it is imported."""
+        if self.owner.is_global:
+            return []
+        return [
+            ReviseMemory(
+                envelope=Envelope(
+                    event_id=derived_id("shared", self.command_id, agent_id),
+                    tenant=self.owner.tenant,
+                    user_id=self.owner.user_id,
+                    agent_id=agent_id,
+                    occurred_at=at,
+                ),
+                memory_id=self.memory_id,
+            )
+            for agent_id in dict.fromkeys(self.snapshot.shared_with)
+        ]
 
     def item(self, at: datetime, vector: bytes, model: str) -> ImportMemory:
         """Return the command, given at an instant."""

@@ -56,6 +56,7 @@ def _rows(owner: Owner, m: Memory) -> dict[str, list[Any]]:
             [m.agent_id, m.scope, m.kind, m.memory_type, m.category, m.content, m.content_hash],
             [m.source_type, m.source_ids, m.source_ref, m.session_id, m.pieces],
             [m.occurred_at, m.formed_at, m.expires_at, m.status, m.superseded_by, m.metadata, m.version],
+            *([m.shared_with] if m.shared_with else []),
         ],
         "importance": [
             *who,
@@ -69,6 +70,6 @@ def _rows(owner: Owner, m: Memory) -> dict[str, list[Any]]:
         dialogue = [m.event_type, m.emotion, m.emotion_intensity, m.key_dialogue]
         rows["episodes"] = [*who, dialogue, m.occurred_at, m.status]
     if m.status == ACTIVE:
-        kept = [m.kind, m.category, m.memory_type, m.source_type, m.agent_id, m.occurred_at, m.embedding_model]
+        kept = [m.kind, m.category, m.memory_type, m.source_type, m.indexed_agent_id, m.occurred_at, m.embedding_model]
         rows["index"] = [*who, tokens(m.content), kept, m.text_version]
     return rows

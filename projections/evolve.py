@@ -41,6 +41,8 @@ class Unfit(ValueError):
     """The decision cannot be made of the state that it expects: it is void for every reader alike."""
 
 
+SHARED: Final = "shared"
+"""The reason of a MemoryRevised that makes a memory known to its envelope's agent."""
 SAID: Final = frozenset({"said_again", "remembered_again"})
 """Reasons of a MemoryReinforced that say the memory anew."""
 
@@ -182,6 +184,7 @@ def _decayed(before: Memory, event: MemoryDecayed) -> Memory:
 
 
 def _revised(before: Memory, event: MemoryRevised) -> Memory:
+    shared_with = [agent] if event.reason == SHARED and (agent := event.envelope.agent_id) else []
     return replace(
         before,
         content=event.content.text if event.content else before.content,
@@ -198,6 +201,7 @@ def _revised(before: Memory, event: MemoryRevised) -> Memory:
         last_accessed_at=event.last_accessed_at or before.last_accessed_at,
         source_ids=_joined(before.source_ids, event.source_ids),
         pieces=_joined(before.pieces, event.pieces),
+        shared_with=_joined(before.shared_with, shared_with),
     )
 
 

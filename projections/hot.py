@@ -36,7 +36,7 @@ MOST_PROFILES: Final = 32
 
 @dataclass(slots=True)
 class _Shelf:
-    """The active memories of one agent, or of none, in their orders."""
+    """The active memories that the same agents know, in their orders."""
 
     ranked: list[Place] = field(default_factory=list)
     """By importance, then last access, the greatest first, then id."""
@@ -61,7 +61,8 @@ class HotUser:
         self._state = state
         self._ordered: dict[str, Memory] = {}
         """Every memory as it is in the orders: looked up faster than in the state, for all of them."""
-        self._shelves: defaultdict[str | None, _Shelf] = defaultdict(_Shelf)
+        self._shelves: defaultdict[tuple[str, ...], _Shelf] = defaultdict(_Shelf)
+        """By the agents that know them; () for all agents."""
         self._profiles: dict[tuple[str | None, Sight, frozenset[str] | None], _Kept] = {}
         self._topics = Topics(())
         self._sensitive: set[str] | None = None
@@ -156,7 +157,7 @@ class HotUser:
         self._sensitive = None
         for memory in self._state.memories.values():
             if memory.status == ACTIVE:
-                shelf = self._shelves[memory.agent_id]
+                shelf = self._shelves[_agents(memory)]
                 shelf.ranked.append(_ranked(memory))
                 if memory.kind == "episodic":
                     shelf.episodes.append(_dated(memory))
@@ -169,7 +170,7 @@ class HotUser:
 
     def _put(self, memory: Memory) -> None:
         if memory.status == ACTIVE:
-            shelf = self._shelves[memory.agent_id]
+            shelf = self._shelves[_agents(memory)]
             insort(shelf.ranked, _ranked(memory))
             if memory.kind == "episodic":
                 insort(shelf.episodes, _dated(memory))
@@ -178,7 +179,7 @@ class HotUser:
 
     def _take_off(self, memory: Memory) -> None:
         if memory.status == ACTIVE:
-            shelf = self._shelves[memory.agent_id]
+            shelf = self._shelves[_agents(memory)]
             del shelf.ranked[bisect_left(shelf.ranked, _ranked(memory))]
             if memory.kind == "episodic":
                 del shelf.episodes[bisect_left(shelf.episodes, _dated(memory))]
@@ -190,12 +191,12 @@ class HotUser:
         """Return what the profile has of a memory, None for nothing."""
         if memory is None or not memory.attribute:
             return None
-        return (memory.status, memory.value, memory.agent_id, memory.expires_at, memory.content)
+        return (memory.status, memory.value, _agents(memory), memory.expires_at, memory.content)
 
     def _shelves_of(self, agent_id: str | None) -> list[_Shelf]:
         if agent_id is None:
             return list(self._shelves.values())
-        return [self._shelves[name] for name in (agent_id, None) if name in self._shelves]
+        return [shelf for agents, shelf in self._shelves.items() if not agents or agent_id in agents]
 
     def _shown(self, order: str, at: datetime, agent_id: str | None, sight: Sight) -> Iterator[Memory]:
         shows = self.shows(sight)
@@ -256,6 +257,10 @@ def in_order(memories: Iterable[Memory]) -> list[Memory]:
 
 def _is_shown(memory: Memory, at: datetime, agent_id: str | None) -> bool:
     return memory.status_at(at) == ACTIVE and memory.visible_to(agent_id)
+
+
+def _agents(memory: Memory) -> tuple[str, ...]:
+    return () if memory.agent_id is None else (memory.agent_id, *memory.shared_with)
 
 
 def _ranked(memory: Memory) -> Place:

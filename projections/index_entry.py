@@ -25,7 +25,7 @@ def index_entry(owner: Owner, memory: Memory, vector: bytes) -> IndexEntry:
         user_id=owner.user_id,
         memory_id=memory.memory_id,
         version=memory.text_version,
-        agent_id=memory.agent_id,
+        agent_id=memory.indexed_agent_id,
         tokens=tuple(tokens(memory.content)),
         vector=np.frombuffer(vector, "<f4"),
         embedding_model=memory.embedding_model,

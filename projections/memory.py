@@ -69,6 +69,8 @@ class Memory:
     """How many counted changes it has seen."""
     text_version: int
     """The version at which what the index holds of it last changed: decay does not rewrite the index."""
+    shared_with: tuple[str, ...] = ()
+    """The agents that it was shared with, besides its own."""
 
     def status_at(self, instant: datetime) -> str:
         """Return the status at an instant: past its expiry it is expired, tick or no tick."""
@@ -76,9 +78,18 @@ class Memory:
             return EXPIRED
         return self.status
 
+    def known_to(self, agent_id: str | None) -> bool:
+        """Tell whether an agent knows the memory: its own, those shared with it, and those of no agent."""
+        return self.agent_id in (None, agent_id) or agent_id in self.shared_with
+
     def visible_to(self, agent_id: str | None) -> bool:
-        """Tell whether an agent sees the memory: its own and those of no agent. Without an agent all are seen."""
-        return agent_id is None or self.agent_id is None or self.agent_id == agent_id
+        """Tell whether an agent sees the memory: those that it knows. Without an agent all are seen."""
+        return agent_id is None or self.known_to(agent_id)
+
+    @property
+    def indexed_agent_id(self) -> str | None:
+        """The one agent that finds it in the index; None where several may, and it must be looked at here who does."""
+        return None if self.shared_with else self.agent_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

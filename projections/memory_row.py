@@ -19,7 +19,7 @@ _TIMES: Final = (
     "expires_at",
     "forgotten_at",
 )
-_LISTS: Final = ("key_dialogue", "source_ids", "pieces")
+_LISTS: Final = ("key_dialogue", "source_ids", "pieces", "shared_with")
 
 
 def memory_of_row(body: bytes) -> Memory:
@@ -29,7 +29,7 @@ def memory_of_row(body: bytes) -> Memory:
         if row[name] is not None:
             row[name] = datetime.fromisoformat(row[name])
     for name in _LISTS:
-        row[name] = tuple(row[name])
+        row[name] = tuple(row.get(name, ()))  # a row of an earlier version lacks what was added since
     return Memory(**row)
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+PAGE_BYTES: Final = 16_384
+"""A decision with its vector fits into a page: in SQLite's 4,096 each has one of its own, most of it empty."""
 VERSION: Final = 2
 """Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
@@ -141,9 +143,10 @@ def _opened(path: Path) -> ShardConnection:
         raise trouble(path, error) from error
     connection.path = path
     try:
+        connection.execute(f"pragma page_size={PAGE_BYTES}")
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
-        connection.execute("pragma wal_autocheckpoint=8000")
+        connection.execute("pragma wal_autocheckpoint=2000")
         connection.execute("pragma temp_store=memory")
         if connection.execute("pragma user_version").fetchone() != (VERSION,):
             for (name,) in connection.execute("select name from sqlite_master where type='table'").fetchall():

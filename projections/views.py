@@ -26,6 +26,7 @@ def memory_view(owner: Owner, memory: Memory, as_of: datetime) -> dict[str, Any]
         "memory_id": memory.memory_id,
         "user_id": owner.user_id,
         "agent_id": memory.agent_id,
+        "shared_with": list(memory.shared_with),
         "scope": memory.scope,
         "kind": memory.kind,
         "memory_type": memory.memory_type,

@@ -114,7 +114,7 @@ class MemoryRevised:
     envelope: Envelope
     memory_id: str
     reason: str
-    """edited or merged."""
+    """edited, merged, or shared: then the envelope's agent is whom it was shared with."""
     content: Sealed | None = None
     content_hash: str | None = None
     vector: Sealed | None = None

@@ -104,7 +104,10 @@ class RememberFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviseMemory:
-    """Change what is given; None leaves a field as it is."""
+    """Change what is given; None leaves a field as it is.
+
+    One that changes nothing shares the memory with its envelope's agent.
+    """
 
     envelope: Envelope
     memory_id: str

@@ -193,7 +193,7 @@ def _mergeable(draft: Draft, entry: _Entry, parameters: Parameters) -> Memory | 
         if memory.kind == "episodic"
         and memory.status_at(entry.said.effective) == ACTIVE
         and memory.event_type == entry.candidate.event_type
-        and memory.agent_id in (None, entry.said.agent_id)
+        and memory.known_to(entry.said.agent_id)
         and _is_close(memory, entry, span)
         and overlap(words, known.cached_keywords(memory.content)) >= parameters.keyword_overlap
     )

@@ -21,6 +21,7 @@ from schemas.text import content_hash
 from streams import known, slots
 from streams.candidates import supersede
 from streams.draft import SHORT_TERM_LIFE
+from streams.sharing import decide_share, is_share
 
 if TYPE_CHECKING:
     from projections.memory import Memory
@@ -98,6 +99,9 @@ def decide_revise(draft: Draft, item: ReviseMemory) -> None:
     if item.expected_version is not None and item.expected_version != memory.version:
         detail = f"the memory has version {memory.version}, expected was {item.expected_version}"
         draft.say(memory.memory_id, "refused", Refusal.VERSION_MOVED.because(detail), memory.memory_id)
+        return
+    if is_share(item):
+        decide_share(draft, item, memory, _as_said(memory, memory.content, draft, item.envelope.agent_id))
         return
     new = None if item.content is None else _as_said(memory, item.content.text, draft)
     if new is not None and _other_with(draft, memory, new) is not None:
@@ -214,11 +218,11 @@ def _shown(draft: Draft, memory_id: str) -> Memory | None:
     return memory
 
 
-def _as_said(memory: Memory, content: str, draft: Draft) -> known.Statement:
-    """Return a text as if it were said in the memory's place."""
+def _as_said(memory: Memory, content: str, draft: Draft, agent_id: str | None = None) -> known.Statement:
+    """Return a text as if it were said in the memory's place, to its own agent or to another."""
     return known.Statement(
         content=content,
-        agent_id=memory.agent_id,
+        agent_id=agent_id or memory.agent_id,
         scope=memory.scope,
         kind=memory.kind,
         attribute=memory.attribute,

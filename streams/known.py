@@ -90,7 +90,7 @@ def first_active(found: Iterable[Memory], instant: datetime) -> Memory | None:
 
 
 def _comparable(memory: Memory, said: Statement) -> bool:
-    return memory.scope == said.scope and memory.agent_id in (None, said.agent_id)
+    return memory.scope == said.scope and memory.known_to(said.agent_id)
 
 
 def _cosine(memory: Memory, said: Statement, vectors: Mapping[str, bytes]) -> float | None:

@@ -20,7 +20,7 @@ def holders(state: UserState, said: Statement) -> list[Memory]:
     if said.attribute is None or said.kind != "semantic" or not is_single(said.attribute):
         return []
     known = (state.memories[i] for i in state.by_attribute.get(said.attribute, ()))
-    seen = [m for m in known if m.scope == said.scope and m.agent_id in (None, said.agent_id)]
+    seen = [m for m in known if m.scope == said.scope and m.known_to(said.agent_id)]
     return sorted(seen, key=lambda m: m.said_at)  # stable: what was decided later is newer
 
 

@@ -184,6 +184,11 @@ def revise(
     return ReviseMemory(envelope=envelope(command, at), memory_id=memory_id, **new, **more)
 
 
+def share(memory_id: str, agent_id: str, command: str, at: datetime = MONDAY) -> ReviseMemory:
+    """Return the command to make a memory known to another agent."""
+    return ReviseMemory(envelope=envelope(command, at, agent_id=agent_id), memory_id=memory_id)
+
+
 def forget(memory_id: str, command: str, at: datetime = MONDAY) -> ForgetMemory:
     """Return the command to forget a memory."""
     return ForgetMemory(envelope=envelope(command, at), memory_id=memory_id)

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import orjson
 
 from mnemolog.cli.event_lines import BadLine, EventLine, json_lines
-from mnemolog.cli.file_reading import STDIN
+from mnemolog.cli.file_reading import STDIN, sizes
+from mnemolog.cli.migrations.chromadb import chromadb_rows
+from mnemolog.cli.migrations.evatar import evatar_rows
+from mnemolog.cli.migrations.luna import luna_rows
+from mnemolog.cli.migrations.powermem import powermem_rows
+from mnemolog.cli.migrations.rows import Rows
 from mnemolog.snapshots import BESIDES
 from schemas.input_events import Fault, InvalidEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+SYSTEMS: TypeAlias = Literal["mnemolog", "evatar", "luna", "powermem", "chromadb"]
+
+
+def rows_of(system: SYSTEMS, name: str, *, key: str | None, collection: str) -> Rows:
+    """Return the rows of a file of a system. Raises OSError, and ValueError for what is no key."""
+    match system:
+        case "mnemolog":
+            return Rows(sizes([name]), "bytes", lambda: exported_rows(name))
+        case "evatar":
+            return evatar_rows(name, key)
+        case "luna":
+            return luna_rows(name)
+        case "powermem":
+            return powermem_rows(name)
+        case "chromadb":
+            return chromadb_rows(name, collection)
 
 
 def exported_rows(name: str) -> Iterator[tuple[EventLine | BadLine, int]]:

@@ -13,7 +13,7 @@ from mnemolog.cli.calm import OncePerMinute
 
 QUIET: Final = (
     *("faust", "mode", "aiokafka", "uvicorn", "openai", "asyncio", "streams.transports"),
-    *("httpx", "httpx2", "httpcore", "httpcore2"),
+    *("httpx", "httpx2", "httpcore", "httpcore2", "mcp"),
 )
 """Libraries whose warnings count, and whose news is nobody's."""
 

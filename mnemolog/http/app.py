@@ -17,10 +17,12 @@ from mnemolog.http import (
     forwarding,
     health,
     internal,
+    mcp,
     memories,
     problems,
     publishing,
     search,
+    sharing,
     tools,
 )
 from mnemolog.http.asked_for import known_query
@@ -43,6 +45,7 @@ def make_http(worker: Worker) -> FastAPI:
         publishing,
         conversations,
         memories,
+        sharing,
         search,
         agents,
         exchange,
@@ -53,7 +56,8 @@ def make_http(worker: Worker) -> FastAPI:
         internal,
     ):
         app.include_router(part.router, dependencies=[Depends(known_query)])
-    app.include_router(health.router)
+    for part in (mcp, health):
+        app.include_router(part.router)
     settings = worker.settings
     advertised = {name_of(urlsplit(settings.advertised_url).netloc)} if settings.advertised_url else set[str]()
     hosts = LOOPBACK | {name_of(settings.host)} | advertised

@@ -6,10 +6,10 @@ from typing import Any
 
 from fastapi import Depends, Request, Response
 
-from mnemolog import tenant_memories, together
+from mnemolog import sharing, tenant_memories, together
 from mnemolog.accepting import accept_here
 from mnemolog.draining import drain as drain_here
-from mnemolog.http.internal_requests import TenantItems, TenantMemories, TenantPlaces
+from mnemolog.http.internal_requests import SharedMemory, TenantItems, TenantMemories, TenantPlaces
 from mnemolog.http.problems import Problem
 from mnemolog.http.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.routes import answer, routes
@@ -20,6 +20,7 @@ from mnemolog.publishing import Conflict
 from mnemolog.snapshots import parse_snapshot
 from projections.tenant_memories import Wanted
 from schemas import codec
+from schemas.inbox import ImportMemory
 from schemas.observations import OBSERVATIONS
 
 
@@ -78,6 +79,13 @@ async def ticks(worker: Held, asked: TickDue) -> Response:
     """Emit a tick in this worker's partitions."""
     policy = asked.policy or worker.settings.decay_policy
     return _answered(await together.part(worker, together.tick_part(worker, policy, asked.as_of, asked.timeout)))
+
+
+@router.post("/share")
+async def share(worker: Held, asked: SharedMemory) -> Response:
+    """Have a user of this worker import what another one shares."""
+    item = codec.decode_as(b64decode(asked.message), ImportMemory)
+    return answer((await sharing.share_here(worker, item)).body)
 
 
 @router.post("/tenant/places")

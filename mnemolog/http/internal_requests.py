@@ -1,4 +1,4 @@
-"""What workers may ask each other about all users of a tenant."""
+"""What workers may ask each other: about all users of a tenant, and to take in what one of theirs shares."""
 
 from typing import Annotated
 
@@ -6,6 +6,12 @@ from pydantic import Field
 
 from mnemolog.http.requests import MAX_PAGE_SIZE, Body, Id, Instant
 from schemas.words import Category, MemoryType
+
+
+class SharedMemory(Body):
+    """What a user of the worker is to import, in base64 as it will stand in the log."""
+
+    message: str
 
 
 class TenantMemories(Body):

@@ -88,7 +88,7 @@ async def one(
 ) -> Response:
     """Return a memory, whatever its status."""
     now = worker.clock.now()
-    _owner(worker, tenant, memory_id, user_id)
+    owner_of(worker, tenant, memory_id, user_id)
     owner, memory = worker.queries.memory(tenant, memory_id, now, as_of)
     return answer(memory_view(owner, memory, as_of or now))
 
@@ -107,7 +107,7 @@ async def revise(
     changes = Changes(**asked.model_dump(exclude={"expected_version"}))
     if changes == Changes():
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
-    owner = _owner(worker, tenant, memory_id, user_id)
+    owner = owner_of(worker, tenant, memory_id, user_id)
     told = await worker.commands.revise(owner, memory_id, changes, command_id, asked.expected_version)
     return decided(worker, owner, told)
 
@@ -117,7 +117,7 @@ async def forget(
     memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserId | None = None
 ) -> Response:
     """Forget a memory: 200 says that it can no longer be found. Forgetting it again changes nothing."""
-    owner = _owner(worker, tenant, memory_id, user_id)
+    owner = owner_of(worker, tenant, memory_id, user_id)
     return decided(worker, owner, await worker.commands.forget(owner, memory_id, command_id))
 
 
@@ -126,14 +126,14 @@ async def restore(
     memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserId | None = None
 ) -> Response:
     """Bring a memory back; where the same text is active, that memory is returned."""
-    owner = _owner(worker, tenant, memory_id, user_id)
+    owner = owner_of(worker, tenant, memory_id, user_id)
     return decided(worker, owner, await worker.commands.restore(owner, memory_id, command_id))
 
 
 @router.get("/{memory_id}/history", response_model=shapes.History, responses=UNKNOWN)
 async def history(memory_id: MemoryId, worker: Held, tenant: Tenant, user_id: UserId | None = None) -> Response:
     """Return every event about a memory, and the words and answers that it came from."""
-    _owner(worker, tenant, memory_id, user_id)
+    owner_of(worker, tenant, memory_id, user_id)
     return answer(await worker.queries.history(tenant, memory_id))
 
 
@@ -150,7 +150,7 @@ async def importance(
 ) -> Response:
     """Return importance and strength at evenly spaced instants, read from the log."""
     now = worker.clock.now()
-    _owner(worker, tenant, memory_id, user_id)
+    owner_of(worker, tenant, memory_id, user_id)
     _, memory = worker.queries.memory(tenant, memory_id, now)
     begin, end = since or memory.formed_at, until or now
     if begin > end:
@@ -167,7 +167,7 @@ def paged(found: Sequence[tuple[Owner, Memory]], page: int, size: int, at: datet
     return {"items": items, "total": len(found), "page": page, "page_size": size}
 
 
-def _owner(worker: Worker, tenant: str, memory_id: str, user_id: str | None) -> Owner:
+def owner_of(worker: Worker, tenant: str, memory_id: str, user_id: str | None) -> Owner:
     """Return whose memory it is; where a user is named, it must be that user's. Raises UnknownMemory."""
     owner = worker.queries.owner_of(tenant, memory_id)
     if user_id not in (None, owner.user_id) and not owner.is_global:

@@ -17,6 +17,7 @@ class Memory(Shape):
     memory_id: str
     user_id: str
     agent_id: str | None
+    shared_with: list[str]
     scope: str
     kind: str
     memory_type: str

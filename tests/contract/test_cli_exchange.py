@@ -8,6 +8,23 @@ import httpx
 import orjson
 import pytest
 from contract.front_door import front_door
+from cryptography.fernet import Fernet
+from foreign_files import (
+    BACKUP,
+    COFFEE,
+    EVERYBODYS,
+    GIFT,
+    GONE,
+    MEETING,
+    OWNER_FACT,
+    ZHANG,
+    chroma_columns,
+    chroma_folder,
+    encrypted,
+    evatar_csv,
+    evatar_sqlite,
+    luna_sqlite,
+)
 
 from mnemolog import AsyncClient, NotFound, Refused, ServerFailed
 from mnemolog.cli.export import export
@@ -115,3 +132,59 @@ async def test_an_export_that_breaks_off_is_no_export(content: bytes):
 def test_a_refused_export_is_its_problem():
     with Client("http://mnemolog", transport=answering(b'{"detail":"no"}', 404)) as client, pytest.raises(NotFound):
         list(client.export("u1"))
+
+
+async def test_what_the_four_systems_kept_is_imported_once(
+    client: AsyncClient, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    key, output = Fernet.generate_key(), Output(as_json=True)
+    (tmp_path / "key").write_bytes(key + b"\n")
+    (tmp_path / "backup.json").write_bytes(orjson.dumps(BACKUP))
+    secret = encrypted(COFFEE, Fernet(key))
+    brought: list[tuple[Any, Path, int]] = [
+        ("evatar", evatar_sqlite(tmp_path / "evatar.db", secret, MEETING), 2),
+        ("evatar", evatar_csv(tmp_path / "evatar.csv", secret, MEETING), 0),
+        ("luna", luna_sqlite(tmp_path / "luna.db", [ZHANG], [GIFT]), 10),
+        ("powermem", tmp_path / "backup.json", 2),
+        ("chromadb", chroma_folder(tmp_path / "chroma", OWNER_FACT, EVERYBODYS, GONE), 3),
+        ("chromadb", chroma_columns(tmp_path / "get.json", OWNER_FACT, EVERYBODYS, GONE), 0),
+    ]
+    for number, (system, path, new) in enumerate(brought):
+        if number % 2:
+            monkeypatch.setenv("EVATAR_ENCRYPTION_KEY", key.decode())
+        await import_(client, output, str(path), system=system, key_file=None if number % 2 else tmp_path / "key")
+        answer = printed(capsys)
+        assert (answer["imported"], answer["refused"]) == (new, []), system
+    phone = (await client.memories("phone"))["items"]
+    assert [(m["content"], m["access_count"], m["category"]) for m in phone] == [("用户喜欢喝咖啡", 3, "preference")]
+    assert (await client.memories("phone", status="expired"))["total"] == 1
+    profile = await client.profile("zhang", "luna")
+    assert (profile["user_name"], profile["city"], set(profile["likes"])) == ("张三", "北京", {"咖啡", "爬山"})
+    assert profile["important_dates"] == {"结婚纪念日": "2020-05-01"}
+    [gift] = (await client.episodes("zhang"))["items"]
+    assert (gift["grade"], gift["recall_count"], gift["emotion"], gift["event_type"]) == (3.0, 2, "happy", "gift")
+    found = await client.search("user", "voice_assistant_agent", "爬山")
+    assert found["results"][0]["memory"] == "用户周末喜欢爬山"
+    assert [m["content"] for m in (await client.memories("owner"))["items"]] == ["用户喜欢安静"]
+    assert (await client.memories("owner", status="forgotten"))["total"] == 1
+    assert (await client.memories("anybody", scope="global"))["items"][0]["content"] == "办公室在三楼"
+
+
+async def test_without_the_key_only_the_encrypted_rows_stay_behind(
+    client: AsyncClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = evatar_sqlite(tmp_path / "evatar.db", encrypted(COFFEE, Fernet(Fernet.generate_key())), MEETING)
+    with pytest.raises(CommandFailed):
+        await import_(client, Output(as_json=True), str(file), system="evatar")
+    answer = printed(capsys)
+    assert (answer["imported"], [bad["line"] for bad in answer["refused"]]) == (1, [1])
+    assert "--key-file" in answer["refused"][0]["error"]
+
+
+async def test_a_file_of_another_system_is_refused_whole(client: AsyncClient, tmp_path: Path):
+    output, file = Output(as_json=False), evatar_sqlite(tmp_path / "evatar.db", COFFEE)
+    with pytest.raises(CommandFailed, match="has no table semantic_memories: nothing was imported"):
+        await import_(client, output, str(file), system="luna")
+    (tmp_path / "key").write_text("no key")
+    with pytest.raises(CommandFailed, match="no Fernet key"):
+        await import_(client, output, str(file), system="evatar", key_file=tmp_path / "key")

@@ -58,6 +58,9 @@ async def lived(door: FrontDoor) -> None:
     await door.remember("第一次约会去看电影", kind="episodic", importance=0.9, agent_id="luna")
     gone = await door.remember("用户的密码是 1234")
     await door.http.delete(f"/v1/memories/{gone['memory_id']}")
+    known = await door.remember("用户养了一只猫", agent_id="luna")
+    for agent_id in ("aria", "nova"):
+        await door.post(f"/v1/memories/{known['memory_id']}/share", {"agent_id": agent_id})
     await door.remember("明天开会", memory_type="short_term", category="schedule")
     await door.post("/v1/memories", {"user_id": "u1", "content": "用户住在上海"})
     await door.http.post("/v1/events?wait=20", json=turn("t-1", "我喜欢喝咖啡"))
@@ -110,6 +113,7 @@ async def test_an_export_imported_into_an_empty_engine_gives_the_same_memories(t
 
         assert told(copied) == told(memories)
         assert sorted({m["status"] for m in memories}) == ["active", "forgotten", "superseded"]
+        assert [m["shared_with"] for m in copied if m["shared_with"]] == [["aria", "nova"]]
         names = {m["memory_id"]: m["content"] for m in copied}
         assert [names[m["superseded_by"]] for m in copied if m["superseded_by"]] == ["用户住在上海"]
         again = await new.http.post("/v1/import", content=body, headers={"Content-Type": "application/x-ndjson"})

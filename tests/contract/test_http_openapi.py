@@ -30,6 +30,7 @@ ROUTES = {
     "GET /v1/users/{user_id}/profile", "GET /v1/users/{user_id}/episodes", "GET /v1/users/{user_id}/stats",
     "GET /v1/users/{user_id}/export", "POST /v1/import",
     "GET /v1/sessions/{session_id}/turns",
+    "POST /v1/memories/{memory_id}/share",
     "GET /v1/tools", "POST /v1/tools/memory_add", "POST /v1/tools/memory_search",
     "GET /api/memories", "GET /api/memories/stats", "DELETE /api/memories/{memory_id}",
     "POST /v1/context",
@@ -182,6 +183,11 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
         await asks(method, f"/v1/memories/none{part}", 404)
         key_of_another = {"idempotency-key": f"codes-more{part}"}
         await asks(method, one + part, 200, **key_of_another)
+    for status in (201, 200):
+        await asks("POST", f"{one}/share", status, {"user_id": "codes-2"})
+    await asks("POST", "/v1/memories/none/share", 404, {"user_id": "codes-2"})
+    await asks("POST", f"{one}/share", 200, {"agent_id": "luna"}, **key)
+    await asks("POST", f"{one}/share", 409, {"agent_id": "aria"}, **key)
     for path in ("/v1/search", "/v1/context"):
         await asks("POST", path, 200, {"user_id": "codes", "query": "tea"})
     for path in ("/users/none/profile", "/users/none/episodes", "/users/none/stats", "/sessions/none/turns?user_id=u"):
@@ -199,6 +205,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     evatars = f"/api/memories/{memory['memory_id']}"
     await asks("DELETE", evatars, 200)
     await asks("DELETE", "/api/memories/none", 404)
+    assert (await door.post(f"{one}/restore", **{"idempotency-key": "codes-back"})).status_code == 200
     await asks("GET", "/v1/admin/digest", 200)
     await asks("POST", "/v1/admin/drain", 200)
     await asks("POST", "/v1/admin/ticks", 202, {"as_of": "2026-02-07", "timeout": 0.000001})
@@ -216,6 +223,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     monkeypatch.setattr(door.worker.remember, "decided", never_decided)
     await asks("POST", "/v1/memories", 202, tea)
     await asks("PATCH", one, 202, {"importance": 0.8})
+    await asks("POST", f"{one}/share", 202, {"user_id": "codes-3"})
     await asks("DELETE", one, 202)
     await asks("POST", f"{one}/restore", 202)
     await asks("DELETE", evatars, 202)

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import mcp
 import pytest
 import pytest_asyncio
 from faults.cluster.worker_process import WorkerProcess
@@ -204,6 +205,39 @@ async def test_evatars_lists_hold_the_memories_of_all_workers_in_one_order(two: 
             ] == f"device-{n}"
     left = await two.json(0, "GET", "/api/memories?category=habit")
     assert left["total"] == len(expected) - 4
+
+
+async def test_a_memory_is_shared_with_users_of_any_worker(two: Several):
+    for n in range(8):
+        memory = await two.remember(n % 2, f"giver-{n}", f"keeps {n} bees in the garden", agent_id="luna")
+        path = f"/v1/memories/{memory['memory_id']}/share"
+        copies = [await two.json(number, "POST", path, {"user_id": f"taker-{n}"}) for number in (n % 2, 1 - n % 2)]
+        assert copies[0] == copies[1] | {"strength": copies[0]["strength"]}
+        for number in (0, 1):
+            assert memory["content"] in await two.found(number, f"taker-{n}", "bees in the garden")
+            assert (await two.json(number, "POST", path, {"agent_id": "aria"}))["shared_with"] == ["aria"]
+            for agent, count in (("luna", 1), ("aria", 1), ("nova", 0)):
+                asked = {"user_id": f"giver-{n}", "agent_id": agent, "query": "bees", "scope": "personal"}
+                found = await two.json(number, "POST", "/v1/search", asked | {"recall": False})
+                assert len(found["results"]) == count, (n, agent)
+        everyones = await two.json(n % 2, "POST", path, {"scope": "global"})
+        assert everyones["content"] in await two.found(1 - n % 2, "anyone", "bees in the garden")
+        assert (await two.json(0, "DELETE", f"/api/memories/{everyones['memory_id']}"))["device_id"] == "*"
+
+
+async def test_the_tools_of_any_workers_mcp_server_reach_every_user(two: Several):
+    for n in range(4):
+        url = two.workers[n % 2].url, two.workers[1 - n % 2].url
+        async with mcp.Client(f"{url[0]}/mcp?user_id=mcp-{n}") as client:
+            added = await client.call_tool("memory_add", {"content": f"paints ship number {n}"})
+            everyones = await client.call_tool("memory_add", {"content": f"dock {n} is closed", "scope": "global"})
+        assert not added.is_error, added.content
+        assert not everyones.is_error, everyones.content
+        async with mcp.Client(f"{url[1]}/mcp?user_id=mcp-{n}", mode="legacy") as client:
+            found = await client.call_tool("memory_search", {"query": "ship", "scope": "personal"})
+            shared = await client.call_tool("memory_search", {"query": f"dock {n} closed", "scope": "global"})
+        assert [one["memory"] for one in found.structured_content["results"]] == [f"paints ship number {n}"]
+        assert f"dock {n} is closed" in [one["memory"] for one in shared.structured_content["results"]]
 
 
 async def test_operators_hear_of_all_partitions_from_any_worker(two: Several):

@@ -10,7 +10,7 @@ from given import Given
 from histories import HISTORIES, decided
 from hypothesis import given, settings
 
-from projections.hot import HotUser, HotUsers
+from projections.hot import HotUser, HotUsers, in_order
 from projections.memory import ACTIVE
 from projections.sight import Sight
 
@@ -72,9 +72,10 @@ def test_what_is_shown_is_active_and_all_of_it_is_shown(history: list[Step]):
     for number, step in enumerate(history):
         logged += step.waits
         known = decided(known, step, number, logged)
-        shown = users.of(known.state).best(logged, None, Sight.EVERYTHING, 1000)
-        active = [m for m in known.memories if m.status_at(logged) == ACTIVE]
-        assert {m.memory_id for m in shown} == {m.memory_id for m in active}
-        assert users.of(known.state).total(logged, None, Sight.EVERYTHING) == len(active)
-        order = [(-m.importance, -m.last_accessed_at.timestamp(), m.memory_id) for m in shown]
-        assert order == sorted(order)
+        for agent in AGENTS:
+            shown = users.of(known.state).best(logged, agent, Sight.EVERYTHING, 1000)
+            active = [m for m in known.memories if m.status_at(logged) == ACTIVE and m.visible_to(agent)]
+            assert [m.memory_id for m in shown] == [m.memory_id for m in in_order(active)]
+            assert users.of(known.state).total(logged, agent, Sight.EVERYTHING) == len(active)
+            order = [(-m.importance, -m.last_accessed_at.timestamp(), m.memory_id) for m in shown]
+            assert order == sorted(order)

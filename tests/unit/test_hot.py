@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from examples import XIAOMING, forget, later, remember
+from examples import LUNA, XIAOMING, forget, later, remember, share
 from given import Given, given
 
 from projections.hot import HotUser, HotUsers
@@ -31,6 +31,18 @@ def test_a_forgotten_memory_is_gone_with_the_next_state():
     assert "喜欢甲" not in shown(hot)
     assert "甲" not in hot.profile(AT, None, Sight.EVERYTHING)["likes"]
     assert hot.total(AT, None, Sight.EVERYTHING) == 9
+
+
+def test_a_shared_memory_is_in_the_orders_of_both_agents_and_counts_once():
+    known, users = likes(*"甲乙丙丁戊己庚辛壬癸"), HotUsers()
+    hot = users.of(known.state)
+    assert hot.best(AT, "aria", Sight.EVERYTHING, 100) == []
+    assert hot.profile(AT, "aria", Sight.EVERYTHING)["likes"] == []
+    after = known.when(share(known.of("喜欢甲").memory_id, "aria", "s-1", AT))
+    for followed in (users.of(after.state), HotUser(after.state)):
+        assert [m.content for m in followed.best(AT, "aria", Sight.EVERYTHING, 100)] == ["喜欢甲"]
+        assert followed.profile(AT, "aria", Sight.EVERYTHING)["likes"] == ["甲"]
+        assert [followed.total(AT, agent, Sight.EVERYTHING) for agent in (None, LUNA, "aria")] == [10, 10, 1]
 
 
 def test_a_memory_that_is_wrongly_in_order_is_still_not_shown():

@@ -1,0 +1,5 @@
+"""What other systems kept, read row by row as memories to import.
+
+`evatar`, `luna`, `powermem` and `chromadb` each read one system's files; `rows` is what they share; `sqlite_rows` and
+`json_arrays` read files of any size without holding them.
+"""

@@ -1,0 +1,151 @@
+"""Arrays in JSON files of any size: one element after the other, and nothing else is held."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from mnemolog.cli.migrations.rows import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+CHUNK_BYTES: Final = 1 << 16
+MAX_ELEMENT_CHARACTERS: Final = 1 << 24
+_DECODER: Final = json.JSONDecoder()
+_NUMBERS_GO_ON: Final = frozenset(("", ".", "e", "E", "+", "-"))
+"""What may stand behind a value that is not whole yet: the end of what was read, or a part of a number."""
+_STRUCTURE: Final = re.compile(r'["{}\[\]]')
+_STRING_END: Final = re.compile(r'(?:[^"\\]|\\.)*"', re.DOTALL)
+
+
+def elements(name: str, stream: BinaryIO, keys: Collection[str], within: Collection[str] = ()) -> Iterator[Any]:
+    """Yield the elements of the array that a file is, or that stands under one of the keys of the object that it is.
+
+    Objects under the keys `within` are looked into as well. Raises Unreadable.
+    """
+    reader = _Reader(name, stream)
+    if reader.peek() == "[":
+        yield from reader.array()
+    else:
+        yield from reader.arrays_under(keys, within)
+
+
+class _Reader:
+    """Reads JSON from a stream from left to right; keeps what it has not passed yet."""
+
+    def __init__(self, name: str, stream: BinaryIO) -> None:
+        self._name = name
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._ahead, self._at, self._passed = "", 0, 0
+
+    def array(self) -> Iterator[Any]:
+        """Yield the elements of the array that comes."""
+        self._expect("[")
+        if self._take("]"):
+            return
+        while True:
+            yield self.value()
+            if not self._take(","):
+                self._expect("]")
+                return
+
+    def arrays_under(self, keys: Collection[str], within: Collection[str]) -> Iterator[Any]:
+        """Yield the elements of the arrays under some keys of the object that comes."""
+        self._expect("{")
+        if self._take("}"):
+            return
+        while True:
+            key = self.value()
+            self._expect(":")
+            if key in keys and self.peek() == "[":
+                yield from self.array()
+            elif key in within and self.peek() == "{":
+                yield from self.arrays_under(keys, within)
+            else:
+                self._skip()
+            if not self._take(","):
+                self._expect("}")
+                return
+
+    def value(self) -> Any:  # noqa: ANN401 - any JSON
+        """Return the value that comes."""
+        self.peek()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._ahead, self._at)
+            except (json.JSONDecodeError, RecursionError) as error:
+                if isinstance(error, RecursionError) or not self._more():
+                    raise self._wrong(str(error)) from error
+                continue
+            if self._ahead[end : end + 1] not in _NUMBERS_GO_ON or not self._more():
+                self._at = end
+                return value
+
+    def peek(self) -> str:
+        """Return the next character that is no space, the empty text at the end."""
+        while True:
+            while self._at < len(self._ahead):
+                if not self._ahead[self._at].isspace():
+                    return self._ahead[self._at]
+                self._at += 1
+            if not self._more():
+                return ""
+
+    def _take(self, character: str) -> bool:
+        if self.peek() != character:
+            return False
+        self._at += 1
+        return True
+
+    def _expect(self, character: str) -> None:
+        if not self._take(character):
+            raise self._wrong(f"expected {character!r}, found {self.peek() or 'the end'!r}")
+
+    def _skip(self) -> None:
+        """Pass a value of any size."""
+        if self.peek() not in "[{":
+            self.value()
+            return
+        depth = 0
+        while True:
+            found = _STRUCTURE.search(self._ahead, self._at)
+            if found is None:
+                self._at = len(self._ahead)
+                if not self._more():
+                    raise self._wrong("it ends within a value")
+                continue
+            self._at = found.end()
+            if found[0] == '"':
+                self._pass_string()
+                continue
+            depth += 1 if found[0] in "[{" else -1
+            if depth == 0:
+                return
+
+    def _pass_string(self) -> None:
+        while (end := _STRING_END.match(self._ahead, self._at)) is None:
+            if not self._more():
+                raise self._wrong("it ends within a text")
+        self._at = end.end()
+
+    def _more(self) -> bool:
+        """Read on; drop what was passed. Returns False at the end."""
+        self._passed += self._at
+        self._ahead, self._at = self._ahead[self._at :], 0
+        if len(self._ahead) > MAX_ELEMENT_CHARACTERS:
+            raise self._wrong(f"one value has more than {MAX_ELEMENT_CHARACTERS} characters")
+        part = self._stream.read(max(CHUNK_BYTES, len(self._ahead)))
+        try:
+            self._ahead += self._decoder.decode(part, final=not part)
+        except UnicodeDecodeError as error:
+            raise self._wrong(str(error)) from error
+        return bool(part)
+
+    def _wrong(self, why: str) -> Unreadable:
+        return Unreadable(
+            f"{self._name} is not the JSON that was expected, at character {self._passed + self._at}: {why}"
+        )

@@ -1,0 +1,146 @@
+"""Luna's tables: a value of `semantic_memories` is a memory of the profile, a row of `episodic_memories` an episode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from mnemolog.cli.migrations import sqlite_rows
+from mnemolog.cli.migrations.rows import BadRow, Line, Rows, count, given, instant, line_of, number, text
+from schemas.identity import derived_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PROFILES: Final = "semantic_memories"
+EPISODES: Final = "episodic_memories"
+OWNER: Final = ("id", "user_id", "character_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What the value of a column fills: an attribute, with its category and the statement that tells of it."""
+
+    attribute: str
+    category: str
+    statement: str
+
+
+SINGLE: Final = {
+    "user_name": Slot("user_name", "people", "用户叫{}"),
+    "birthday": Slot("birthday", "schedule", "用户的生日是{}"),
+    "occupation": Slot("occupation", "fact", "用户的职业是{}"),
+    "location": Slot("city", "fact", "用户住在{}"),
+    "communication_style": Slot("communication_style", "habit", "用户的沟通风格是{}"),
+    "relationship_status": Slot("relationship_status", "people", "用户的感情状况是{}"),
+    "user_nickname": Slot("pet_names", "people", "用户的昵称是{}"),
+}
+"""Columns that hold one value."""
+LISTS: Final = {
+    "likes": Slot("likes", "preference", "用户喜欢{}"),
+    "dislikes": Slot("dislikes", "preference", "用户不喜欢{}"),
+    "interests": Slot("interests", "interest", "用户对{}感兴趣"),
+    "personality_traits": Slot("personality_traits", "people", "用户的性格：{}"),
+    "pet_names": Slot("pet_names", "people", "用户的昵称是{}"),
+    "sensitive_topics": Slot("sensitive_topics", "preference", "用户的敏感话题：{}"),
+    "shared_jokes": Slot("shared_jokes", "fact", "和用户之间的玩笑：{}"),
+}
+DATES: Final = "important_dates"
+
+
+def luna_rows(name: str) -> Rows:
+    """Return the rows of Luna's database. Raises OSError."""
+    with sqlite_rows.opened(name) as connection:
+        sqlite_rows.check_table(name, connection, PROFILES, OWNER)
+        sqlite_rows.check_table(name, connection, EPISODES, (*OWNER, "summary"))
+        total = sum(sqlite_rows.row_count(connection, table) for table in (PROFILES, EPISODES))
+    return Rows(total, "rows", lambda: _read(name))
+
+
+def _read(name: str) -> Iterator[tuple[Line, int]]:
+    with sqlite_rows.opened(name) as connection:
+        for row in sqlite_rows.rows_of(connection, PROFILES):
+            size = 1
+            for build in profile_memories(row):
+                yield line_of(f"{name}:{PROFILES}", int(row["id"]), build), size
+                size = 0
+        for row in sqlite_rows.rows_of(connection, EPISODES):
+            yield line_of(f"{name}:{EPISODES}", int(row["id"]), partial(episode_memory, row)), 1
+
+
+def profile_memories(row: dict[str, Any]) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Yield what makes a memory of each value of a row; a column that is not as it should be is a bad row by itself."""
+    for column, slot in SINGLE.items():
+        if row.get(column):
+            yield partial(_valued, row, column, row[column], slot)
+    for column, slot in LISTS.items():
+        found = _json(row.get(column), list)
+        for value in found if isinstance(found, list) else [found]:
+            yield partial(_valued, row, column, value, slot)
+    dates = _json(row.get(DATES), dict)
+    for what, day in dates.items() if isinstance(dates, dict) else [("", dates)]:
+        value = day if isinstance(day, BadRow) else f"{what}: {day}"
+        yield partial(_valued, row, DATES, value, Slot(DATES, "schedule", f"用户的{what}是{day}"))
+
+
+def _json(stored: object, kind: type[list[Any] | dict[str, Any]]) -> Any:  # noqa: ANN401 - what a column holds
+    """Return the list or object that a column holds, or BadRow for another."""
+    try:
+        found = orjson.loads(stored) if isinstance(stored, (str, bytes)) else stored
+    except orjson.JSONDecodeError as error:
+        return BadRow(f"is not JSON: {error}")
+    if found is None:
+        return kind()
+    return found if isinstance(found, kind) else BadRow(f"{found!r} is no {'list' if kind is list else 'object'}")
+
+
+def _valued(row: dict[str, Any], column: str, value: object, slot: Slot) -> dict[str, Any]:
+    if isinstance(value, BadRow):
+        raise BadRow(f"{column} {value}")
+    if not isinstance(value, str) or not value.strip():
+        raise BadRow(f"{column} holds {value!r}, which is no text")
+    formed = instant("created_at", row.get("created_at"))
+    said = instant("updated_at", row.get("updated_at")) or formed
+    return _of(row) | given(
+        memory_id=f"{PROFILES}-{row['id']}-{derived_id(column, value)}",
+        content=slot.statement.replace("{}", value),
+        category=slot.category,
+        attribute=slot.attribute,
+        value=value,
+        formed_at=formed or said,
+        said_at=said,
+        last_accessed_at=said,
+    )
+
+
+def episode_memory(row: dict[str, Any]) -> dict[str, Any]:
+    """Return an episode. Raises BadRow."""
+    spoken = _json(row.get("key_dialogue"), list)
+    if isinstance(spoken, BadRow):
+        raise BadRow(f"key_dialogue {spoken}")
+    recalls = count("recall_count", row.get("recall_count"))
+    formed = instant("created_at", row.get("created_at"))
+    strength = row.get("strength")
+    return _of(row) | given(
+        memory_id=str(row.get("memory_id") or f"{EPISODES}-{row['id']}"),
+        kind="episodic",
+        content=text(row, "summary"),
+        event_type=row.get("event_type"),
+        emotion=row.get("emotion_state"),
+        key_dialogue=[line if isinstance(line, str) else orjson.dumps(line).decode() for line in spoken],
+        importance=number("importance", row.get("importance"), 1, 4, 2) / 4,
+        access_count=recalls,
+        recall_count=recalls,
+        formed_at=formed,
+        last_accessed_at=instant("last_recalled", row.get("last_recalled")) or formed,
+        metadata=None if strength is None else {"strength": strength},
+    )
+
+
+def _of(row: dict[str, Any]) -> dict[str, Any]:
+    if not row["user_id"]:
+        raise BadRow("user_id is empty")
+    return given(source_system="luna", user_id=str(row["user_id"]), agent_id=row["character_id"])

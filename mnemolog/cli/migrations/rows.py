@@ -1,0 +1,98 @@
+"""Rows of another system as lines to import: each a memory, or the reason why it is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
+
+import orjson
+
+from mnemolog.cli.event_lines import BadLine, EventLine
+from schemas.words import Category
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Line: TypeAlias = "EventLine | BadLine"
+CATEGORIES: Final = frozenset(get_args(Category))
+_MILLISECONDS_FROM: Final = 100_000_000_000
+"""A number of seconds beyond this would lie after the year 5000: it counts milliseconds."""
+
+
+class Unreadable(OSError):
+    """The file is none of the system's; the message says what was expected."""
+
+
+class BadRow(ValueError):
+    """The row is no memory; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """All rows of a file: how many or how much they are, and how to read them, each with its share of the total."""
+
+    total: int | None
+    unit: str
+    read: Callable[[], Iterator[tuple[Line, int]]]
+
+
+def line_of(place: str, number: int, build: Callable[[], dict[str, Any]]) -> Line:
+    """Return the row that `build` makes a memory of, or why it cannot."""
+    try:
+        memory = build()
+        return EventLine(place, number, memory, len(orjson.dumps(memory)))
+    except BadRow as error:
+        return BadLine(place, number, str(error))
+    except TypeError as error:  # text with halves of characters, or bytes where text should be
+        return BadLine(place, number, f"holds what JSON cannot carry: {error}")
+
+
+def given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """Return the fields that say something."""
+    return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
+
+
+def text(row: dict[str, Any], name: str) -> str:
+    """Return a text that must be there. Raises BadRow."""
+    value = row.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise BadRow(f"{name} is empty: there is nothing to remember")
+    return value
+
+
+def instant(name: str, value: object) -> str | None:
+    """Return a time as RFC 3339; one without an offset is UTC, a number counts seconds. Raises BadRow."""
+    if value in (None, ""):
+        return None
+    try:
+        if isinstance(value, (int, float)):
+            moment = datetime.fromtimestamp(value / 1000 if value > _MILLISECONDS_FROM else value, UTC)
+        else:
+            moment = datetime.fromisoformat(str(value).strip())
+    except (ValueError, OverflowError, OSError):
+        raise BadRow(f"{name} {value!r} is no time") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+
+
+def number(name: str, value: object, low: float, high: float, otherwise: float) -> float:
+    """Return a number, kept within its bounds. Raises BadRow."""
+    if value in (None, ""):
+        return otherwise
+    try:
+        found = float(value)  # type: ignore[arg-type] # what is no number is told below
+    except (TypeError, ValueError):
+        raise BadRow(f"{name} {value!r} is no number") from None
+    if found != found:  # noqa: PLR0124 - only NaN differs from itself
+        raise BadRow(f"{name} is no number")
+    return min(high, max(low, found))
+
+
+def count(name: str, value: object) -> int:
+    """Return how often something happened. Raises BadRow."""
+    return int(number(name, value, 0, 1 << 53, 0))
+
+
+def category(word: object) -> str:
+    """Return one of our categories: any other word is a fact."""
+    return word if isinstance(word, str) and word in CATEGORIES else "fact"

@@ -1,0 +1,72 @@
+"""Sharing over HTTP: a memory becomes known to another agent of the user, to another user, or to everyone."""
+
+from http import HTTPStatus
+from typing import Literal, Self
+
+from fastapi import Response
+from pydantic import model_validator
+
+from mnemolog import sharing
+from mnemolog.http import memories, shapes
+from mnemolog.http.problems import Problem
+from mnemolog.http.requests import Body, Id, MemoryId, UserId
+from mnemolog.http.routes import answer, answers, routes
+from mnemolog.http.tenants import CommandId, Held, Tenant
+from projections.memory import ACTIVE
+from projections.views import memory_view
+from schemas.identity import GLOBAL_USER, Owner
+
+router = routes("memories", "/v1/memories")
+
+
+class Share(Body):
+    """With whom: an agent of the user, another user (and, if named, an agent of theirs), or everyone."""
+
+    agent_id: Id | None = None
+    user_id: UserId | None = None
+    scope: Literal["global"] | None = None
+
+    @model_validator(mode="after")
+    def _with_somebody(self) -> Self:
+        if self.scope is None and self.user_id is None and self.agent_id is None:
+            raise ValueError('names nobody: give an agent_id, a user_id, or the scope "global"')
+        if self.scope is not None and (self.user_id is not None or self.agent_id is not None):
+            raise ValueError("is for everyone and for somebody: give either the scope, or a user_id or agent_id")
+        return self
+
+
+@router.post(
+    "/{memory_id}/share",
+    response_model=shapes.Memory,
+    responses=answers(s201=shapes.Memory) | memories.COMMAND,
+)
+async def share(
+    *,
+    memory_id: MemoryId,
+    asked: Share,
+    worker: Held,
+    tenant: Tenant,
+    command_id: CommandId,
+    user_id: UserId | None = None,
+) -> Response:
+    """Share a memory, and answer with what the other has then: 201 when it is new there, 200 when it was known.
+
+    With an agent it stays one memory, which both know; with another user, or everyone, it is a copy, made once.
+    """
+    source = memories.owner_of(worker, tenant, memory_id, user_id)
+    now = worker.clock.now()
+    memory = worker.shards.state(source).memories[memory_id]
+    if memory.status_at(now) != ACTIVE:
+        raise Problem(HTTPStatus.CONFLICT, f"the memory is {memory.status_at(now)}: only active ones can be shared")
+    target = Owner(tenant, GLOBAL_USER if asked.scope else asked.user_id or source.user_id)
+    if source.is_global:  # everybody knows it, and has it from there
+        return answer(memory_view(source, memory, now))
+    if target == source:
+        if asked.agent_id is None:
+            return answer(memory_view(source, memory, now))
+        told = await worker.commands.share(source, memory_id, asked.agent_id, command_id)
+        return memories.decided(worker, source, told)
+    shared = await sharing.share(worker, source, memory, target, asked.agent_id)
+    if shared.memory is None:
+        return answer({"command_id": shared.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
+    return answer(shared.memory, HTTPStatus.CREATED if shared.is_new else HTTPStatus.OK)
