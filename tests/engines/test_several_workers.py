@@ -12,8 +12,7 @@ import mcp
 import orjson
 import pytest
 import pytest_asyncio
-from engines.several import SOON_SECONDS, Several, a_kafka, heard, held_here, until_shared
-from faults.cluster.worker_process import WorkerProcess
+from engines.several import SOON_SECONDS, Several, heard, held_here, two_workers, until_shared
 from weaviate_server import free_ports
 
 from mnemolog.peers import LIVE_SECONDS, PATIENCE_SECONDS
@@ -31,31 +30,8 @@ USERS = 12
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def two(tmp_path_factory: pytest.TempPathFactory, weaviate: WeaviateServer) -> AsyncIterator[Several]:
     """Run two workers over a fresh Kafka; their index is in Weaviate."""
-    folder = tmp_path_factory.mktemp("several")
-    with a_kafka(tmp_path_factory.mktemp("kafka-of-several")) as address:
-        settings = {
-            "BROKER": f"kafka://{address}",
-            "INDEX": weaviate.url,
-            "SESSION_SECONDS": "6",
-            "EXTRACTOR": "verbatim",
-            "DECAY_POLICY": "off",
-        }
-        workers = []
-        for number, port in enumerate(free_ports(2)):
-            own = {"ADVERTISED_URL": f"http://127.0.0.1:{port}"}
-            workers.append(WorkerProcess(folder / str(number), port, settings | own))
-        try:
-            workers[0].start()
-            await workers[0].ready()  # it makes the topics
-            workers[1].start()
-            await workers[1].ready()
-            several = Several(workers)
-            await until_shared(several)
-            yield several
-            await several.http.aclose()
-        finally:
-            for worker in workers:
-                worker.kill()
+    async with two_workers(tmp_path_factory.mktemp("several"), weaviate.url) as several:
+        yield several
 
 
 def turn(number: int, user: str, content: str = "I like tea") -> dict[str, str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from examples import XIAOMING, remember
 from given import given
 
-from projections.ledger_fold import LedgerFold, name_of
-from projections.shard_file import connect
+from projections.ledger_fold import LedgerFold
+from projections.shard_file import connect, name_of
 from schemas import codec
 
 STEPS = 100
