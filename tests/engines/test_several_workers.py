@@ -186,6 +186,7 @@ async def test_operators_hear_of_all_partitions_from_any_worker(two: Several):
 
 async def test_a_rebuild_builds_on_all_workers_and_can_be_switched_back(two: Several):
     await two.remember(0, "rebuilt", "rows on the lake every Sunday")
+    await two.json(0, "POST", "/v1/admin/drain", {})  # flushes what the searches of tests before recalled
     before = (await two.json(0, "GET", "/v1/admin/digest"))["total"]
     known = await two.json(0, "GET", "/v1/admin/rebuild")
     searching = asyncio.create_task(search_all_the_while(two))
