@@ -51,6 +51,8 @@ def test_a_setting_that_does_not_exist_exits_2_and_is_named() -> None:
     done = mnemolog("digest", MNEMOLOG_COLOUR="red")
     assert done.returncode == 2
     assert b"MNEMOLOG_COLOUR is no setting of mnemolog" in done.stderr
+    with_url = mnemolog("digest", "--url", NOBODY, MNEMOLOG_COLOUR="red")
+    assert (with_url.returncode, with_url.stderr) == (2, done.stderr)
 
 
 def test_a_server_that_is_not_there_exits_1_with_a_sentence() -> None:
