@@ -153,6 +153,7 @@ class AsyncClient:
 
     import_memories = _awaited(client_exchange.import_memories)
 
+    checks = _awaited(client_admin.checks)
     wake = _awaited(client_wakes.wake)
     configure_wake = _awaited(client_wakes.configure_wake)
     remove_wake = _awaited(client_wakes.remove_wake)
@@ -270,6 +271,7 @@ class Client:
 
     import_memories = _direct(client_exchange.import_memories)
 
+    checks = _direct(client_admin.checks)
     wake = _direct(client_wakes.wake)
     configure_wake = _direct(client_wakes.configure_wake)
     remove_wake = _direct(client_wakes.remove_wake)

@@ -23,7 +23,7 @@ from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
 from mnemolog.speaking import Speaking
 from mnemolog.unless_failed import unless_failed
-from mnemolog.upkeep import follow_for_ever
+from mnemolog.upkeep import follow_for_ever, say_if_settings_differ
 from mnemolog.wakes import Wakes
 from projections.queries import Queries
 from projections.shard_trouble import ShardUnavailable
@@ -187,6 +187,7 @@ class Worker:
             self._background(work)
         if not settings.is_embedded:
             self._background(partial(follow_for_ever, self.shards))
+            self._background(partial(say_if_settings_differ, self))
             self._background(partial(self.log_watch.run, self.log, self.shards))
         self.started = True
 

@@ -113,7 +113,7 @@ class _Caller:
         """Send a request to our own app, from its edge on; sent again under the same key, it is the same one."""
         transport = httpx.ASGITransport(self._app)
         headers = {**self._headers, "idempotency-key": derived_id("mcp", self._key, request_id)}
-        async with httpx.AsyncClient(transport=transport, base_url="http://mnemolog.invalid") as http:
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             return await http.post(path, json=body, headers=headers)
 
 

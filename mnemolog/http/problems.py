@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from mnemolog.commands import AnotherCommand
 from mnemolog.draining import DrainTimeout
-from mnemolog.peers import PeerUnavailable
+from mnemolog.peers import PeerUnavailable, WorkersDiffer
 from mnemolog.rebuilding import RebuildDiffers, RebuildInterrupted, RebuildRunning, UnknownGeneration
 from mnemolog.wake_streaming import UnknownPosition
 from projections.embedder import EmbedderRefused, EmbedderUnavailable
@@ -40,6 +40,7 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     PeerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     DrainTimeout: HTTPStatus.SERVICE_UNAVAILABLE,
     RebuildRunning: HTTPStatus.CONFLICT,
+    WorkersDiffer: HTTPStatus.CONFLICT,
     RebuildInterrupted: HTTPStatus.SERVICE_UNAVAILABLE,
     UnknownGeneration: HTTPStatus.NOT_FOUND,
     RebuildDiffers: HTTPStatus.INTERNAL_SERVER_ERROR,

@@ -117,6 +117,7 @@ async def test_the_routes_of_operators(memory: AsyncClient) -> None:
     assert rebuilt["equal"]
     assert rebuilt["digest_after"] == before["total"]
     assert (await memory.tick("2020-01-01T00:00:00Z", policy="ladder"))["changed"] == 0
+    assert {check["name"] for check in (await memory.checks())["checks"]} >= {"data directory", "log", "index"}
     assert (await memory.dead_letters())["items"] == []
     assert await memory.retry_dead_letters() == {"retried": []}
     assert "mnemolog_" in await memory.metrics()

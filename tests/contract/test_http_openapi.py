@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ROUTES = {
-    "GET /health/live", "GET /health/ready", "GET /metrics",
+    "GET /health/live", "GET /health/ready", "GET /metrics", "GET /v1/admin/checks",
     "POST /v1/events", "GET /v1/events/{event_id}", "POST /v1/events/status", "POST /v1/conversations",
     "GET /v1/memories", "POST /v1/memories", "GET /v1/memories/{memory_id}", "PATCH /v1/memories/{memory_id}",
     "DELETE /v1/memories/{memory_id}", "POST /v1/memories/{memory_id}/restore",
@@ -236,7 +236,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("GET", "/v1/admin/dead-letters", 200)
     await asks("POST", "/v1/admin/dead-letters", 200)
     await asks("POST", "/v1/admin/dead-letters", 404, {"ids": ["none"]})
-    for path in ("/health/live", "/health/ready", "/metrics"):
+    for path in ("/health/live", "/health/ready", "/metrics", "/v1/admin/checks"):
         await asks("GET", path, 200)
 
     monkeypatch.setattr(door.worker.remember, "decided", never_decided)
@@ -249,6 +249,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", "/v1/tools/memory_add", 202, {"user_id": "codes", "content": "likes wine"})
     await ask_for_each_status(asks, decided=False)
     seen["DELETE", "/v1/users/none/reminders/none"].add(200)  # of one that waits: test_http_wakes.py
+    seen["POST", "/v1/admin/drain"].add(409)  # of workers whose settings differ: test_peers.py
     everywhere = {*EDGE, 422, 500, 503}
     for place, described in (await operations(door)).items():
         assert seen[place] - described == set(), place

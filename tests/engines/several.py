@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import orjson
+from faults.cluster.worker_process import WorkerProcess
 from kafka_server import KafkaServer
 from weaviate_server import free_ports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
-
-    from faults.cluster.worker_process import WorkerProcess
 
 SOON_SECONDS = 30.0
 
@@ -79,3 +78,47 @@ async def heard(two: Several, number: int, count: int, **headers: str) -> list[t
             if len(found) == count:
                 break
     return found
+
+
+async def until_shared(several: Several) -> None:
+    """Wait until each worker holds some of the partitions."""
+    for number in (0, 1):
+        async with asyncio.timeout(SOON_SECONDS):
+            while len(await held_here(several, number)) not in range(1, 8):  # noqa: ASYNC110 - it is another process
+                await asyncio.sleep(0.3)
+
+
+async def held_here(several: Several, number: int) -> list[int]:
+    """Return the partitions that a worker holds, as it tells other workers."""
+    sender = {"mnemolog-forwarded-by": several.workers[number].url}
+    answer = await several.ask(number, "POST", "/v1/internal/generations", {}, **sender)
+    return list(answer.json()["partitions"])
+
+
+@asynccontextmanager
+async def two_workers(folder: Path, index: str) -> AsyncIterator[Several]:
+    """Run two workers over a fresh Kafka; their index is at an address of Weaviate."""
+    with a_kafka(folder / "kafka") as address:
+        settings = {
+            "BROKER": f"kafka://{address}",
+            "INDEX": index,
+            "SESSION_SECONDS": "6",
+            "EXTRACTOR": "verbatim",
+            "DECAY_POLICY": "off",
+        }
+        workers = []
+        for number, port in enumerate(free_ports(2)):
+            own = {"ADVERTISED_URL": f"http://127.0.0.1:{port}"}
+            workers.append(WorkerProcess(folder / str(number), port, settings | own))
+        try:
+            workers[0].start()
+            await workers[0].ready()  # it makes the topics
+            workers[1].start()
+            await workers[1].ready()
+            several = Several(workers)
+            await until_shared(several)
+            yield several
+            await several.http.aclose()
+        finally:
+            for worker in workers:
+                worker.kill()
