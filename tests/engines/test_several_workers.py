@@ -3,119 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import httpx
 import mcp
 import pytest
 import pytest_asyncio
-from faults.cluster.worker_process import WorkerProcess
-from kafka_server import KafkaServer
-from weaviate_server import free_ports
-
-from mnemolog.peers import LIVE_SECONDS, PATIENCE_SECONDS
-from schemas.topics import partition_of
+from engines.several import Several, two_workers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
+    from collections.abc import AsyncIterator
 
     from weaviate_server import WeaviateServer
 
 USERS = 12
-SOON_SECONDS = 30.0
-
-
-class Several:
-    """Workers side by side; `ask` sends to the one of a number, or fails."""
-
-    def __init__(self, workers: list[WorkerProcess]) -> None:
-        self.workers = workers
-        self.http = httpx.AsyncClient(timeout=60)
-
-    async def ask(self, number: int, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
-        """Ask one worker; 503 is asked again, as a caller would."""
-        while True:
-            answer = await self.http.request(method, self.workers[number].url + path, json=body, headers=headers)
-            if answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE:
-                return answer
-            assert answer.headers["Retry-After"]
-            await asyncio.sleep(0.2)
-
-    async def json(self, number: int, method: str, path: str, body: Any = None) -> Any:
-        """Ask one worker, and return what it answers."""
-        answer = await self.ask(number, method, path, body)
-        assert answer.is_success, answer.text
-        return answer.json()
-
-    async def remember(self, number: int, user: str, content: str, **more: Any) -> Any:
-        """Remember a fact through one worker."""
-        return await self.json(number, "POST", "/v1/memories", {"user_id": user, "content": content, **more})
-
-    async def found(self, number: int, user: str, query: str) -> list[str]:
-        """Search through one worker."""
-        body = {"user_id": user, "query": query, "recall": False}
-        return [one["memory"] for one in (await self.json(number, "POST", "/v1/search", body))["results"]]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def two(tmp_path_factory: pytest.TempPathFactory, weaviate: WeaviateServer) -> AsyncIterator[Several]:
-    """Run two workers over a fresh Kafka; their index is in Weaviate."""
-    folder = tmp_path_factory.mktemp("several")
-    with a_kafka(tmp_path_factory.mktemp("kafka-of-several")) as address:
-        settings = {
-            "BROKER": f"kafka://{address}",
-            "INDEX": weaviate.url,
-            "SESSION_SECONDS": "6",
-            "EXTRACTOR": "verbatim",
-            "DECAY_POLICY": "off",
-        }
-        workers = []
-        for number, port in enumerate(free_ports(2)):
-            own = {"ADVERTISED_URL": f"http://127.0.0.1:{port}"}
-            workers.append(WorkerProcess(folder / str(number), port, settings | own))
-        try:
-            workers[0].start()
-            await workers[0].ready()  # it makes the topics
-            workers[1].start()
-            await workers[1].ready()
-            several = Several(workers)
-            await until_shared(several)
-            yield several
-            await several.http.aclose()
-        finally:
-            for worker in workers:
-                worker.kill()
-
-
-@contextmanager
-def a_kafka(folder: Path) -> Iterator[str]:
-    """Run a broker that has none of the topics yet."""
-    port, controller = free_ports(2)
-    server = KafkaServer(folder, port, controller=controller)
-    server.start()
-    try:
-        yield server.address
-    finally:
-        server.stop()
-
-
-async def until_shared(several: Several) -> None:
-    """Wait until each worker holds some of the partitions."""
-    for number in (0, 1):
-        async with asyncio.timeout(SOON_SECONDS):
-            while len(await held_here(several, number)) not in range(1, 8):  # noqa: ASYNC110 - it is another process
-                await asyncio.sleep(0.3)
-
-
-async def held_here(several: Several, number: int) -> list[int]:
-    """Return the partitions that a worker holds, as it tells other workers."""
-    sender = {"mnemolog-forwarded-by": several.workers[number].url}
-    answer = await several.ask(number, "POST", "/v1/internal/generations", {}, **sender)
-    return list(answer.json()["partitions"])
+    async with two_workers(tmp_path_factory.mktemp("several"), weaviate) as several:
+        yield several
 
 
 def turn(number: int, user: str, content: str = "I like tea") -> dict[str, str]:
@@ -288,47 +196,3 @@ async def search_all_the_while(two: Several) -> None:
             assert answer.is_success, answer.text
             assert "rows on the lake every Sunday" in [one["memory"] for one in answer.json()["results"]]
         await asyncio.sleep(0.02)
-
-
-async def test_what_workers_ask_each_other_is_refused_to_strangers(two: Several):
-    for sender in ({}, {"mnemolog-forwarded-by": "http://127.0.0.1:9"}):
-        answer = await two.http.post(f"{two.workers[0].url}/v1/internal/drain", json={}, headers=sender)
-        assert answer.status_code == HTTPStatus.NOT_FOUND
-        assert "for the group's other workers" in answer.json()["detail"]
-
-
-async def test_who_waits_for_a_frozen_worker_is_told_so_within_seconds(two: Several):
-    theirs = set(await held_here(two, 1))
-    user = next(f"frozen-{n}" for n in range(100) if partition_of(f"default/frozen-{n}".encode(), 8) in theirs)
-    await two.remember(0, user, "lives in Bern")
-    two.workers[1].freeze()
-    try:
-        began = time.monotonic()
-        answer = await two.http.get(f"{two.workers[0].url}/v1/memories?user_id={user}")
-        assert (answer.status_code, answer.headers["Retry-After"]) == (HTTPStatus.SERVICE_UNAVAILABLE, "1")
-        assert time.monotonic() - began < PATIENCE_SECONDS + LIVE_SECONDS + 2
-        assert two.workers[1].url in answer.json()["detail"]
-    finally:
-        two.workers[1].thaw()
-    await until_shared(two)
-    assert "lives in Bern" in await two.found(0, user, "Bern")
-
-
-async def test_a_worker_with_another_index_is_named_and_drain_and_rebuild_are_refused(two: Several, tmp_path: Path):
-    [port] = free_ports(1)
-    other = two.workers[0].beside(tmp_path / "other", port, INDEX="embedded", ADVERTISED_URL=f"http://127.0.0.1:{port}")
-    try:
-        other.start()
-        await other.ready()
-        for path in ("/v1/admin/drain", "/v1/admin/rebuild"):
-            refused = await two.ask(0, "POST", path, {})
-            assert refused.status_code == HTTPStatus.CONFLICT
-            assert "MNEMOLOG_INDEX is" in refused.json()["detail"]
-            assert f"embedded at {other.url}" in refused.json()["detail"]
-        async with asyncio.timeout(SOON_SECONDS):
-            while f"embedded at {other.url}" not in other.said():  # noqa: ASYNC110 - it is another process
-                await asyncio.sleep(0.3)
-        await other.terminate()
-    finally:
-        other.kill()
-    assert (await two.json(1, "POST", "/v1/admin/drain", {"timeout": 60}))["memories"] > 0
