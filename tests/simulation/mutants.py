@@ -35,9 +35,27 @@ class _AcknowledgesAtOnce(Observe):
         await super().handle(delivery)
 
 
-class _ShardsThatForgetWhatWasTakenAway(Shards):
-    def term(self, partition: int) -> int:  # noqa: ARG002 - it forgets which
-        return 0
+class _ObservesOn(Observe):
+    def revoke(self, partition: int) -> None:
+        """Drop nothing."""
+
+
+class _RemembersOn(Remember):
+    def revoke(self, partition: int) -> None:
+        """Drop nothing."""
+
+
+class _ShardsThatAreKept(Shards):
+    def release(self, partition: int) -> None:
+        """Go on answering and deciding."""
+
+
+class _ShardsThatAreNotFoldedFirst(Shards):
+    async def hold(self, partition: int, term: int | None = None) -> None:  # noqa: ARG002 - it does not look
+        if partition not in self._held:
+            self._held[partition] = self._resting.pop(partition, None) or self._open(self._folder, partition)
+        self._folded.add(partition)
+        self._tell()
 
 
 class _AcknowledgesBeforeItAppends(Remember):
@@ -106,7 +124,9 @@ class _ShardsThatCountVoidDecisions(Shards):
 
 MUTANTS: Final = {
     "observe acknowledges what it has not extracted": Parts(observe=_AcknowledgesAtOnce),
-    "work goes on after its partition was taken away": Parts(shards=_ShardsThatForgetWhatWasTakenAway),
+    "work goes on after its partition was taken away": Parts(observe=_ObservesOn, remember=_RemembersOn),
+    "a shard is kept after its partition was taken away": Parts(shards=_ShardsThatAreKept),
+    "a shard is decided upon before it is folded": Parts(shards=_ShardsThatAreNotFoldedFirst),
     "remember acknowledges what it has not decided": Parts(remember=_AcknowledgesBeforeItAppends),
     "remember updates state before the acknowledgement": Parts(remember=_UpdatesStateBeforeTheAcknowledgement),
     "a wake is raised before its time": Parts(remember=_WakesBeforeTheTime),
