@@ -1,4 +1,4 @@
-"""Two real workers on one Kafka and one Weaviate, for the tests of what they do together."""
+"""Workers side by side on a Kafka of their own, and how a test asks and hears them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import orjson
 from faults.cluster.worker_process import WorkerProcess
 from kafka_server import KafkaServer
 from weaviate_server import free_ports
@@ -15,8 +16,6 @@ from weaviate_server import free_ports
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
-
-    from weaviate_server import WeaviateServer
 
 SOON_SECONDS = 30.0
 
@@ -53,13 +52,56 @@ class Several:
         return [one["memory"] for one in (await self.json(number, "POST", "/v1/search", body))["results"]]
 
 
+@contextmanager
+def a_kafka(folder: Path) -> Iterator[str]:
+    """Run a broker that has none of the topics yet."""
+    port, controller = free_ports(2)
+    server = KafkaServer(folder, port, controller=controller)
+    server.start()
+    try:
+        yield server.address
+    finally:
+        server.stop()
+
+
+async def heard(two: Several, number: int, count: int, **headers: str) -> list[tuple[str, Any]]:
+    """Return the first so many wakes of a worker's stream, each with the id of its event."""
+    found: list[tuple[str, Any]] = []
+    url, event_id = f"{two.workers[number].url}/v1/wakes/stream", ""
+    async with asyncio.timeout(2 * SOON_SECONDS), two.http.stream("GET", url, headers=headers) as response:
+        assert response.status_code == HTTPStatus.OK
+        async for line in response.aiter_lines():
+            name, _, text = line.partition(": ")
+            event_id = text if name == "id" else event_id
+            if name == "data":
+                found.append((event_id, orjson.loads(text)))
+            if len(found) == count:
+                break
+    return found
+
+
+async def until_shared(several: Several) -> None:
+    """Wait until each worker holds some of the partitions."""
+    for number in (0, 1):
+        async with asyncio.timeout(SOON_SECONDS):
+            while len(await held_here(several, number)) not in range(1, 8):  # noqa: ASYNC110 - it is another process
+                await asyncio.sleep(0.3)
+
+
+async def held_here(several: Several, number: int) -> list[int]:
+    """Return the partitions that a worker holds, as it tells other workers."""
+    sender = {"mnemolog-forwarded-by": several.workers[number].url}
+    answer = await several.ask(number, "POST", "/v1/internal/generations", {}, **sender)
+    return list(answer.json()["partitions"])
+
+
 @asynccontextmanager
-async def two_workers(folder: Path, weaviate: WeaviateServer) -> AsyncIterator[Several]:
-    """Run two workers over a fresh Kafka; their index is in Weaviate."""
+async def two_workers(folder: Path, index: str) -> AsyncIterator[Several]:
+    """Run two workers over a fresh Kafka; their index is at an address of Weaviate."""
     with a_kafka(folder / "kafka") as address:
         settings = {
             "BROKER": f"kafka://{address}",
-            "INDEX": weaviate.url,
+            "INDEX": index,
             "SESSION_SECONDS": "6",
             "EXTRACTOR": "verbatim",
             "DECAY_POLICY": "off",
@@ -80,30 +122,3 @@ async def two_workers(folder: Path, weaviate: WeaviateServer) -> AsyncIterator[S
         finally:
             for worker in workers:
                 worker.kill()
-
-
-@contextmanager
-def a_kafka(folder: Path) -> Iterator[str]:
-    """Run a broker that has none of the topics yet."""
-    port, controller = free_ports(2)
-    server = KafkaServer(folder, port, controller=controller)
-    server.start()
-    try:
-        yield server.address
-    finally:
-        server.stop()
-
-
-async def until_shared(several: Several) -> None:
-    """Wait until each worker holds some of the partitions."""
-    for number in (0, 1):
-        async with asyncio.timeout(SOON_SECONDS):
-            while len(await held_here(several, number)) not in range(1, 8):  # noqa: ASYNC110 - it is another process
-                await asyncio.sleep(0.3)
-
-
-async def held_here(several: Several, number: int) -> list[int]:
-    """Return the partitions that a worker holds, as it tells other workers."""
-    sender = {"mnemolog-forwarded-by": several.workers[number].url}
-    answer = await several.ask(number, "POST", "/v1/internal/generations", {}, **sender)
-    return list(answer.json()["partitions"])

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import mcp
+import orjson
 import pytest
 import pytest_asyncio
-from engines.several import Several, two_workers
+from engines.several import SOON_SECONDS, Several, heard, held_here, two_workers, until_shared
+from weaviate_server import free_ports
+
+from mnemolog.peers import LIVE_SECONDS, PATIENCE_SECONDS
+from schemas.topics import partition_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from weaviate_server import WeaviateServer
 
@@ -22,7 +29,8 @@ USERS = 12
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def two(tmp_path_factory: pytest.TempPathFactory, weaviate: WeaviateServer) -> AsyncIterator[Several]:
-    async with two_workers(tmp_path_factory.mktemp("several"), weaviate) as several:
+    """Run two workers over a fresh Kafka; their index is in Weaviate."""
+    async with two_workers(tmp_path_factory.mktemp("several"), weaviate.url) as several:
         yield several
 
 
@@ -38,6 +46,20 @@ def turn(number: int, user: str, content: str = "I like tea") -> dict[str, str]:
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_exports_and_imports_of_many_users_go_by_whichever_worker_is_asked(two: Several):
+    lines = [{"user_id": f"moved-{n}", "memory_id": str(n), "content": f"I like cake number {n}"} for n in range(USERS)]
+    first = await two.json(0, "POST", "/v1/import?wait=30", lines)
+    assert (first["imported"], first["waiting"]) == (USERS, 0)
+    assert (await two.json(1, "POST", "/v1/import?wait=30", lines))["known"] == USERS
+    for n in range(USERS):
+        exports = [await two.ask(number, "GET", f"/v1/users/moved-{n}/export") for number in (0, 1)]
+        assert {answer.headers["content-type"] for answer in exports} == {"application/x-ndjson"}
+        told = [[orjson.loads(line) for line in answer.content.splitlines()] for answer in exports]
+        assert [line["type"] for line in told[0]] == ["Memory", "MemoryImported", "Exported"]
+        assert told[0][:1] == told[1][:1]
+        assert told[0][0]["memory_id"] == first["items"][n]["memory_id"]
 
 
 async def test_events_of_many_users_are_accepted_by_whichever_worker_is_asked(two: Several):
@@ -164,6 +186,7 @@ async def test_operators_hear_of_all_partitions_from_any_worker(two: Several):
 
 async def test_a_rebuild_builds_on_all_workers_and_can_be_switched_back(two: Several):
     await two.remember(0, "rebuilt", "rows on the lake every Sunday")
+    await two.json(0, "POST", "/v1/admin/drain", {})  # flushes what the searches of tests before recalled
     before = (await two.json(0, "GET", "/v1/admin/digest"))["total"]
     known = await two.json(0, "GET", "/v1/admin/rebuild")
     searching = asyncio.create_task(search_all_the_while(two))
@@ -196,3 +219,65 @@ async def search_all_the_while(two: Several) -> None:
             assert answer.is_success, answer.text
             assert "rows on the lake every Sunday" in [one["memory"] for one in answer.json()["results"]]
         await asyncio.sleep(0.02)
+
+
+async def test_what_workers_ask_each_other_is_refused_to_strangers(two: Several):
+    for sender in ({}, {"mnemolog-forwarded-by": "http://127.0.0.1:9"}):
+        answer = await two.http.post(f"{two.workers[0].url}/v1/internal/drain", json={}, headers=sender)
+        assert answer.status_code == HTTPStatus.NOT_FOUND
+        assert "for the group's other workers" in answer.json()["detail"]
+
+
+async def test_who_waits_for_a_frozen_worker_is_told_so_within_seconds(two: Several):
+    theirs = set(await held_here(two, 1))
+    user = next(f"frozen-{n}" for n in range(100) if partition_of(f"default/frozen-{n}".encode(), 8) in theirs)
+    await two.remember(0, user, "lives in Bern")
+    two.workers[1].freeze()
+    try:
+        began = time.monotonic()
+        answer = await two.http.get(f"{two.workers[0].url}/v1/memories?user_id={user}")
+        assert (answer.status_code, answer.headers["Retry-After"]) == (HTTPStatus.SERVICE_UNAVAILABLE, "1")
+        assert time.monotonic() - began < PATIENCE_SECONDS + LIVE_SECONDS + 2
+        assert two.workers[1].url in answer.json()["detail"]
+    finally:
+        two.workers[1].thaw()
+    await until_shared(two)
+    assert "lives in Bern" in await two.found(0, user, "Bern")
+
+
+async def test_a_worker_with_another_index_is_named_and_drain_and_rebuild_are_refused(two: Several, tmp_path: Path):
+    [port] = free_ports(1)
+    other = two.workers[0].beside(tmp_path / "other", port, INDEX="embedded", ADVERTISED_URL=f"http://127.0.0.1:{port}")
+    try:
+        other.start()
+        await other.ready()
+        for path in ("/v1/admin/drain", "/v1/admin/rebuild"):
+            refused = await two.ask(0, "POST", path, {})
+            assert refused.status_code == HTTPStatus.CONFLICT
+            assert "MNEMOLOG_INDEX is" in refused.json()["detail"]
+            assert f"embedded at {other.url}" in refused.json()["detail"]
+        async with asyncio.timeout(SOON_SECONDS):
+            while f"embedded at {other.url}" not in other.said():  # noqa: ASYNC110 - it is another process
+                await asyncio.sleep(0.3)
+        await other.terminate()
+    finally:
+        other.kill()
+    assert (await two.json(1, "POST", "/v1/admin/drain", {"timeout": 60}))["memories"] > 0
+
+
+async def test_wakes_of_all_workers_come_over_the_stream_of_any_and_go_on_at_another(two: Several):
+    streams = [asyncio.create_task(heard(two, number, USERS)) for number in (0, 1)]
+    await asyncio.sleep(1)
+    for n in range(USERS):
+        reminder = {"due_at": "2026-01-05T08:00:00Z", "content": f"water plant {n}", "channel": "dm"}
+        await two.json(n % 2, "POST", f"/v1/users/waker-{n}/reminders", reminder)
+    first, second = await asyncio.gather(*streams)
+    expected = {f"water plant {n}" for n in range(USERS)}
+    assert {wake["content"] for _, wake in first} == {wake["content"] for _, wake in second} == expected
+    middle = first[USERS // 2][0]
+    after = await heard(two, 1, USERS - USERS // 2 - 1, **{"Last-Event-ID": middle})
+    assert {wake["wake_id"] for _, wake in after} == {wake["wake_id"] for _, wake in first[USERS // 2 + 1 :]}
+    for number in (0, 1):
+        for n in range(USERS):
+            polled = await two.json(number, "GET", f"/v1/users/waker-{n}/wakes")
+            assert [wake["content"] for wake in polled["items"]] == [f"water plant {n}"]
