@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from contract.front_door import FrontDoor, front_door, turn
+from contract.front_door import FrontDoor, front_door, told, turn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,13 +31,6 @@ EPISODES = """=== 💭 相关回忆 ===
 async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontDoor]:
     async with front_door(tmp_path_factory.mktemp("worker")) as opened:
         yield opened
-
-
-async def told(door: FrontDoor, user_id: str, query: str = "", **more: object) -> dict[str, Any]:
-    response = await door.post("/v1/context", {"user_id": user_id, "query": query} | more)
-    assert response.status_code == 200, response.text
-    found: dict[str, Any] = response.json()
-    return found
 
 
 def contents(memories: list[dict[str, Any]]) -> list[str]:
