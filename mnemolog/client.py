@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from mnemolog import client_admin, client_calls, client_context, client_exchange
+from mnemolog import client_admin, client_calls, client_context, client_exchange, client_wakes
 from mnemolog.client_carrying import (
     RETRIES,
     TIMEOUT_SECONDS,
@@ -119,6 +119,10 @@ class AsyncClient:
     history = _awaited(client_calls.history)
     importance = _awaited(client_calls.importance)
     context = _awaited(client_context.context)
+    greeting = _awaited(client_context.greeting)
+    emotions = _awaited(client_context.emotions)
+    upcoming = _awaited(client_context.upcoming)
+    report = _awaited(client_context.report)
     profile = _awaited(client_calls.profile)
     episodes = _awaited(client_calls.episodes)
     stats = _awaited(client_calls.stats)
@@ -148,6 +152,15 @@ class AsyncClient:
         lines.end()
 
     import_memories = _awaited(client_exchange.import_memories)
+
+    checks = _awaited(client_admin.checks)
+    wake = _awaited(client_wakes.wake)
+    configure_wake = _awaited(client_wakes.configure_wake)
+    remove_wake = _awaited(client_wakes.remove_wake)
+    remind = _awaited(client_wakes.remind)
+    reminders = _awaited(client_wakes.reminders)
+    cancel_reminder = _awaited(client_wakes.cancel_reminder)
+    wakes = _awaited(client_wakes.wakes)
 
     digest = _awaited(client_admin.digest)
     drain = _awaited(client_admin.drain)
@@ -226,6 +239,10 @@ class Client:
     history = _direct(client_calls.history)
     importance = _direct(client_calls.importance)
     context = _direct(client_context.context)
+    greeting = _direct(client_context.greeting)
+    emotions = _direct(client_context.emotions)
+    upcoming = _direct(client_context.upcoming)
+    report = _direct(client_context.report)
     profile = _direct(client_calls.profile)
     episodes = _direct(client_calls.episodes)
     stats = _direct(client_calls.stats)
@@ -253,6 +270,15 @@ class Client:
         lines.end()
 
     import_memories = _direct(client_exchange.import_memories)
+
+    checks = _direct(client_admin.checks)
+    wake = _direct(client_wakes.wake)
+    configure_wake = _direct(client_wakes.configure_wake)
+    remove_wake = _direct(client_wakes.remove_wake)
+    remind = _direct(client_wakes.remind)
+    reminders = _direct(client_wakes.reminders)
+    cancel_reminder = _direct(client_wakes.cancel_reminder)
+    wakes = _direct(client_wakes.wakes)
 
     digest = _direct(client_admin.digest)
     drain = _direct(client_admin.drain)

@@ -18,6 +18,11 @@ def digest() -> Call[Json]:
     return get("/v1/admin/digest")
 
 
+def checks() -> Call[Json]:
+    """Return what the server reaches: `{ok, checks: [{name, ok, detail, advice}]}`."""
+    return get("/v1/admin/checks")
+
+
 def drain(timeout_seconds: float = 60.0) -> Call[Json]:
     """End open sessions and return the counts when everything published so far can be found.
 

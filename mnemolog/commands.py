@@ -18,6 +18,7 @@ from schemas.identity import GLOBAL_USER, Owner, partition_owner
 from schemas.inbox import ForgetMemory, ImportMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.log import NewRecord, Position
 from schemas.topics import INBOX
+from schemas.waking import ConfigureWake, ScheduleReminder
 from streams.ticking import decay_due, tick_id, tick_record
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class TickAnswer:
     as_of: datetime
     decayed: int
     expired: int
+    raised: int
     applied: bool
 
 
@@ -102,14 +104,19 @@ class Commands:
         self._embedder = embedder
         self._clock = clock
 
+    @property
+    def embedding_model(self) -> str:
+        """What texts are embedded with."""
+        return self._embedder.model
+
     async def remember(self, owner: Owner, fact: Fact, command_id: str) -> Answer:
         """Remember a fact as is; global ones belong to the tenant's reserved user."""
         whose = Owner(owner.tenant, GLOBAL_USER) if fact.scope == "global" else owner
-        envelope = await self._envelope(whose, command_id, agent_id=None if fact.scope == "global" else fact.agent_id)
+        envelope = await self.envelope(whose, command_id, agent_id=None if fact.scope == "global" else fact.agent_id)
         item = RememberFact(
             envelope=envelope,
             content=Sealed.clear(fact.content),
-            vector=await self._vector(fact.content),
+            vector=await self.vector(fact.content),
             embedding_model=self._embedder.model,
             scope=fact.scope,
             kind=fact.kind,
@@ -129,11 +136,11 @@ class Commands:
         """Change a memory."""
         new = changes.content
         item = ReviseMemory(
-            envelope=await self._envelope(owner, command_id),
+            envelope=await self.envelope(owner, command_id),
             memory_id=memory_id,
             expected_version=expected_version,
             content=None if new is None else Sealed.clear(new),
-            vector=None if new is None else await self._vector(new),
+            vector=None if new is None else await self.vector(new),
             embedding_model=None if new is None else self._embedder.model,
             category=changes.category,
             importance=changes.importance,
@@ -144,16 +151,16 @@ class Commands:
 
     async def share(self, owner: Owner, memory_id: str, agent_id: str, command_id: str) -> Answer:
         """Make a memory known to another agent of the user: a revision that changes nothing else."""
-        envelope = await self._envelope(owner, command_id, agent_id=agent_id)
+        envelope = await self.envelope(owner, command_id, agent_id=agent_id)
         return await self.submit(ReviseMemory(envelope=envelope, memory_id=memory_id))
 
     async def forget(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
         """Forget a memory."""
-        return await self.submit(ForgetMemory(envelope=await self._envelope(owner, command_id), memory_id=memory_id))
+        return await self.submit(ForgetMemory(envelope=await self.envelope(owner, command_id), memory_id=memory_id))
 
     async def restore(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
         """Bring a memory back."""
-        return await self.submit(RestoreMemory(envelope=await self._envelope(owner, command_id), memory_id=memory_id))
+        return await self.submit(RestoreMemory(envelope=await self.envelope(owner, command_id), memory_id=memory_id))
 
     async def recall(self, owner: Owner, memory_ids: Sequence[str], at: datetime, command_id: str) -> None:
         """Report that an agent was shown memories; return when the log has it."""
@@ -189,9 +196,10 @@ class Commands:
             applied = True
         except TimeoutError:
             applied = False
-        decayed = expired = 0
+        decayed = expired = raised = 0
         for partition, tick in ticks.items():
             closed = self._shards.at(partition).ledger.tick_applied(partition, tick.envelope.event_id)
+            raised += self._shards.at(partition).ledger.wakes.raised_by(tick.envelope.event_id)
             if closed is not None:
                 decayed, expired = decayed + closed.decayed, expired + closed.expired
         return TickAnswer(
@@ -200,6 +208,7 @@ class Commands:
             as_of=as_of,
             decayed=decayed,
             expired=expired,
+            raised=raised,
             applied=applied,
         )
 
@@ -223,11 +232,13 @@ class Commands:
             [NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))]
         )
 
-    async def _vector(self, text: str) -> Sealed:
+    async def vector(self, text: str) -> Sealed:
+        """Return a text's embedding as messages carry it. Raises EmbedderUnavailable, EmbedderRefused."""
         vectors = await self._embedder.embed([text])
         return Sealed.clear(np.asarray(vectors[0], "<f4").tobytes())
 
-    async def _envelope(self, owner: Owner, command_id: str, agent_id: str | None = None) -> Envelope:
+    async def envelope(self, owner: Owner, command_id: str, agent_id: str | None = None) -> Envelope:
+        """Return the envelope of a command that is given now. Raises NotHeld."""
         self._shards.require(owner)
         return Envelope(
             event_id=command_id,
@@ -250,4 +261,6 @@ def _asks(item: UserItem) -> object:
     envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None)
     if isinstance(item, (RememberFact, ReviseMemory, ImportMemory)):
         return replace(item, envelope=envelope, vector=Sealed.clear(b""), embedding_model="")
+    if isinstance(item, (ScheduleReminder, ConfigureWake)):
+        return replace(item, envelope=envelope, vector=None, embedding_model=None)
     return replace(item, envelope=envelope)

@@ -21,7 +21,10 @@ from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
-from mnemolog.upkeep import follow_for_ever
+from mnemolog.speaking import Speaking
+from mnemolog.unless_failed import unless_failed
+from mnemolog.upkeep import follow_for_ever, say_if_settings_differ
+from mnemolog.wakes import Wakes
 from projections.queries import Queries
 from projections.shard_trouble import ShardUnavailable
 from projections.shards import Shards
@@ -86,6 +89,7 @@ class Worker:
         self.log_watch = LogWatch()
         self.failure: asyncio.Future[None] | None = None
         self.started = False
+        self.stopping = asyncio.Event()
         self._extractor = extractor
         self._embedder = embedder
         self._lock: DirectoryLock | None = None
@@ -146,8 +150,9 @@ class Worker:
         self.clocks = parts.make_clocks(settings, clockwork)
         self.publishing = Publishing(self.log, self.shards, self.observe)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
+        self.wakes = Wakes(patient, shards, self.commands, self.clock, settings)
         self.queries = Queries(self.shards, self.embedder)
-        self.contexts = parts.make_contexts(settings, self.queries)
+        self.speaking = Speaking.made(settings, self.metrics, self.queries, self._exits)
         self.recalls = Recalls(self.commands)
         self.rebuilding = Rebuilding(settings.data_dir, self.log, self.shards)
         self._app = make_app(
@@ -169,18 +174,20 @@ class Worker:
         self._exits.push_async_callback(self.peers.aclose)
         self._exits.push_async_callback(self._stop_agents)
         await self._app.start()
-        await self._unless_failed(self.shards.settled())
+        await unless_failed(self.failure, self.shards.settled())
         for work in (
             self.project.look_after_index,
             self.observe.close_idle,
             self.recalls.run,
             self.registry.register_later,
             self.retaining.run,
+            self.wakes.run,
             *(ticking.run for ticking in self.clocks),
         ):
             self._background(work)
         if not settings.is_embedded:
             self._background(partial(follow_for_ever, self.shards))
+            self._background(partial(say_if_settings_differ, self))
             self._background(partial(self.log_watch.run, self.log, self.shards))
         self.started = True
 
@@ -226,16 +233,6 @@ class Worker:
             with suppress(TimeoutError, ShardUnavailable):
                 await asyncio.wait_for(self.shards.follow_globals(), GLOBALS_SECONDS)
 
-    async def _unless_failed(self, awaited: Coroutine[Any, Any, None]) -> None:
-        """Wait for something while the agents run. Raises what ended the worker meanwhile."""
-        assert self.failure is not None  # noqa: S101 - set when it starts
-        waiting = asyncio.ensure_future(awaited)
-        await asyncio.wait({waiting, self.failure}, return_when=asyncio.FIRST_COMPLETED)
-        if self.failure.done():
-            waiting.cancel()
-            self.failure.result()
-        waiting.result()
-
     async def _open_log(self) -> SqliteLog | KafkaLog:
         """Open the log; a test may put something between it and the worker."""
         return await open_log(self.settings, self.clock.now)
@@ -259,6 +256,7 @@ class Worker:
     async def stop(self) -> None:
         """Stop the agents and close everything, the newest first; safe to call at any point of starting."""
         self.started = False
+        self.stopping.set()
         await self._exits.aclose()
 
     async def _stop_agents(self) -> None:

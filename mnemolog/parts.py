@@ -7,12 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from projections.builtin_embedder import BuiltinEmbedder
-from projections.contexts import Contexts
 from projections.embedded_index import EmbeddedIndex
 from projections.openai_embedder import OpenAIEmbedder
 from projections.weaviate_address import WeaviateAddress
 from schemas.topics import INBOX, INPUTS
-from schemas.words import RETENTION
+from schemas.words import RETENTION, WAKE
 from streams.model_extractor import ModelExtractor
 from streams.parameters import Parameters
 from streams.rule_extractor import RuleExtractor
@@ -20,6 +19,7 @@ from streams.schema_cache import SchemaCache
 from streams.schema_registry import NoRegistry, SchemaRegistry
 from streams.ticking import RETENTION_EVERY, Ticking, decay_due, retention_due
 from streams.verbatim_extractor import VerbatimExtractor
+from streams.waking import wake_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from mnemolog.metrics import Metrics
     from mnemolog.settings import Settings
     from projections.index import Index, IndexEntry
-    from projections.queries import Queries
     from schemas.inbox import Tick
     from streams.extractor import Extractor
 
@@ -45,21 +44,14 @@ def make_parameters(settings: Settings) -> Parameters:
         max_episodes=settings.max_episodes,
         episode_min_strength=settings.episode_min_strength,
         keep_important=settings.keep_important,
-    )
-
-
-def make_contexts(settings: Settings, queries: Queries) -> Contexts:
-    """Return what gathers contexts."""
-    return Contexts(
-        queries,
-        levels=settings.levels,
-        threshold=settings.similarity_threshold,
-        shows_profile=settings.user_profile,
+        wake_memory_limit=settings.wake_memory_limit,
     )
 
 
 def tick_maker(policy: str, settings: Settings) -> Callable[[int, datetime], Tick]:
-    """Return what makes a partition's tick of a policy of decay, or of retention."""
+    """Return what makes a partition's tick of a policy of decay, of retention, or of wakes."""
+    if policy == WAKE:
+        return wake_due
     if policy == RETENTION:
         return partial(retention_due, days=settings.retention_days)
     return lambda partition, as_of: decay_due(partition, policy, as_of)
@@ -113,6 +105,11 @@ def make_extractor(settings: Settings, metrics: Metrics) -> Extractor:
         return RuleExtractor()
     if settings.extracts_with == "verbatim":
         return VerbatimExtractor()
+    return make_model(settings, metrics)
+
+
+def make_model(settings: Settings, metrics: Metrics) -> ModelExtractor:
+    """Return the configured model."""
     return ModelExtractor(
         settings.llm_base_url,
         settings.llm_api_key or "none",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
@@ -22,10 +22,20 @@ LINES: Final = "application/x-ndjson"
 CONNECT_SECONDS: Final = 2.0
 ANSWER_SECONDS: Final = 90.0
 """How long a worker may take to answer what was forwarded; waits of callers are at most 60."""
+PATIENCE_SECONDS: Final = 2.0
+"""A worker that takes longer is asked, again and again, whether it is alive."""
+LIVE_SECONDS: Final = 5.0
+"""One that does not say so in this time is frozen, or cut off: who waits for it is told."""
+SHARED: Final = ("index", "embedding_model")
+"""Settings that workers of one group must have in common."""
 
 
 class PeerUnavailable(Exception):
     """Another worker does not answer, or partitions are moving: ask again in a moment."""
+
+
+class WorkersDiffer(Exception):
+    """Workers of one group have different settings that they must have in common: mend that, and start them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +44,9 @@ class Part:
 
     partitions: frozenset[int]
     body: dict[str, Any]
+    url: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Those of SHARED."""
 
 
 class Peers:
@@ -47,11 +60,14 @@ class Peers:
         self._owners = owners
         self._urls = urls
         self._own = own.rstrip("/")
-        self._http = httpx.AsyncClient(timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS))
+        unbounded = httpx.Limits(max_connections=None)  # those who wait for one worker must not keep others waiting
+        self._http = httpx.AsyncClient(timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS), limits=unbounded)
+        self._probing = httpx.AsyncClient(timeout=LIVE_SECONDS, limits=unbounded)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+        await self._probing.aclose()
 
     def owner(self, partition: int) -> str | None:
         """Return the URL of the worker that has a partition, None for this one. Raises NotHeld while it moves."""
@@ -66,6 +82,10 @@ class Peers:
         """Return the URLs of all other workers."""
         return [url for each in self._urls() if (url := each.rstrip("/")) != self._own]
 
+    def knows(self, url: str) -> bool:
+        """Tell whether a worker of the group is reached by a URL."""
+        return url.rstrip("/") in {each.rstrip("/") for each in self._urls()}
+
     async def send(
         self,
         url: str,
@@ -79,17 +99,26 @@ class Peers:
         """Send a request on and return the answer, whatever its status. Raises PeerUnavailable.
 
         An answer of lines is not read yet: who asked reads it as it comes, and closes it.
+        One who stands still is given up after PATIENCE_SECONDS + LIVE_SECONDS, however long answers may take.
         """
         sent = {**headers, FORWARDED: self._own}
         timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
+        request = self._http.build_request(method, url + target, content=body, headers=sent, timeout=timeout)
+        sending = asyncio.ensure_future(self._answered(request))
         try:
-            request = self._http.build_request(method, url + target, content=body, headers=sent, timeout=timeout)
-            answer = await self._http.send(request, stream=True)
-            if not is_of_lines(answer):
-                await answer.aread()
+            while not (await asyncio.wait({sending}, timeout=PATIENCE_SECONDS))[0]:
+                await self._probing.get(f"{url}/health/live")
+            return sending.result()
         except httpx.TransportError as error:
             detail = f"the worker at {url} does not answer ({type(error).__name__}): ask again in a moment"
             raise PeerUnavailable(detail) from error
+        finally:
+            sending.cancel()
+
+    async def _answered(self, request: httpx.Request) -> httpx.Response:
+        answer = await self._http.send(request, stream=True)
+        if not is_of_lines(answer):
+            await answer.aread()
         return answer
 
     async def ask(self, url: str, target: str, body: object, seconds: float | None = ANSWER_SECONDS) -> dict[str, Any]:
@@ -103,8 +132,13 @@ class Peers:
 
     async def gather(self, target: str, body: object, seconds: float | None) -> list[Part]:
         """Ask all others for what they know of the partitions that they hold. Raises PeerUnavailable."""
-        asked = [self.ask(url, target, body, seconds) for url in self.others()]
-        return [Part(frozenset(found["partitions"]), found["body"]) for found in await asyncio.gather(*asked)]
+        others = self.others()
+        asked = [self.ask(url, target, body, seconds) for url in others]
+        answers = zip(others, await asyncio.gather(*asked), strict=True)
+        return [
+            Part(frozenset(found["partitions"]), found["body"], url, found.get("settings", {}))
+            for url, found in answers
+        ]
 
 
 def whole(parts: Sequence[Part], partitions: int) -> list[dict[str, Any]]:
@@ -120,6 +154,16 @@ def whole(parts: Sequence[Part], partitions: int) -> list[dict[str, Any]]:
 def is_of_lines(answer: httpx.Response) -> bool:
     """Tell whether an answer is one JSON object a line, of any length."""
     return str(answer.headers.get("content-type", "")).startswith(LINES)
+
+
+def alike(parts: Sequence[Part]) -> None:
+    """Raise WorkersDiffer when the workers that answered have not the settings in common that they must have."""
+    for name in SHARED:
+        said = {part.settings[name]: part.url for part in parts if name in part.settings}
+        if len(said) > 1:
+            (one, its), (other, theirs), *_ = said.items()
+            detail = f"MNEMOLOG_{name.upper()} is {one} at {its}, and {other} at {theirs}"
+            raise WorkersDiffer(f"{detail}: give all workers the same, and start them again")
 
 
 def _detail(answer: httpx.Response) -> str:

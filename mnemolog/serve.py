@@ -101,6 +101,7 @@ async def _serve_until_damaged(
             return not stopping.is_set()
         raise
     finally:
+        worker.stopping.set()  # streams of wakes would go on until the grace is over
         server.should_exit = True
         await asyncio.gather(answering, return_exceptions=True)
         await worker.stop()

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from mnemolog.draining import drain as drain_here
 from mnemolog.parts import tick_maker
-from mnemolog.peers import Part, PeerUnavailable, whole
+from mnemolog.peers import SHARED, Part, PeerUnavailable, alike, whole
 from mnemolog.rebuilding import RebuildInterrupted, RebuildRunning, UnknownGeneration
 from projections.digest import combined
 from projections.views import instant
@@ -36,7 +36,8 @@ async def digest_part(worker: Worker) -> dict[str, Any]:
 async def tick_part(worker: Worker, policy: str, as_of: datetime, timeout_seconds: float) -> dict[str, Any]:
     """Emit a tick in the partitions of this worker and wait for it."""
     done = await worker.commands.tick(policy, as_of, timeout_seconds, tick_maker(policy, worker.settings))
-    return {"tick_id": done.tick_id, "decayed": done.decayed, "expired": done.expired, "applied": done.applied}
+    counts = {"decayed": done.decayed, "expired": done.expired, "raised": done.raised}
+    return {"tick_id": done.tick_id, **counts, "applied": done.applied}
 
 
 async def generations_part(worker: Worker) -> dict[str, Any]:
@@ -58,7 +59,14 @@ async def part(worker: Worker, doing: Awaitable[dict[str, Any]]) -> Part:
     body = await doing
     if worker.shards.tenure() != before:
         raise PeerUnavailable("partitions moved between workers meanwhile: do it again")
-    return Part(frozenset(before), body)
+    settings = {name: str(getattr(worker.settings, name)) for name in SHARED}
+    return Part(frozenset(before), body, worker.url, settings)
+
+
+async def same_settings(worker: Worker) -> None:
+    """Raise WorkersDiffer when another worker has other settings of those that all must share; PeerUnavailable."""
+    others = await worker.peers.gather("/v1/internal/generations", {}, None)
+    alike([await part(worker, generations_part(worker)), *others])
 
 
 async def digest(worker: Worker) -> dict[str, str]:
@@ -68,8 +76,9 @@ async def digest(worker: Worker) -> dict[str, str]:
 
 
 async def drain(worker: Worker, timeout_seconds: float) -> dict[str, int]:
-    """Drain all partitions and return the counts. Raises DrainTimeout, PeerUnavailable."""
+    """Drain all partitions and return the counts. Raises DrainTimeout, WorkersDiffer, PeerUnavailable."""
     asked = {"timeout": timeout_seconds}
+    await same_settings(worker)
     # With others twice: the first moves what lies on the wrong partitions, perhaps to a worker that was done.
     for _ in range(2 if worker.peers.others() else 1):
         mine = drain_here(worker, timeout_seconds)
@@ -82,12 +91,12 @@ async def tick(worker: Worker, policy: str, as_of: datetime, timeout_seconds: fl
     asked = {"policy": policy, "as_of": instant(as_of), "timeout": timeout_seconds}
     mine = tick_part(worker, policy, as_of, timeout_seconds)
     bodies = await every_part(worker, mine, "ticks", asked, timeout_seconds + MARGIN_SECONDS)
-    decayed, expired = (sum(body[name] for body in bodies) for name in ("decayed", "expired"))
+    decayed, expired, raised = (sum(body[name] for body in bodies) for name in ("decayed", "expired", "raised"))
     return {
         "tick_id": bodies[0]["tick_id"],
         "policy": policy,
         "as_of": instant(as_of),
-        "changed": decayed + expired,
+        "changed": decayed + expired + raised,
         "decayed": decayed,
         "expired": expired,
         "applied": all(body["applied"] for body in bodies),
@@ -105,9 +114,10 @@ async def rebuild(worker: Worker, what: What, generation: int | None = None) -> 
     """Build a generation on all workers, verify it, and switch to it; with a number that of before, brought up to date.
 
     All build before any switches; the index that workers share is switched last, for all at once. Raises
-    UnknownGeneration, RebuildRunning, RebuildDiffers, RebuildInterrupted, PeerUnavailable: then nothing is wrong, and
-    at most some workers answer from the new shards, which are the same fold.
+    UnknownGeneration, WorkersDiffer, RebuildRunning, RebuildDiffers, RebuildInterrupted, PeerUnavailable: then nothing
+    is wrong, and at most some workers answer from the new shards, which are the same fold.
     """
+    await same_settings(worker)
     bodies = await every_part(worker, generations_part(worker), "generations", {}, None)
     if any(body["running"] for body in bodies):
         raise RebuildRunning("a rebuild is running already: wait until it is done")

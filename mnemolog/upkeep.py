@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from mnemolog.peers import PeerUnavailable, WorkersDiffer
+from mnemolog.together import same_settings
 from projections.shard_trouble import ShardUnavailable
 
 if TYPE_CHECKING:
+    from mnemolog.composition import Worker
     from projections.shards import Shards
 
+log = logging.getLogger("mnemolog")
 FOLLOW_EVERY_SECONDS: Final = 1.0
 
 
@@ -20,3 +25,12 @@ async def follow_for_ever(shards: Shards) -> None:
         await asyncio.sleep(FOLLOW_EVERY_SECONDS)
         with suppress(ShardUnavailable):
             await shards.follow_globals()
+
+
+async def say_if_settings_differ(worker: Worker) -> None:
+    """Log it when another worker has other settings of those that all must share."""
+    with suppress(PeerUnavailable):  # who cannot be asked says it when it starts itself
+        try:
+            await same_settings(worker)
+        except WorkersDiffer as error:
+            log.error("%s; until then searches miss memories, and drain and rebuild are refused", error)  # noqa: TRY400 - an operator's matter

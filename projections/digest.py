@@ -9,11 +9,13 @@ import orjson
 
 from projections.analyser import tokens
 from projections.memory import ACTIVE
+from projections.wakes import NO_WAKES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from projections.memory import Memory, UserState
+    from projections.wakes import Wakes
     from schemas.identity import Owner
 
 PROJECTIONS: Final = ("memories", "importance", "profiles", "episodes", "index")
@@ -24,13 +26,15 @@ def digests(states: Iterable[UserState]) -> dict[str, str]:
 
     That of a projection is the sum, modulo 2^256, of the SHA-256 of each of its rows: so that those of several workers
     add up (`combined`). The rows hold nothing local: no positions, log times, vector bytes, or values computed at
-    query time. Users without memories do not count.
+    query time. Users of whom nothing is remembered do not count. `memories` has a row for each user's wakes too.
     """
     sums = dict.fromkeys(PROJECTIONS, 0)
     for state in states:
         for memory in state.memories.values():
             for name, row in _rows(state.owner, memory).items():
-                sums[name] += int.from_bytes(sha256(orjson.dumps(row)).digest())
+                sums[name] += _hash(row)
+        if state.wakes != NO_WAKES:
+            sums["memories"] += _hash(_wakes(state.owner, state.wakes))
     return _spelt(sums)
 
 
@@ -46,6 +50,23 @@ def combined(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
 def _spelt(sums: Mapping[str, int]) -> dict[str, str]:
     found = {name: f"{total % (1 << 256):064x}" for name, total in sums.items()}
     return {**found, "total": sha256("".join(found[n] for n in PROJECTIONS).encode()).hexdigest()}
+
+
+def _hash(row: list[Any]) -> int:
+    return int.from_bytes(sha256(orjson.dumps(row)).digest())
+
+
+def _wakes(owner: Owner, wakes: Wakes) -> list[Any]:
+    how: list[object] | None = None
+    if wakes.configured is not None:
+        how = [wakes.configured.envelope.agent_id, wakes.configured.every_seconds, wakes.configured.memory_limit]
+        how += [text and text.text for text in (wakes.configured.text, wakes.configured.query)]
+    reminders = [
+        [r.reminder_id, r.envelope.agent_id, r.due_at, r.content.text, r.channel, r.text.text]
+        for r in sorted(wakes.reminders.values(), key=lambda r: r.reminder_id)
+    ]
+    shown = sorted(wakes.shown.items())
+    return [owner.tenant, owner.user_id, "wakes", how, wakes.last_slot, wakes.raised, wakes.round, reminders, shown]
 
 
 def _rows(owner: Owner, m: Memory) -> dict[str, list[Any]]:

@@ -10,9 +10,12 @@ import orjson
 
 from projections.forming import formed, imported
 from projections.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Memory, UserState
+from projections.wakes import evolve_wakes
 from schemas import codec
 from schemas.events import (
     LEDGER_EVENTS,
+    MEMORY_EVENTS,
+    WAKE_EVENTS,
     LedgerEvent,
     MemoryDecayed,
     MemoryEvent,
@@ -24,7 +27,6 @@ from schemas.events import (
     MemoryRestored,
     MemoryRevised,
     MemorySuperseded,
-    TickApplied,
 )
 from schemas.text import digest
 
@@ -116,8 +118,10 @@ def evolve(state: UserState, decision: Decision, events: Events) -> UserState:
 def apply_all(state: UserState, events: Events, recorded_at: datetime | None) -> UserState:
     """Return the state after the events of one item whose log time is `recorded_at`."""
     for event in events:
-        if not isinstance(event, TickApplied):
+        if isinstance(event, MEMORY_EVENTS):
             state = _apply(state, event, recorded_at)
+        elif isinstance(event, WAKE_EVENTS):
+            state = replace(state, wakes=evolve_wakes(state.wakes, event))
     return state
 
 

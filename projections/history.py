@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from projections.evolve import apply_all, events_of
 from projections.memory import UserState
 from projections.views import instant, memory_view
-from schemas.events import MemoryDecayed, MemoryExpired, MemoryFormed, MemoryImported, TickApplied
+from schemas.events import MEMORY_EVENTS, MemoryDecayed, MemoryExpired, MemoryFormed, MemoryImported
 from schemas.topics import GLOBALS, LEDGER
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def history(
     state, found = UserState(owner=owner), []
     for offset, decision in decisions:
         for event in events_of(decision):
-            if isinstance(event, TickApplied):
+            if not isinstance(event, MEMORY_EVENTS):
                 continue
             before = state.memories.get(memory_id)
             state = apply_all(state, (event,), decision.envelope.recorded_at)

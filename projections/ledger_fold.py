@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -13,16 +12,27 @@ from immutables import Map
 from projections.evolve import Unfit, counts, events_of, evolve, is_decided, item_key
 from projections.memory import UserState
 from projections.memory_row import memory_of_row, row_of_memory
+from projections.shard_file import name_of
 from projections.shard_trouble import damage
+from projections.stored_vectors import Vectors
+from projections.wake_rows import WakeChanges, WakeRows
 from schemas import codec
 from schemas.decision import MAX_CHANGES, Decision
-from schemas.events import MemoryFormed, MemoryImported, MemoryReinforced, MemoryRevised, TickApplied
+from schemas.events import (
+    MEMORY_EVENTS,
+    WAKE_EVENTS,
+    MemoryFormed,
+    MemoryImported,
+    MemoryReinforced,
+    MemoryRevised,
+    TickApplied,
+)
 from schemas.identity import Owner, partition_owner
 from schemas.inbox import TICKS
 from schemas.text import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from projections.shard_file import ShardConnection
     from schemas.events import LedgerEvent
@@ -45,36 +55,8 @@ class Batch:
     items: list[tuple[str, bytes]] = field(default_factory=list)
     covered: list[tuple[str, str, bool, int]] = field(default_factory=list)
     cited: list[tuple[str, str, str, int]] = field(default_factory=list)
+    wakes: WakeChanges = field(default_factory=WakeChanges)
     void: int = 0
-
-
-class Vectors(Mapping[str, bytes]):
-    """A user's vectors by memory id, read from the shard when asked for."""
-
-    def __init__(self, connection: ShardConnection, owner: str) -> None:
-        self._connection = connection
-        self._owner = owner
-
-    def __getitem__(self, memory_id: str) -> bytes:
-        found = self._connection.execute(
-            "select vector from vectors where owner=? and memory_id=?", (self._owner, memory_id)
-        ).fetchone()
-        if found is None:
-            raise KeyError(memory_id)
-        return bytes(found[0])
-
-    def all(self) -> dict[str, bytes]:
-        """Return all of them, read at once."""
-        run = self._connection.execute
-        return {i: bytes(v) for i, v in run("select memory_id, vector from vectors where owner=?", (self._owner,))}
-
-    def __iter__(self) -> Iterator[str]:
-        for (memory_id,) in self._connection.execute("select memory_id from vectors where owner=?", (self._owner,)):
-            yield memory_id
-
-    def __len__(self) -> int:
-        found = self._connection.execute("select count(*) from vectors where owner=?", (self._owner,)).fetchone()
-        return int(found[0])
 
 
 class LedgerFold:
@@ -91,6 +73,7 @@ class LedgerFold:
         self._partition = partition
         self._belongs = belongs
         self._states: OrderedDict[Owner, UserState] = OrderedDict()
+        self.wakes = WakeRows(connection)
         self.void_decisions = 0
 
     def forget(self) -> None:
@@ -149,9 +132,9 @@ class LedgerFold:
 
     def decided(self, owner: Owner, item_id: str) -> list[Decision]:
         """Return the counted decisions about an item, one for each part."""
-        rows = self._connection.execute(
-            "select body from decisions where owner=? and item_id=? order by version", (name_of(owner), item_id)
-        ).fetchall()
+        # Named, because SQLite would rather look through all decisions of the user.
+        query = "select body from decisions indexed by decisions_by_item where owner=? and item_id=? order by version"
+        rows = self._connection.execute(query, (name_of(owner), item_id)).fetchall()
         return [codec.decode_as(body, Decision) for (body,) in rows]
 
     def tick_applied(self, partition: int, tick_id: str) -> TickApplied | None:
@@ -219,6 +202,7 @@ class LedgerFold:
         run("insert or ignore into items values(?,?)", batch.items)
         run("insert or ignore into covered values(?,?,?,?)", batch.covered)
         run("insert or ignore into cited values(?,?,?,?)", batch.cited)
+        self.wakes.write(batch.wakes, batch.states)
 
     def keep(self, batch: Batch) -> None:
         """Take a batch over into memory, after its commit."""
@@ -270,12 +254,8 @@ class LedgerFold:
             items=Map({bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}),
             by_digest=Map(by_digest),
             by_attribute=Map(by_attribute),
+            wakes=self.wakes.of(owner),
         )
-
-
-def name_of(owner: Owner) -> str:
-    """Return how an owner is named in the shard's tables."""
-    return f"{owner.tenant}/{owner.user_id}"
 
 
 def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequence[LedgerEvent], record: Record) -> None:
@@ -284,7 +264,9 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
     batch.items.append((name, item_key(decision.item_id)))
     batch.covered.extend((name, piece, decision.rejected, decision.version) for piece in decision.covered)
     for number, event in enumerate(events):
-        if isinstance(event, TickApplied):
+        if isinstance(event, WAKE_EVENTS):
+            batch.wakes.gather(owner, decision, event, record.position.offset)
+        if not isinstance(event, MEMORY_EVENTS):
             continue
         # A row keeps the sequence that it was inserted with, whatever later events about it come with.
         batch.memories.setdefault(owner, {}).setdefault(event.memory_id, decision.version * (MAX_CHANGES + 1) + number)

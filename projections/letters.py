@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from projections.ledger_fold import name_of
+from projections.shard_file import name_of
 from schemas import codec
 from schemas.dead_letters import RETRIED, DeadLetter
 from schemas.inbox import CandidatesExtracted, ExtractionRejected

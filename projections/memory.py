@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from immutables import Map
 
+from projections.wakes import NO_WAKES, Wakes
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -112,3 +114,4 @@ class UserState:
     """Memories by the digest of their text, in the order of their ids."""
     by_attribute: Map[str, tuple[str, ...]] = Map()
     """Memories by their attribute, in the order of forming."""
+    wakes: Wakes = NO_WAKES

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+    from schemas.identity import Owner
+
 PAGE_BYTES: Final = 16_384
 """A decision with its vector fits into a page: in SQLite's 4,096 each has one of its own, most of it empty."""
 VERSION: Final = 2
@@ -62,8 +64,26 @@ create table if not exists repeats(
 create table if not exists dead(
     owner text not null, event_id text not null, topic text not null, offset integer not null, reason text not null,
     primary key(owner, event_id, topic, offset)) without rowid;
+create table if not exists wakes(
+    owner text primary key, configured blob, settings_id text, last_slot text, raised integer not null,
+    round integer not null, due integer) without rowid;
+create index if not exists wakes_by_due on wakes(due) where due is not null;
+create table if not exists reminders(
+    owner text not null, reminder_id text not null, body blob not null, primary key(owner, reminder_id)) without rowid;
+create table if not exists shown(
+    owner text not null, memory_id text not null, round integer not null, primary key(owner, memory_id)) without rowid;
+create table if not exists raised(
+    owner text not null, number integer not null, offset integer not null, tick_id text not null, body blob not null,
+    primary key(owner, number)) without rowid;
+create index if not exists raised_by_offset on raised(offset);
+create index if not exists raised_by_tick on raised(tick_id);
 create index if not exists observations_by_session on observations(owner, session_id, offset) where turn is not null;
 """
+
+
+def name_of(owner: Owner) -> str:
+    """Return how an owner is named in the shard's tables."""
+    return f"{owner.tenant}/{owner.user_id}"
 
 
 class ShardConnection(sqlite3.Connection):

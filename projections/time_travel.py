@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from projections.evolve import apply_all, events_of
 from projections.memory import ACTIVE, SUPERSEDED, UserState
 from schemas.attributes import is_single
-from schemas.events import MemoryFormed, MemoryImported, TickApplied
+from schemas.events import MEMORY_EVENTS, MemoryFormed, MemoryImported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ def _memory_events(decisions: Iterable[Decision]) -> Iterator[tuple[datetime | N
     """Yield the events about memories, each with its log time, in the order of the ledger."""
     for decision in decisions:
         for event in events_of(decision):
-            if not isinstance(event, TickApplied):
+            if isinstance(event, MEMORY_EVENTS):
                 yield decision.envelope.recorded_at, event
 
 

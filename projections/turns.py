@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from projections.ledger_fold import name_of
 from projections.observed import Progress, Seen, Turn
 from projections.repeats import keep_repeats
 from projections.said import SaidFold, said_row
+from projections.shard_file import name_of
 from schemas import codec
 from schemas.decision import Decision
 from schemas.inbox import CandidatesExtracted, ExtractionRejected

@@ -92,7 +92,7 @@ class WeaviateCollection:
 
     async def version(self) -> str:
         """Return Weaviate's version, reaching both its ports and making nothing. Raises IndexUnavailable."""
-        await self.reach(self._client.connect(), WRITE_SECONDS)
+        await self.reach(self._client.connect(), READY_SECONDS)
         opening = asyncio.open_connection(self.address.host, self.address.grpc)
         _, writer = await self.reach(opening, READY_SECONDS)
         writer.close()

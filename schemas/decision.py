@@ -19,7 +19,8 @@ class Outcome:
     subject: str
     """A candidate's number in the answer, or the memory that a command names."""
     action: str
-    """formed reinforced revised superseded suppressed forgotten restored refused nothing decayed expired"""
+    """formed reinforced revised superseded suppressed forgotten restored refused nothing decayed expired
+    scheduled cancelled configured raised"""
     reason: str
     memory_id: str | None = None
 

@@ -1,9 +1,11 @@
-"""What happened to memories: the closed union of events that decisions carry. Events carry the answer; folds assign."""
+"""What happened: the closed union of events that decisions carry. Events carry the answer; folds assign."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from schemas.waking import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -209,8 +211,9 @@ MemoryEvent: TypeAlias = (
     | MemoryForgotten
     | MemoryRestored
 )
-LedgerEvent: TypeAlias = MemoryEvent | TickApplied
-LEDGER_EVENTS: tuple[type[LedgerEvent], ...] = (
+WakeEvent: TypeAlias = ReminderScheduled | ReminderCancelled | WakeConfigured | WakeRaised
+LedgerEvent: TypeAlias = MemoryEvent | WakeEvent | TickApplied
+MEMORY_EVENTS: tuple[type[MemoryEvent], ...] = (
     MemoryFormed,
     MemoryImported,
     MemoryReinforced,
@@ -220,5 +223,6 @@ LEDGER_EVENTS: tuple[type[LedgerEvent], ...] = (
     MemoryExpired,
     MemoryForgotten,
     MemoryRestored,
-    TickApplied,
 )
+WAKE_EVENTS: tuple[type[WakeEvent], ...] = (ReminderScheduled, ReminderCancelled, WakeConfigured, WakeRaised)
+LEDGER_EVENTS: tuple[type[LedgerEvent], ...] = (*MEMORY_EVENTS, *WAKE_EVENTS, TickApplied)

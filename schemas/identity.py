@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import sha1
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 NAMESPACE: Final = UUID("6a6f3c1e-8f0c-5d0b-9a53-2f6d6e656d6f")
 """All ids of mnemolog are uuid5 in this namespace."""
@@ -109,6 +112,16 @@ def extracted_memory_id(owner: Owner, first_piece: str, ordinal: int, model: str
 def commanded_memory_id(owner: Owner, command_id: str) -> str:
     """Return the id of the memory that a command forms."""
     return derived_id("memory", owner.tenant, owner.user_id, command_id)
+
+
+def reminder_id_of(owner: Owner, command_id: str) -> str:
+    """Return the id of the reminder that a command schedules."""
+    return derived_id("reminder", owner.tenant, owner.user_id, command_id)
+
+
+def wake_id_of(owner: Owner, cause: str, due_at: datetime) -> str:
+    """Return the id of the wake that a reminder or a configuration leads to at a time."""
+    return derived_id("wake", owner.tenant, owner.user_id, cause, due_at.isoformat())
 
 
 def import_id(owner: Owner, source_system: str, source_user: str, source_memory: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from schemas.waking import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -229,9 +231,12 @@ UserItem: TypeAlias = (
     | RestoreMemory
     | RecordRecall
     | ImportMemory
+    | ScheduleReminder
+    | CancelReminder
+    | ConfigureWake
 )
-Tick: TypeAlias = DecayDue | RetentionDue
-TICKS: tuple[type[Tick], ...] = (DecayDue, RetentionDue)
+Tick: TypeAlias = DecayDue | RetentionDue | WakeDue
+TICKS: tuple[type[Tick], ...] = (DecayDue, RetentionDue, WakeDue)
 InboxItem: TypeAlias = UserItem | Tick
 INBOX_ITEMS: tuple[type[InboxItem], ...] = (
     CandidatesExtracted,
@@ -242,5 +247,8 @@ INBOX_ITEMS: tuple[type[InboxItem], ...] = (
     RestoreMemory,
     RecordRecall,
     ImportMemory,
+    ScheduleReminder,
+    CancelReminder,
+    ConfigureWake,
     *TICKS,
 )

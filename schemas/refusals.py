@@ -15,6 +15,7 @@ class Refusal(StrEnum):
     EXPIRED = "expired"
     FORGOTTEN = "forgotten"
     PROFILE_KEEPS = "profile_keeps"
+    TOO_MANY = "too_many"
 
     def because(self, detail: str) -> str:
         """Return the reason of an outcome."""

@@ -6,9 +6,10 @@ Category: TypeAlias = Literal["people", "finance", "schedule", "project", "prefe
 Kind: TypeAlias = Literal["semantic", "episodic"]
 MemoryType: TypeAlias = Literal["short_term", "long_term"]
 Policy: TypeAlias = Literal["ladder", "ebbinghaus", "off"]
-TickPolicy: TypeAlias = Policy | Literal["retention"]
-"""What a tick may be of: a policy of decay, or the removal of old observations."""
+TickPolicy: TypeAlias = Policy | Literal["retention", "wake"]
+"""What a tick may be of: a policy of decay, the removal of old observations, or waking agents."""
 RETENTION: Final = "retention"
+WAKE: Final = "wake"
 Scope: TypeAlias = Literal["personal", "global"]
 SourceType: TypeAlias = Literal["chat", "photo", "inferred", "manual", "import"]
 Tier: TypeAlias = Literal["free", "paid"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
+from projections.memory import UserState
 from schemas.events import TickApplied
+from schemas.identity import GLOBAL_USER, Owner
 from schemas.inbox import (
     CandidatesExtracted,
     DecayDue,
@@ -19,17 +21,17 @@ from schemas.inbox import (
     Tick,
     UserItem,
 )
-from schemas.words import RETENTION
-from streams import commands
+from schemas.waking import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
+from schemas.words import RETENTION, WAKE
+from streams import commands, wakes
 from streams.candidates import decide_candidates
 from streams.decay import POLICIES, decide_decay
 from streams.draft import Draft, Place
 from streams.importing import decide_import
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from projections.memory import UserState
     from schemas.decision import Decision
     from streams.parameters import Parameters
 
@@ -66,19 +68,35 @@ def decide(
             last = commands.decide_recall(draft, item)
         case ImportMemory():
             decide_import(draft, item, profile_keeps=parameters.profile_keeps)
+        case ScheduleReminder() | CancelReminder() | ConfigureWake():
+            wakes.decide_asked(draft, item)
         case _:
             assert_never(item)
     return draft.decision(last_part=last)
 
 
-def decide_tick(state: UserState, tick: Tick, place: Place, parameters: Parameters) -> Decision | None:
-    """Return what the tick changes of one user, a part of it if it is much, or None when it changes nothing."""
+def decide_tick(
+    state: UserState,
+    tick: Tick,
+    place: Place,
+    parameters: Parameters,
+    *,
+    everyone: UserState | None = None,
+    vectors: Callable[[], Mapping[str, bytes]] = dict,
+) -> Decision | None:
+    """Return what the tick changes of one user, a part of it if it is much, or None when it changes nothing.
+
+    `everyone` holds the tenant's global memories, `vectors` returns theirs and the user's: a wake may show some.
+    """
     draft = Draft(state=state, item=tick, place=place)
     match tick:
         case DecayDue():
             last = decide_decay(draft, tick, parameters)
         case RetentionDue():
             return None  # memories outlive the observations that they came from
+        case WakeDue():
+            shared = everyone or UserState(owner=Owner(state.owner.tenant, GLOBAL_USER))
+            last = wakes.decide_wakes(draft, tick, parameters.wake_memory_limit, shared, vectors)
         case _:
             assert_never(tick)
     if not draft.events and draft.part == 1:
@@ -86,13 +104,12 @@ def decide_tick(state: UserState, tick: Tick, place: Place, parameters: Paramete
     return draft.decision(last_part=last)
 
 
-def close_tick(state: UserState, tick: Tick, place: Place, decayed: int, expired: int) -> Decision:
+def close_tick(state: UserState, tick: Tick, place: Place, decayed: int, expired: int, *, raised: int = 0) -> Decision:
     """Return the partition's own decision that every user has met the tick; later ones of it are void.
 
     For a tick of retention `expired` is how many observations it removed.
     """
-    draft = Draft(state=state, item=tick, place=place)
-    policy = policy_of(tick)
+    draft, policy = Draft(state=state, item=tick, place=place), policy_of(tick)
     draft.add(
         TickApplied(
             envelope=draft.envelope(tick.as_of),
@@ -107,6 +124,8 @@ def close_tick(state: UserState, tick: Tick, place: Place, decayed: int, expired
     if isinstance(tick, RetentionDue):
         kept = f"those logged since {tick.before.isoformat()} are kept" if tick.before else "all are kept"
         draft.say(tick_id, "removed" if expired else "nothing", f"{expired} observations removed: {kept}")
+    elif isinstance(tick, WakeDue):
+        draft.say(tick_id, "raised" if raised else "nothing", f"{raised} wakes were due")
     elif policy in POLICIES:
         draft.say(tick_id, "decayed" if decayed + expired else "nothing", "every user has met the tick")
     else:
@@ -116,4 +135,12 @@ def close_tick(state: UserState, tick: Tick, place: Place, decayed: int, expired
 
 def policy_of(tick: Tick) -> str:
     """Return what a tick is of, as answers and metrics name it."""
-    return RETENTION if isinstance(tick, RetentionDue) else tick.policy
+    match tick:
+        case DecayDue():
+            return tick.policy
+        case RetentionDue():
+            return RETENTION
+        case WakeDue():
+            return WAKE
+        case _:
+            assert_never(tick)

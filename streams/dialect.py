@@ -37,9 +37,9 @@ class Refusal:
 class Negotiation:
     """Finds the first dialect that an endpoint accepts, and remembers it. One for each endpoint."""
 
-    def __init__(self) -> None:
-        """Nothing is known yet."""
-        self._settled = Dialect()
+    def __init__(self, first: Dialect | None = None) -> None:
+        """Nothing is known yet; the first to be tried is the one that says most, unless told otherwise."""
+        self._settled = first or Dialect()
         self._accepted: set[Dialect] = set()
         self._server_errors = 0
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 import openai
 
-from streams.dialect import Negotiation, Refusal
+from streams.dialect import Dialect, Negotiation, Refusal
 from streams.extractor import Extraction, Outage, Rejected
 from streams.model_answer import UnusableAnswerError, clean, read_answer
 from streams.prompts import PROMPT_HASH, SCHEMA, messages, repair
@@ -19,7 +19,6 @@ from streams.prompts import PROMPT_HASH, SCHEMA, messages, repair
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from streams.dialect import Dialect
     from streams.extractor import ExtractorError, Window
     from streams.prompts import Message
 
@@ -79,6 +78,8 @@ class ModelExtractor:
         self._timeout = timeout_seconds
         self._observe = observe or (lambda _outcome: None)
         self._negotiation = Negotiation()
+        self._free = Negotiation(Dialect(form="none"))
+        """For answers in any form."""
 
     @property
     def model(self) -> str:
@@ -113,6 +114,12 @@ class ModelExtractor:
             self._observe("rejected")
             raise Rejected(str(error), second.text, second.tokens_in, second.tokens_out) from error
 
+    async def write(self, prompt: str) -> str:
+        """Return what the model says to a prompt, as it stands. Raises Outage or Rejected, nothing else."""
+        completion = await self._ask([{"role": "user", "content": prompt}], negotiation=self._free)
+        self._observe("ok")
+        return completion.text
+
     def _read(self, completion: _Completion, window: Window) -> Extraction:
         answer = read_answer(completion.text, window, cut_off=completion.cut_off)
         self._observe("ok")
@@ -124,10 +131,12 @@ class ModelExtractor:
             dropped=answer.dropped,
         )
 
-    async def _ask(self, question: Sequence[Message], before: _Completion | None = None) -> _Completion:
+    async def _ask(
+        self, question: Sequence[Message], before: _Completion | None = None, negotiation: Negotiation | None = None
+    ) -> _Completion:
         """Return the completion, tokens of the one `before` included. Raises Outage or Rejected, and reports it."""
         try:
-            completion = await self._negotiate(question)
+            completion = await self._negotiate(question, negotiation or self._negotiation)
         except Outage:
             self._observe("outage")
             raise
@@ -141,8 +150,8 @@ class ModelExtractor:
         tokens_in, tokens_out = before.tokens_in + completion.tokens_in, before.tokens_out + completion.tokens_out
         return _Completion(completion.text, completion.cut_off, tokens_in, tokens_out)
 
-    async def _negotiate(self, question: Sequence[Message]) -> _Completion:
-        dialect, server_errors = self._negotiation.settled, False
+    async def _negotiate(self, question: Sequence[Message], negotiation: Negotiation) -> _Completion:
+        dialect, server_errors = negotiation.settled, False
         while True:
             try:
                 completion = await self._request(question, dialect)
@@ -150,13 +159,13 @@ class ModelExtractor:
                 other = None
                 if error.status_code in _DIALECT_STATUSES:
                     refusal = Refusal(error.status_code, error.param, error.message)
-                    other = self._negotiation.after(dialect, refusal)
+                    other = negotiation.after(dialect, refusal)
                 if other is None:
                     raise _failure(error) from error
                 server_errors = server_errors or error.status_code >= 500  # noqa: PLR2004 - HTTP's server errors
                 dialect = other
             else:
-                self._negotiation.accepted(dialect, server_errors=server_errors)
+                negotiation.accepted(dialect, server_errors=server_errors)
                 return completion
 
     async def _request(self, question: Sequence[Message], dialect: Dialect) -> _Completion:

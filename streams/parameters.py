@@ -20,3 +20,5 @@ class Parameters:
     episode_min_strength: float = 0.3
     keep_important: bool = True
     """Episodes with 4 x importance >= 3 do not expire from weakness."""
+    wake_memory_limit: int = 0
+    """Memories that a reminder shows at most."""

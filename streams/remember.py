@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from projections.evolve import is_decided, is_passed
 from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from schemas import codec
-from schemas.identity import InvalidOwner, Owner, partition_owner
+from schemas.identity import GLOBAL_USER, InvalidOwner, Owner, partition_owner
 from schemas.inbox import (
     INBOX_ITEMS,
     CandidatesExtracted,
+    DecayDue,
     ImportMemory,
     RememberFact,
     RetentionDue,
@@ -21,11 +23,13 @@ from schemas.inbox import (
     Tick,
 )
 from schemas.log import NewRecord
+from schemas.waking import ConfigureWake, ScheduleReminder, WakeDue
 from streams.dead_letter import put_aside
 from streams.decay import POLICIES, touched_by
 from streams.decide import close_tick, decide, decide_tick, policy_of
 from streams.draft import Place
 from streams.patience import append_patiently, fold_patiently
+from streams.wakes import shows_memories
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -39,6 +43,12 @@ if TYPE_CHECKING:
     from streams.delivery import Delivery
     from streams.parameters import Parameters
     from streams.pool import KeyedPool
+
+
+WOKEN_AT_ONCE: Final = 64
+"""Users whose wakes are decided at the same time; their appends share an fsync."""
+MANY_MEMORIES: Final = 1_000
+"""So many are chosen from in a thread."""
 
 
 async def keep_all(_partition: int, _before: datetime) -> int:
@@ -167,9 +177,11 @@ class Remember:
                 self._ticked(policy_of(tick), "passed")
                 await self._give_up(delivery.record, "a later tick was closed before it")
                 break
-            await self._append(closer, close_tick(state, tick, place, decayed, expired))
+            await self._append(
+                closer, close_tick(state, tick, place, decayed, expired, raised=self._raised(partition, tick_id))
+            )
             self._counted("remember", "tick")
-            known = isinstance(tick, RetentionDue) or tick.policy in POLICIES
+            known = not isinstance(tick, DecayDue) or tick.policy in POLICIES
             self._ticked(*(policy_of(tick), "applied") if known else ("unknown", "nothing"))
         delivery.ack()
         self._tell(closer, tick_id)
@@ -181,6 +193,12 @@ class Remember:
         """
         if isinstance(tick, RetentionDue):
             return 0, await self._remove(partition, tick.before) if tick.before else 0
+        if isinstance(tick, WakeDue):
+            due = self._shards.at(partition).ledger.wakes.due(tick.as_of)
+            for begin in range(0, len(due), WOKEN_AT_ONCE):
+                woken = due[begin : begin + WOKEN_AT_ONCE]
+                await asyncio.gather(*(self._meet_tick(owner, tick, place) for owner in woken))
+            return 0, 0
         decayed = expired = 0
         for owner in self._owners(partition):
             state = await self._meet_tick(owner, tick, place)
@@ -188,16 +206,34 @@ class Remember:
             decayed, expired = decayed + some[0], expired + some[1]
         return decayed, expired
 
+    def _raised(self, partition: int, tick_id: str) -> int:
+        return self._shards.at(partition).ledger.wakes.raised_by(tick_id)
+
     async def _meet_tick(self, owner: Owner, tick: Tick, place: Place) -> UserState:
         tick_id = tick.envelope.event_id
         while True:
             state = self._shards.state(owner)
             if is_decided(state, tick_id) or is_passed(state, tick_id, place.offset):
                 return state
-            decision = decide_tick(state, tick, place, self._parameters)
+            if isinstance(tick, WakeDue):
+                decision = await self._wake(state, tick, place)
+            else:
+                decision = decide_tick(state, tick, place, self._parameters)
             if decision is None:
                 return state
             await self._append(owner, decision)
+
+    async def _wake(self, state: UserState, tick: WakeDue, place: Place) -> Decision | None:
+        """Decide on a user's wakes; choosing among many memories must not hold up who asks meanwhile."""
+        everyone = self._shards.state(Owner(state.owner.tenant, GLOBAL_USER))
+        deciding = partial(decide_tick, state, tick, place, self._parameters, everyone=everyone)
+        if not shows_memories(state, self._parameters.wake_memory_limit):
+            return deciding()
+        both = (state.owner, everyone.owner)
+        known = {i: v for owner in both for i, v in self._shards.of(owner).ledger.vectors(owner).all().items()}
+        if len(known) < MANY_MEMORIES:
+            return deciding(vectors=lambda: known)
+        return await asyncio.to_thread(deciding, vectors=lambda: known)
 
     def _owners(self, partition: int) -> list[Owner]:
         """Return the users whose items come through the partition's inbox."""
@@ -231,7 +267,7 @@ def _check_vectors(item: InboxItem) -> None:
     match item:
         case CandidatesExtracted():
             vectors = [candidate.vector for candidate in item.candidates]
-        case RememberFact() | ReviseMemory() | ImportMemory():
+        case RememberFact() | ReviseMemory() | ImportMemory() | ScheduleReminder() | ConfigureWake():
             vectors = [item.vector] if item.vector else []
         case _:
             return

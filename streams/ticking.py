@@ -15,7 +15,7 @@ from schemas.identity import derived_id, partition_owner
 from schemas.inbox import DecayDue, RetentionDue
 from schemas.log import LogUnavailable, NewRecord
 from schemas.topics import INBOX, INPUTS, LEDGER
-from schemas.words import RETENTION
+from schemas.words import RETENTION, WAKE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ def tick_id(policy: str, as_of: datetime) -> str:
 
 
 def _derived(policy: str, as_of: datetime, *partition: int) -> str:
-    names = (RETENTION,) if policy == RETENTION else ("decay", policy)
+    names = (policy,) if policy in (RETENTION, WAKE) else ("decay", policy)
     return derived_id("tick", *names, as_of.astimezone(UTC).isoformat(), *partition)
 
 

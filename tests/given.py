@@ -12,7 +12,7 @@ from projections.memory import UserState
 from schemas import codec
 from schemas.decision import MAX_CHANGES, Decision
 from schemas.events import MemoryFormed, MemoryImported, MemoryRevised
-from schemas.inbox import DecayDue
+from schemas.inbox import Tick
 from streams.decide import decide, decide_tick
 from streams.draft import Place
 from streams.parameters import Parameters
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from schemas.events import LedgerEvent
     from schemas.inbox import UserItem
 
-Item: TypeAlias = "UserItem | DecayDue"
+Item: TypeAlias = "UserItem | Tick"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,8 @@ class Given:
     offset: int = 0
     decisions: tuple[Decision, ...] = ()
     parameters: Parameters = field(default_factory=Parameters)
+    everyone: UserState | None = None
+    """The tenant's global memories, which a wake may show."""
 
     def when(self, item: Item, *, logged: datetime | None = None) -> Given:
         """Decide an item, logged when it happened unless told otherwise, and fold every part of it, each twice."""
@@ -43,14 +45,18 @@ class Given:
         place = Place(0, place_offset, at)
         while not is_decided(after.state, item.envelope.event_id):
             decision = (
-                decide_tick(after.state, item, place, self.parameters)
-                if isinstance(item, DecayDue)
+                decide_tick(after.state, item, place, self.parameters, everyone=self.everyone, vectors=after.recall)
+                if isinstance(item, Tick)
                 else decide(after.state, item, place, after.vectors, self.parameters)
             )
             if decision is None:
                 break
             after = after.folded(decision)
         return replace(after, offset=place_offset, decisions=after.decisions[len(self.decisions) :])
+
+    def recall(self) -> dict[str, bytes]:
+        """Return the vectors of all memories."""
+        return self.vectors
 
     def folded(self, decision: Decision) -> Given:
         """Fold one decision, as its bytes tell; delivered again it does not count."""

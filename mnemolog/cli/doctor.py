@@ -14,12 +14,15 @@ def install(app: typer.Typer) -> None:
 
 
 async def doctor(around: Surroundings) -> None:
-    """Check the configuration and reach every component; exit 1 when something is wrong."""
-    from mnemolog.cli.checks import Check, checked, server  # noqa: PLC0415 - --help needs none of the engines
+    """Check the configuration and reach every component; exit 1 when something is wrong.
+
+    With a URL that server is asked what it reaches: its settings count, not those here.
+    """
+    from mnemolog.checks import Check, checked, reached_by, server  # noqa: PLC0415 - --help needs none of the engines
 
     checks = []
     if around.url:
-        checks.append(await server(around.url))
+        checks += [await server(around.url), *await reached_by(around.url)]
     else:
         try:
             settings = around.settings()

@@ -1,4 +1,8 @@
-"""Whom a command talks to: the URL it was given, else the worker that holds the data directory, else one of its own."""
+"""Whom a command talks to: the URL it was given, else the worker that holds the data directory, else one of its own.
+
+On Kafka one of its own would be a member of the group, who takes partitions from the others and whom they do not reach:
+there a worker of the group is asked if there is one.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,9 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-import httpx
-
 from mnemolog.cli.data_directory import is_empty_world
 from mnemolog.client import AsyncClient
+from mnemolog.liveness import is_ready, live_url
 from schemas.log import LogError, LogLocked
 from streams.transports.directory_lock import read_note
 
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
 START_SECONDS: Final = 30.0
 """How long a worker that is starting or stopping is waited for."""
 LOOK_SECONDS: Final = 0.2
-PROBE_SECONDS: Final = 5.0
 
 
 class NotReached(Exception):
@@ -46,7 +48,7 @@ async def reached(
     assert settings is not None  # noqa: S101 - the caller's side of the contract
     deadline = time.monotonic() + START_SECONDS
     while True:
-        if (running := await _running(settings.data_dir, deadline, output)) is not None:
+        if (running := await _found(settings, deadline, output)) is not None:
             async with AsyncClient(running) as client:
                 yield client
             return
@@ -65,8 +67,9 @@ async def reached(
             raise NotReached(str(error)) from error
         except (LogError, EngineStopped, OSError) as error:
             raise NotReached(f"the engine cannot start: {error}") from error
-        if not only_reads:
-            output.say(f"no worker serves {folder}: this command runs its engine")
+        if not (only_reads and settings.is_embedded):
+            others = "" if settings.is_embedded else " and none is in the group"
+            output.say(f"no worker serves {folder}{others}: this command runs its engine")
         try:
             async with engine as client:
                 yield client
@@ -75,17 +78,11 @@ async def reached(
         return
 
 
-async def live_url(note: dict[str, object]) -> str | None:
-    """Return the URL of a lock's note if somebody answers there."""
-    url = note.get("url")
-    if not isinstance(url, str):
-        return None
-    async with httpx.AsyncClient(timeout=PROBE_SECONDS) as http:
-        try:
-            answer = await http.get(f"{url}/health/live")
-        except httpx.TransportError:
-            return None
-    return url if answer.is_success else None
+async def _found(settings: Settings, deadline: float, output: Output) -> str | None:
+    running = await _running(settings.data_dir, deadline, output)
+    if running is None and not settings.is_embedded:
+        return await _member(settings, deadline, output)
+    return running
 
 
 async def _running(data_dir: Path, deadline: float, output: Output) -> str | None:
@@ -93,7 +90,7 @@ async def _running(data_dir: Path, deadline: float, output: Output) -> str | Non
     told = False
     while (note := read_note(data_dir / "log")) is not None:
         url = await live_url(note)
-        if url is not None and await _is_ready(url):
+        if url is not None and await is_ready(url):
             return url
         if time.monotonic() >= deadline:
             where = f" at {url}" if url else ""
@@ -108,9 +105,33 @@ async def _running(data_dir: Path, deadline: float, output: Output) -> str | Non
     return None
 
 
-async def _is_ready(url: str) -> bool:
-    async with httpx.AsyncClient(timeout=PROBE_SECONDS) as http:
-        try:
-            return (await http.get(f"{url}/health/ready")).is_success
-        except httpx.TransportError:
-            return False
+async def _member(settings: Settings, deadline: float, output: Output) -> str | None:
+    """Return the URL of a ready worker of the group, None when there is nobody in it. Raises NotReached.
+
+    The group counts those whom it has not yet noticed to be dead.
+    """
+    from mnemolog.log_opening import opened_log  # noqa: PLC0415 - only this branch needs it
+    from streams.transports.kafka_log import KafkaLog  # noqa: PLC0415
+
+    told = False
+    try:
+        async with opened_log(settings) as log:
+            assert isinstance(log, KafkaLog)  # noqa: S101 - it is not embedded
+            while members := await log.members():
+                for url in sorted({member.url for member in members if member.url is not None}):
+                    if await is_ready(url):
+                        output.say(f"no --url and no MNEMOLOG_URL: asking {url}, a worker of the group")
+                        return url
+                where = ", ".join(sorted({member.url or member.host for member in members}))
+                if time.monotonic() >= deadline:
+                    raise NotReached(
+                        f"the group has workers ({where}), and none is ready or reached from here: wait, "
+                        "or give the --url of one"
+                    )
+                if not told:
+                    output.say(f"waiting for a worker of the group ({where})")
+                    told = True
+                await asyncio.sleep(LOOK_SECONDS)
+    except LogError as error:
+        raise NotReached(str(error)) from error
+    return None

@@ -9,7 +9,7 @@ from mnemolog.cli.invoking import CommandFailed, command
 from mnemolog.cli.options import instant
 from mnemolog.cli.output import Output
 from mnemolog.client import AsyncClient
-from schemas.words import RETENTION, Policy
+from schemas.words import RETENTION, WAKE, Policy
 
 AS_OF = Annotated[datetime, typer.Option("--as-of", parser=instant, metavar="TIME", help="The time that it is.")]
 POLICY = Annotated[Policy | None, typer.Option("--policy", help="[default: DECAY_POLICY]")]
@@ -21,6 +21,7 @@ def install(app: typer.Typer) -> None:
     """Add the commands."""
     command(app, "decay", decay)
     command(app, "retention", retention)
+    command(app, "wake", wake)
     app.callback()(_ticks)
 
 
@@ -39,6 +40,18 @@ async def decay(
 ) -> None:
     """Let memories fade as of a time, and print what changed."""
     _print(output, await client.tick(as_of, policy=policy, force=force, timeout_seconds=timeout), timeout)
+
+
+async def wake(
+    client: AsyncClient,
+    output: Output,
+    *,
+    as_of: AS_OF,
+    force: FORCE = False,
+    timeout: TIMEOUT = 60.0,  # noqa: ASYNC109 - the server's
+) -> None:
+    """Raise the wakes and reminders that are due at a time, and print how many there were."""
+    _print(output, await client.tick(as_of, policy=WAKE, force=force, timeout_seconds=timeout), timeout)
 
 
 async def retention(

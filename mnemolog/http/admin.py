@@ -27,7 +27,7 @@ async def digest(worker: Held, known_at: KnownAt = None) -> Response:  # noqa: A
     return answer(await together.digest(worker))
 
 
-@router.post("/drain", response_model=shapes.Drained)
+@router.post("/drain", response_model=shapes.Drained, responses=refused(HTTPStatus.CONFLICT))
 async def drained(worker: Held, asked: Drain | None = None) -> Response:
     """End open sessions and answer when everything published so far can be found; 503 when the time is over."""
     return answer(await together.drain(worker, (asked or Drain()).timeout))

@@ -21,9 +21,11 @@ from mnemolog.http import (
     memories,
     problems,
     publishing,
+    relationship,
     search,
     sharing,
     tools,
+    wakes,
 )
 from mnemolog.http.asked_for import known_query
 from mnemolog.http.edge import Edge
@@ -48,10 +50,12 @@ def make_http(worker: Worker) -> FastAPI:
         sharing,
         search,
         agents,
+        wakes,
         exchange,
         tools,
         evatar,
         context,
+        relationship,
         admin,
         internal,
     ):

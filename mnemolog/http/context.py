@@ -8,7 +8,7 @@ from fastapi import Response
 from mnemolog.composition import Worker
 from mnemolog.http import context_shapes as shapes
 from mnemolog.http.agents import follow_turns, recent_turns
-from mnemolog.http.context_requests import Context
+from mnemolog.http.context_requests import Context, Greeting
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.search import result
 from mnemolog.http.tenants import Held, Tenant
@@ -35,11 +35,21 @@ async def context(asked: Context, worker: Held, tenant: Tenant) -> Response:
         await worker.follow_globals()
     names = ("query", "agent_id", "tier", "intimacy", "include_global", "top_k", "memory_limit", "similarity_threshold")
     with worker.metrics.timed("query"):
-        found = await worker.contexts.context(owner, ContextAsked(**{n: getattr(asked, n) for n in names}), now)
+        found = await worker.speaking.contexts.context(
+            owner, ContextAsked(**{n: getattr(asked, n) for n in names}), now
+        )
     worker.metrics.counted("query", "found" if found.memories else "nothing")
     if asked.recall:
         _report(worker, owner, [*found.memories, *found.relevant_episodes], now)
     return answer(_told(owner, found, working, now))
+
+
+@router.post("/greeting", response_model=shapes.Greeting)
+async def greeting(asked: Greeting, worker: Held, tenant: Tenant) -> Response:
+    """Greet a user by what is known; empty when that is nothing, or the model does not answer in time."""
+    owner = Owner(tenant, asked.user_id)
+    await follow_turns(worker, owner)
+    return answer({"greeting": await worker.speaking.greeting.greet(owner, asked.agent_id, worker.clock.now())})
 
 
 def _report(worker: Worker, owner: Owner, found: list[Found], now: datetime) -> None:

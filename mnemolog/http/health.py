@@ -1,16 +1,18 @@
-"""What machines ask: is the process alive, may it be sent requests, and how is it doing."""
+"""What machines ask: is the process alive, may it be sent requests, how is it doing, and what does it reach."""
 
+from dataclasses import asdict
 from http import HTTPStatus
 
 from fastapi import Request, Response
 
+from mnemolog.checks import Checks, checked
 from mnemolog.http import shapes
 from mnemolog.http.problems import Problem
 from mnemolog.http.routes import answer, refused, routes
 from mnemolog.http.tenants import is_ready
 from mnemolog.metrics import MEDIA_TYPE
 
-router = routes("health", always=())
+router = routes("health", always=(), about_itself=True)
 
 
 @router.get("/health/live", response_model=shapes.Health)
@@ -37,3 +39,11 @@ async def metrics(request: Request) -> Response:
     """Return Prometheus metrics."""
     worker = request.app.state.worker
     return Response(await worker.metrics.exposition(worker if is_ready(worker) else None), media_type=MEDIA_TYPE)
+
+
+@router.get("/v1/admin/checks", response_model=Checks)
+async def checks(request: Request) -> Response:
+    """Reach every component that the worker's settings name, and say what to do about what is wrong."""
+    worker = request.app.state.worker
+    found = await checked(worker.settings, worker.log_watch.away)
+    return answer(asdict(Checks(all(check.ok for check in found), found)))

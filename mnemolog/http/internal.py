@@ -13,11 +13,13 @@ from mnemolog.http.internal_requests import SharedMemory, TenantItems, TenantMem
 from mnemolog.http.problems import Problem
 from mnemolog.http.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.routes import answer, routes
-from mnemolog.http.tenants import Held
+from mnemolog.http.tenants import Held, is_ready
+from mnemolog.http.wake_shapes import WakesPart
 from mnemolog.importing import import_here
 from mnemolog.peers import FORWARDED, Part
 from mnemolog.publishing import Conflict
 from mnemolog.snapshots import parse_snapshot
+from mnemolog.wake_streaming import Listener, wakes_part
 from projections.tenant_memories import Wanted
 from schemas import codec
 from schemas.inbox import ImportMemory
@@ -25,9 +27,10 @@ from schemas.observations import OBSERVATIONS
 
 
 async def _from_a_worker(request: Request) -> None:
-    """Refuse what no worker sent. Raises Problem."""
-    if FORWARDED not in request.headers:
-        raise Problem(HTTPStatus.NOT_FOUND, "this route is for other workers: /docs lists those for you")
+    """Refuse what no worker of the group sent, as far as a name can tell. Raises Problem."""
+    worker, sender = request.app.state.worker, request.headers.get(FORWARDED)
+    if sender is None or (is_ready(worker) and not worker.peers.knows(sender)):
+        raise Problem(HTTPStatus.NOT_FOUND, "this route is for the group's other workers: /docs lists those for you")
 
 
 router = routes("internal", "/v1/internal", dependencies=[Depends(_from_a_worker)], include_in_schema=False)
@@ -38,7 +41,7 @@ def _wanted(asked: TenantMemories) -> Wanted:
 
 
 def _answered(part: Part) -> Response:
-    return answer({"partitions": sorted(part.partitions), "body": part.body})
+    return answer({"partitions": sorted(part.partitions), "body": part.body, "settings": part.settings})
 
 
 @router.post("/events")
@@ -86,6 +89,14 @@ async def share(worker: Held, asked: SharedMemory) -> Response:
     """Have a user of this worker import what another one shares."""
     item = codec.decode_as(b64decode(asked.message), ImportMemory)
     return answer((await sharing.share_here(worker, item)).body)
+
+
+@router.post("/wakes")
+async def wakes(worker: Held, asked: WakesPart) -> Response:
+    """Return what was raised in some of this worker's partitions."""
+    listener = Listener(tenant=asked.tenant, user_id=asked.user_id)
+    since = {int(partition): offset for partition, offset in asked.since.items()}
+    return answer(await wakes_part(worker, listener, since))
 
 
 @router.post("/tenant/places")

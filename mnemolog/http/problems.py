@@ -12,8 +12,9 @@ from starlette.exceptions import HTTPException
 
 from mnemolog.commands import AnotherCommand
 from mnemolog.draining import DrainTimeout
-from mnemolog.peers import PeerUnavailable
+from mnemolog.peers import PeerUnavailable, WorkersDiffer
 from mnemolog.rebuilding import RebuildDiffers, RebuildInterrupted, RebuildRunning, UnknownGeneration
+from mnemolog.wake_streaming import UnknownPosition
 from projections.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index import IndexUnavailable
 from projections.shard_trouble import ShardDamaged, ShardUnavailable
@@ -39,12 +40,14 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     PeerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     DrainTimeout: HTTPStatus.SERVICE_UNAVAILABLE,
     RebuildRunning: HTTPStatus.CONFLICT,
+    WorkersDiffer: HTTPStatus.CONFLICT,
     RebuildInterrupted: HTTPStatus.SERVICE_UNAVAILABLE,
     UnknownGeneration: HTTPStatus.NOT_FOUND,
     RebuildDiffers: HTTPStatus.INTERNAL_SERVER_ERROR,
     AnotherCommand: HTTPStatus.CONFLICT,
     EmbedderRefused: HTTPStatus.UNPROCESSABLE_ENTITY,
     InvalidOwner: HTTPStatus.UNPROCESSABLE_ENTITY,
+    UnknownPosition: HTTPStatus.UNPROCESSABLE_ENTITY,
 }
 """What our own errors mean to a caller; subclasses mean the same."""
 OUT_OF_SESSION: Final = "the log's group has not heard of this worker for too long: ask again, or another worker"

@@ -232,7 +232,7 @@ class TickDue(Body):
 
     as_of: Instant
     policy: TickPolicy | None = None
-    """`retention`, or of decay; default: DECAY_POLICY."""
+    """`retention`, `wake`, or of decay; default: DECAY_POLICY."""
     force: bool = False
     timeout: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
 

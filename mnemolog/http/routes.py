@@ -76,11 +76,17 @@ class _Request(Request):
         return orjson.loads(await self.body())
 
 
-class _Route(APIRoute):
+class _AboutItself(APIRoute):
+    """A route of the process: it answers whatever the log and the group do."""
+
     def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:  # noqa: ANN401 - FastAPI's own
         reads = set(given.get("methods") or ("GET",)) == {"GET"}
         given["responses"] = refused(*EVERYWHERE, *(() if reads else WITH_BODIES)) | (given.get("responses") or {})
         super().__init__(path, endpoint, **given)
+
+
+class _Route(_AboutItself):
+    """A route of memory: its answer waits for the log no longer than that answers, and is the group's."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -101,10 +107,13 @@ def routes(
     tag: str,
     prefix: str = "",
     always: Iterable[HTTPStatus] = BY_WORKERS,
+    *,
+    about_itself: bool = False,
     **more: Any,  # noqa: ANN401 - FastAPI's own settings
 ) -> APIRouter:
     """Return a router for one part of the front door; `always` are the refusals of all its routes."""
-    return APIRouter(prefix=prefix, tags=[tag], route_class=_Route, responses=refused(*always), **more)
+    route = _AboutItself if about_itself else _Route
+    return APIRouter(prefix=prefix, tags=[tag], route_class=route, responses=refused(*always), **more)
 
 
 def answer(body: Any, status: int = 200) -> Response:  # noqa: ANN401 - any JSON

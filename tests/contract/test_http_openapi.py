@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
+from contract.listening import listening
+from contract.wake_calls import ask_for_each_status
 
-from mnemolog.http import context_shapes, shapes
+from mnemolog.http import context_shapes, shapes, wake_shapes
+from mnemolog.http.app import make_http
 from mnemolog.http.edge import MAX_BODY_BYTES
 from mnemolog.http.evatar import EvatarMemories
 from mnemolog.http.tools import Tools
@@ -22,18 +25,22 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ROUTES = {
-    "GET /health/live", "GET /health/ready", "GET /metrics",
+    "GET /health/live", "GET /health/ready", "GET /metrics", "GET /v1/admin/checks",
     "POST /v1/events", "GET /v1/events/{event_id}", "POST /v1/events/status", "POST /v1/conversations",
     "GET /v1/memories", "POST /v1/memories", "GET /v1/memories/{memory_id}", "PATCH /v1/memories/{memory_id}",
     "DELETE /v1/memories/{memory_id}", "POST /v1/memories/{memory_id}/restore",
     "GET /v1/memories/{memory_id}/history", "GET /v1/memories/{memory_id}/importance", "POST /v1/search",
     "GET /v1/users/{user_id}/profile", "GET /v1/users/{user_id}/episodes", "GET /v1/users/{user_id}/stats",
+    "GET /v1/sessions/{session_id}/turns", "POST /v1/context", "POST /v1/greeting",
+    "GET /v1/users/{user_id}/emotions", "GET /v1/users/{user_id}/upcoming", "GET /v1/users/{user_id}/report",
     "GET /v1/users/{user_id}/export", "POST /v1/import",
-    "GET /v1/sessions/{session_id}/turns",
     "POST /v1/memories/{memory_id}/share",
     "GET /v1/tools", "POST /v1/tools/memory_add", "POST /v1/tools/memory_search",
     "GET /api/memories", "GET /api/memories/stats", "DELETE /api/memories/{memory_id}",
-    "POST /v1/context",
+    "PUT /v1/users/{user_id}/wake", "GET /v1/users/{user_id}/wake", "DELETE /v1/users/{user_id}/wake",
+    "POST /v1/users/{user_id}/reminders", "GET /v1/users/{user_id}/reminders",
+    "DELETE /v1/users/{user_id}/reminders/{reminder_id}",
+    "GET /v1/users/{user_id}/wakes", "GET /v1/wakes/stream",
     "GET /v1/admin/digest", "POST /v1/admin/drain", "POST /v1/admin/ticks", "POST /v1/admin/rebuild",
     "GET /v1/admin/rebuild", "GET /v1/admin/dead-letters", "POST /v1/admin/dead-letters",
 }  # fmt: skip
@@ -74,9 +81,14 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (shapes.Turns, "/v1/sessions/s1/turns?user_id=u1"),
         (shapes.Stats, "/v1/users/u1/stats"),
         (shapes.Memories, "/v1/users/u1/episodes"),
+        (context_shapes.Emotions, "/v1/users/u1/emotions"),
+        (context_shapes.Upcoming, "/v1/users/u1/upcoming"),
+        (context_shapes.Report, "/v1/users/u1/report"),
         (Tools, "/v1/tools"),
         (EvatarMemories, "/api/memories"),
         (shapes.Stats, "/api/memories/stats"),
+        (wake_shapes.Reminders, "/v1/users/u1/reminders"),
+        (wake_shapes.Wakes, "/v1/users/u1/wakes"),
         (shapes.Digest, "/v1/admin/digest"),
         (shapes.DeadLetters, "/v1/admin/dead-letters"),
         (shapes.Health, "/health/live"),
@@ -91,10 +103,12 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (shapes.Memory, "/v1/tools/memory_add", {"user_id": "u1", "content": "likes tea"}),
         (shapes.Results, "/v1/tools/memory_search", {"user_id": "u1", "query": "tea"}),
         (context_shapes.Context, "/v1/context", {"user_id": "u1", "query": "Berlin"}),
+        (context_shapes.Greeting, "/v1/greeting", {"user_id": "u1"}),
         (shapes.Drained, "/v1/admin/drain", {}),
         (shapes.Tick, "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z"}),
         (shapes.Rebuilt, "/v1/admin/rebuild", {}),
         (shapes.Retried, "/v1/admin/dead-letters", {}),
+        (wake_shapes.Reminder, "/v1/users/u1/reminders", {"due_at": "2100-01-01", "content": "call mum"}),
     ]:
         response = await door.post(path, body)
         assert response.status_code in (200, 201, 202), response.text
@@ -190,8 +204,10 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", f"{one}/share", 409, {"agent_id": "aria"}, **key)
     for path in ("/v1/search", "/v1/context"):
         await asks("POST", path, 200, {"user_id": "codes", "query": "tea"})
-    for path in ("/users/none/profile", "/users/none/episodes", "/users/none/stats", "/sessions/none/turns?user_id=u"):
-        await asks("GET", f"/v1{path}", 200)
+    for part in ("profile", "episodes", "stats", "emotions", "upcoming", "report"):
+        await asks("GET", f"/v1/users/none/{part}", 200)
+    await asks("GET", "/v1/sessions/none/turns?user_id=u", 200)
+    await asks("POST", "/v1/greeting", 200, {"user_id": "codes"})
     await asks("GET", "/v1/users/none/export", 200)
     await asks("POST", "/v1/import", 200, snapshot | {"memory_id": "first"})
     await asks("POST", "/v1/import?wait=0", 202, snapshot | {"memory_id": "second"})
@@ -206,6 +222,9 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("DELETE", evatars, 200)
     await asks("DELETE", "/api/memories/none", 404)
     assert (await door.post(f"{one}/restore", **{"idempotency-key": "codes-back"})).status_code == 200
+    await ask_for_each_status(asks, decided=True)
+    async with listening(make_http(door.worker)) as stream:
+        seen["GET", "/v1/wakes/stream"].add(stream.status)
     await asks("GET", "/v1/admin/digest", 200)
     await asks("POST", "/v1/admin/drain", 200)
     await asks("POST", "/v1/admin/ticks", 202, {"as_of": "2026-02-07", "timeout": 0.000001})
@@ -217,7 +236,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("GET", "/v1/admin/dead-letters", 200)
     await asks("POST", "/v1/admin/dead-letters", 200)
     await asks("POST", "/v1/admin/dead-letters", 404, {"ids": ["none"]})
-    for path in ("/health/live", "/health/ready", "/metrics"):
+    for path in ("/health/live", "/health/ready", "/metrics", "/v1/admin/checks"):
         await asks("GET", path, 200)
 
     monkeypatch.setattr(door.worker.remember, "decided", never_decided)
@@ -228,6 +247,9 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", f"{one}/restore", 202)
     await asks("DELETE", evatars, 202)
     await asks("POST", "/v1/tools/memory_add", 202, {"user_id": "codes", "content": "likes wine"})
+    await ask_for_each_status(asks, decided=False)
+    seen["DELETE", "/v1/users/none/reminders/none"].add(200)  # of one that waits: test_http_wakes.py
+    seen["POST", "/v1/admin/drain"].add(409)  # of workers whose settings differ: test_peers.py
     everywhere = {*EDGE, 422, 500, 503}
     for place, described in (await operations(door)).items():
         assert seen[place] - described == set(), place

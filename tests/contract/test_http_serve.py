@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import socket
 import sys
@@ -12,7 +13,10 @@ from typing import TYPE_CHECKING
 import httpx
 from contract.front_door import turn
 
+from mnemolog.composition import Worker
+from mnemolog.http.app import make_http
 from mnemolog.serve import _listen
+from mnemolog.settings import from_environment
 from schemas.log import NewRecord
 from streams.transports.sqlite_log import SqliteLog
 
@@ -92,6 +96,13 @@ async def test_a_signal_ends_it_with_0_and_nothing_accepted_is_lost(tmp_path: Pa
         await stop(process, signal.SIGINT)
 
 
+async def test_a_signal_ends_streams_too_and_does_not_wait_for_who_listens(tmp_path: Path):
+    async with served(tmp_path) as (process, http), http.stream("GET", "/v1/wakes/stream") as stream:
+        assert await anext(stream.aiter_lines()) == "retry: 1000"
+        told = await stop(process, signal.SIGTERM)
+        assert "Cancel" not in told, "the server would have to cut it off when the grace is over"
+
+
 async def test_a_failure_ends_it_with_1_and_a_sentence(tmp_path: Path):
     # A message that only a newer version knows stops the worker: it must not be skipped.
     log = SqliteLog.open(tmp_path / "log")
@@ -114,3 +125,22 @@ def test_answers_are_sent_without_waiting_for_more():
     """Asyncio turns Nagle's algorithm off only on sockets that name their protocol."""
     with _listen("127.0.0.1", 0) as listening:
         assert listening.proto == socket.IPPROTO_TCP
+
+
+async def test_the_doctor_of_a_server_says_what_that_server_reaches(tmp_path: Path):
+    async with served(tmp_path / "served") as (_, http):
+        doctor = ("-m", "mnemolog", "doctor", "--json", "--url", str(http.base_url))
+        asked = await asyncio.create_subprocess_exec(sys.executable, *doctor, stdout=asyncio.subprocess.PIPE)
+        told, _ = await asked.communicate()
+        checks = {check["name"]: check for check in json.loads(told)["checks"]}
+        assert set(checks) == {"server", "data directory", "log", "index", "schema registry", "extractor", "embedder"}
+        assert str(tmp_path / "served") in checks["data directory"]["detail"]
+        assert asked.returncode == 0
+
+
+async def test_what_is_asked_of_the_process_is_answered_before_it_has_started():
+    worker = Worker(from_environment({}))
+    transport = httpx.ASGITransport(make_http(worker))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        for path, status in (("/health/live", 200), ("/metrics", 200), ("/health/ready", 503), ("/v1/memories", 503)):
+            assert (await http.get(path, params={"user_id": "u1"} if "v1" in path else None)).status_code == status

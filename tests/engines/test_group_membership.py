@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -11,11 +14,42 @@ from faults.cluster.worker_process import WorkerProcess
 from weaviate_server import free_ports
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from pathlib import Path
 
 SESSION_SECONDS = 45.0
 SHORT_SECONDS = 6.0
 """The shortest session that a broker allows."""
+
+
+def run_command(broker: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command that is given a broker and no URL, as somebody does who knows of no worker."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MNEMOLOG_", "OPENAI_"))}
+    own = {"MNEMOLOG_BROKER": f"kafka://{broker}", "MNEMOLOG_EXTRACTOR": "verbatim", "MNEMOLOG_DATA_DIR": str(folder)}
+    command = [sys.executable, "-m", "mnemolog", *arguments]
+    return subprocess.run(command, env=kept | own, capture_output=True, text=True, check=False)  # noqa: S603
+
+
+async def test_a_command_without_a_url_asks_a_worker_of_the_group_and_is_one_itself_only_where_there_is_none(
+    own_kafka: str, tmp_path: Path
+):
+    def command(*arguments: str) -> Awaitable[subprocess.CompletedProcess[str]]:
+        return asyncio.to_thread(run_command, own_kafka, tmp_path / "command", *arguments)
+
+    alone = await command("remember", "likes tea", "--user", "asks")
+    assert "none is in the group: this command runs its engine" in alone.stderr
+    [port] = free_ports(1)
+    settings = {"BROKER": f"kafka://{own_kafka}", "EXTRACTOR": "verbatim", "SESSION_SECONDS": str(SHORT_SECONDS)}
+    worker = WorkerProcess(tmp_path / "worker", port, settings | {"ADVERTISED_URL": f"http://127.0.0.1:{port}"})
+    try:
+        worker.start()
+        await worker.ready()
+        asked = await command("memories", "--user", "asks")
+        assert (asked.returncode, "likes tea" in asked.stdout) == (0, True)
+        assert f"asking {worker.url}, a worker of the group" in asked.stderr
+        await worker.terminate()
+    finally:
+        worker.kill()
 
 
 async def test_a_killed_worker_comes_back_before_its_session_ends_and_a_second_one_at_its_url_is_refused(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import signal
 import time
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -15,7 +17,7 @@ from contract.index_examples import COFFEE, query
 from weaviate_server import WeaviateServer, free_ports, running_weaviate
 
 from mnemolog import together
-from mnemolog.cli.checks import Check, checked
+from mnemolog.checks import REACH_SECONDS, Check, checked
 from mnemolog.settings import from_environment
 from projections.following import SAFE_AFTER_SECONDS
 from projections.index import IndexUnavailable
@@ -158,6 +160,12 @@ async def test_the_doctor_says_whether_it_answers_and_what_to_do(node: WeaviateS
         return next(check for check in await checked(settings) if check.name == "index")
 
     assert await index() == Check("index", ok=True, detail=f"Weaviate 1.35.2 at {node.url}, which answers")
+    os.kill(node.pid, signal.SIGSTOP)
+    began = time.monotonic()
+    frozen = await index()
+    assert (frozen.ok, time.monotonic() - began < REACH_SECONDS + 2) == (False, True)
+    assert "does not answer" in frozen.detail
+    os.kill(node.pid, signal.SIGCONT)
     node.kill()
     down = await index()
     assert not down.ok

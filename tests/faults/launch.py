@@ -1,6 +1,7 @@
-"""A program that runs workers which publish events and are killed at a point: `launch.py FOLDER POINT...`.
+"""A program that runs workers which work and are killed at a point: `launch.py WORK FOLDER POINT...`.
 
-Each works in `FOLDER/<number of the point>`: it writes the id of each event to `acknowledged` as soon as that is so.
+The work is to `publish` events, or to `remind`; for the latter a point says at which passing of it, `POINT*N`. Each
+works in `FOLDER/<number of the point>`: it writes the id of each event to `acknowledged` as soon as that is so.
 Afterwards `ended` there says what ended it. One interpreter is loaded, and forks before anything else is started.
 """
 
@@ -9,15 +10,16 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from faults.kill_points import KillSwitch, MortalWorker
-from faults.spoken import spoken
+from faults.spoken import USERS, spoken
 
 from mnemolog.draining import drain
 from mnemolog.settings import from_environment
+from schemas.identity import Owner
 from schemas.input_events import parse_event
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ EVENTS_AT_ONCE = 3
 DRAIN_SECONDS = 30.0
 COMMIT_SECONDS = 1.5
 """Until the offsets are committed, which Faust does twice a second."""
+DUE_SECONDS = 2.0
+"""Until reminders are due: by then all are scheduled."""
 LIVES_AT_ONCE = 4
 NTH = {"before commit": 1, "after commit": 1}
 """Which passing of a point is the last; where none is named the second, when some work is done and some is not."""
@@ -49,23 +53,42 @@ async def publish(folder: Path, point: str, acknowledged: IO[str]) -> None:
     await worker.stop()
 
 
-def live(folder: Path, point: str) -> int:
-    """Fork a process that publishes until it dies, and return its id."""
+async def remind(folder: Path, point: str, acknowledged: IO[str]) -> None:
+    """Schedule reminders for a moment from now, say what was acknowledged, and wait until they were raised; or die."""
+    place, _, nth = point.partition("*")
+    settings = from_environment({}, data_dir=folder / "data", **SETTINGS)
+    worker = MortalWorker(settings, KillSwitch(place, int(nth)))
+    await worker.start()
+    due_at = worker.clock.now() + timedelta(seconds=DUE_SECONDS)
+    for user in USERS:
+        answer = await worker.wakes.commands.schedule(
+            Owner("default", user), due_at, "call mum", channel="dm", agent_id=None, command_id=f"remind {user}"
+        )
+        print(answer.outcomes[0].subject if answer.outcomes else "", file=acknowledged, flush=True)
+    await asyncio.sleep(DUE_SECONDS + 2 * COMMIT_SECONDS)
+    await worker.stop()
+
+
+WORKS = {"publish": publish, "remind": remind}
+
+
+def live(work: str, folder: Path, point: str) -> int:
+    """Fork a process that works until it dies, and return its id."""
     folder.mkdir()
     if process := os.fork():
         return process
     with (folder / "acknowledged").open("w") as acknowledged:
-        asyncio.run(publish(folder, point, acknowledged))
+        asyncio.run(WORKS[work](folder, point, acknowledged))
     os._exit(0)
 
 
-def main(folder: Path, points: Sequence[str]) -> None:
+def main(work: str, folder: Path, points: Sequence[str]) -> None:
     """Let a worker die at each point, some at a time."""
     alive: dict[int, Path] = {}
     for number, point in enumerate(points):
         if len(alive) >= LIVES_AT_ONCE:
             bury(alive)
-        alive[live(folder / str(number), point)] = folder / str(number)
+        alive[live(work, folder / str(number), point)] = folder / str(number)
     while alive:
         bury(alive)
 
@@ -77,4 +100,4 @@ def bury(alive: dict[int, Path]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])

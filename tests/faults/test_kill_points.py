@@ -40,7 +40,7 @@ class Aftermath:
 def lives(folder: Path) -> None:
     """Let a worker die at each point, each in the folder of its number."""
     environment = os.environ | {"PYTHONPATH": str(LAUNCHER.parents[1])}
-    command = [sys.executable, str(LAUNCHER), str(folder), *POINTS]
+    command = [sys.executable, str(LAUNCHER), "publish", str(folder), *POINTS]
     subprocess.run(command, env=environment, timeout=LIFE_SECONDS, check=True)  # noqa: S603 - our own program
 
 

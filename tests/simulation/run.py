@@ -16,14 +16,17 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from counting import counted
 from simulation.faults import Faults
+from simulation.reminders import raised
 from simulation.scripted_extractor import HashEmbedder, Model
 from simulation.simulated_group import SimulatedGroup
 from simulation.simulated_log import SimulatedLog, Weather
 from simulation.simulated_worker import TICK_EVERY, Parts, World
+from simulation.steps import Step
 from simulation.verdict import check_folds, check_index, check_log, compare
 from simulation.virtual_loop import VirtualLoop
-from simulation.workload import FIRST_DAY, PARTITIONS, Step, Workload
+from simulation.workload import FIRST_DAY, PARTITIONS, Workload
 
 from schemas import codec
 from schemas.decision import Decision
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from simulation.simulated_worker import SimulatedWorker
-    from simulation.workload import Phase
+    from simulation.steps import Phase
 
     from projections.memory import UserState
 
@@ -110,6 +113,7 @@ class _Run:
         for phase in self.workload.phases:
             await self._phase(phase)
         await asyncio.sleep(SETTLED_SECONDS)
+        await self._reminded()
         await self._drained()
         workers = {partition: owner.worker for partition, owner in self.group.owners.items()}
         check_log(self.log, self.workload)
@@ -170,6 +174,17 @@ class _Run:
             slots = slots_between(first[0].recorded_at, self.clock.now(), TICK_EVERY) if first else []
             due = {decay_due(partition, "ladder", slot).envelope.event_id for slot in slots}
             await self._until(lambda p=partition, ids=due: ids <= self._closed(p))  # type: ignore[misc]
+
+    async def _reminded(self) -> None:
+        """Wait until every reminder that is due was raised."""
+        due = {reminder for reminder, due_at in self.workload.reminders.items() if due_at <= self.clock.now()}
+
+        def is_raised() -> bool:
+            chains = counted(self.log.records)
+            return due <= {wake.reminder_id for chain in chains.values() for wake in raised(chain)}
+
+        await self._drained()
+        await self._until(is_raised)
 
     def _closed(self, partition: int) -> set[str]:
         """Return the ticks that are closed; each record of the ledger is read once."""

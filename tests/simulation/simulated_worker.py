@@ -28,6 +28,7 @@ from streams.rewriting import Rewriting
 from streams.schema_registry import NoRegistry
 from streams.ticking import Ticking, decay_due
 from streams.verbatim_extractor import VerbatimExtractor
+from streams.waking import Waking
 from streams.window import WindowLimits
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 ROUNDS = 3
 IDLE_SECONDS = 30.0
 TICK_EVERY = timedelta(hours=24)
+WAKE_LOOK_SECONDS = 3.0
 
 
 @dataclass(slots=True)
@@ -138,14 +140,16 @@ class SimulatedWorker:
             make=lambda partition, slot: decay_due(partition, "ladder", slot),
             every=TICK_EVERY,
         )
-        self._start(partial(self._run, ticking))
+        waking = Waking(log=log, shards=self.shards, clock=world.clock, every_seconds=WAKE_LOOK_SECONDS)
+        self._start(partial(self._run, ticking, waking))
 
-    async def _run(self, ticking: Ticking) -> None:
+    async def _run(self, ticking: Ticking, waking: Waking) -> None:
         self._start(partial(self._consume, "observe", self.observe))
         self._start(partial(self._consume, "remember", self.remember))
         self._start(partial(self._consume, "project", self.project))
         self._start(self.observe.close_idle)
         self._start(ticking.run)
+        self._start(waking.run)
         self._start(self._commit)
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:

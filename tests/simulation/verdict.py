@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from counting import counted
 from immutables import Map
+from simulation.reminders import check_wakes
 from simulation.scripted_extractor import vector
 from workbench import hold_all
 
@@ -57,6 +58,7 @@ def check_log(log: SimulatedLog, workload: Workload) -> None:
         for owner, expected in workload.memories.items():
             formed = Counter(m for d in chains.get(owner, ()) for m in _formed(d))
             assert formed == Counter(expected), f"{owner}: formed {_difference(formed, expected)}"
+    check_wakes(chains, workload.reminders)
     letters = [
         codec.decode(r.value) for (topic, _), rs in log.records.items() if topic == DEAD_LETTERS.name for r in rs
     ]

@@ -8,7 +8,9 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from simulation.reminders import add_reminders
 from simulation.scripted_extractor import FACT, MODEL, POISON, PROMPT_HASH, fact, vector
+from simulation.steps import Phase, Step
 
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
@@ -31,27 +33,6 @@ EVERYONE: Final = Owner("default", "*")
 AGENT: Final = "luna"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Something that a publisher appends, after a pause in virtual seconds."""
-
-    pause: float
-    record: NewRecord
-    again: bool = False
-    """It is published once more, some time later."""
-
-
-@dataclass(slots=True)
-class Phase:
-    """What happens on one day: each list is done in order, the lists of `said` and of `asked` side by side."""
-
-    at: datetime
-    said: list[list[Step]] = field(default_factory=list)
-    asked: list[list[Step]] = field(default_factory=list)
-    tick: datetime | None = None
-    """A tick that an operator asks for, when everything else of the day is done."""
-
-
 @dataclass(slots=True)
 class Workload:
     """Generated from its seed alone.
@@ -68,6 +49,8 @@ class Workload:
     """Everything that must be covered."""
     memories: dict[Owner, list[str]] = field(default_factory=dict)
     """Everything that must have been formed, when the workload is comparable."""
+    reminders: dict[str, datetime] = field(default_factory=dict)
+    """When each is due; those that were cancelled never are."""
     garbage: int = 0
     _chance: Random = field(default_factory=Random)
     _counts: Counter[str] = field(default_factory=Counter)
@@ -84,6 +67,7 @@ class Workload:
         for number in range(chance.choice((1, 2, 2, 3))):
             made.phases.append(made._phase(number, at))
             at += timedelta(days=chance.choice((1, 2, 3, 9)))
+        made.reminders = add_reminders(seed, made.phases, PARTITIONS, USERS, wild=not made.comparable)
         return made
 
     def _phase(self, number: int, at: datetime) -> Phase:

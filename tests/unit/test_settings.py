@@ -170,3 +170,33 @@ def test_a_name_of_an_env_file_that_would_change_nothing_is_refused(tmp_path: Pa
 def test_what_is_wrong_with_a_value_is_said_in_our_words():
     with pytest.raises(SettingsError, match=r"MNEMOLOG_PORT must be a whole number \(given: 'no'\)"):
         from_environment({"MNEMOLOG_PORT": "no"})
+
+
+@pytest.mark.parametrize("url", ["worker-0:8420", "http://worker-0:8420/memory", "http://", "http://me@worker-0"])
+def test_an_advertised_url_that_cannot_be_one_is_told_what_it_looks_like(url: str):
+    with pytest.raises(SettingsError, match="such as http://worker-0:8420"):
+        from_environment({"MNEMOLOG_ADVERTISED_URL": url})
+
+
+def test_the_default_texts_are_those_of_the_contract():
+    settings = from_environment({})
+    assert settings.wake_text == "[Periodic Wake] You are waking up for a routine check."
+    assert settings.reminder_template == (
+        "[Scheduled Reminder] Please remind user {user_id} on {channel}: {content}. Use send_message."
+    )
+    assert (settings.wake_every_seconds, settings.wake_memory_limit, settings.wake_query) == (None, 0, None)
+
+
+@pytest.mark.parametrize("template", ["Remind them.", "{content} on {chanel}", "{content} {}"])
+def test_a_template_for_reminders_has_the_content_and_no_unknown_place(template: str):
+    with pytest.raises(SettingsError, match="MNEMOLOG_REMINDER_TEMPLATE"):
+        from_environment({"MNEMOLOG_REMINDER_TEMPLATE": template})
+    assert from_environment({"MNEMOLOG_REMINDER_TEMPLATE": "{content} {{x"}).reminder_template == "{content} {{x"
+
+
+def test_periodic_wakes_may_be_off_by_name():
+    assert from_environment({"MNEMOLOG_WAKE_EVERY_SECONDS": "off"}).wake_every_seconds is None
+    assert from_environment({"MNEMOLOG_WAKE_EVERY_SECONDS": "1.5"}).wake_every_seconds == 1.5
+    for wrong in ("0", "soon", "1e12"):
+        with pytest.raises(SettingsError, match="MNEMOLOG_WAKE_EVERY_SECONDS"):
+            from_environment({"MNEMOLOG_WAKE_EVERY_SECONDS": wrong})

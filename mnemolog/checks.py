@@ -1,4 +1,7 @@
-"""The doctor's checks: each reaches one component and says how it is, and what to do about what is wrong."""
+"""The doctor's checks: each reaches one component and says how it is, and what to do about what is wrong.
+
+A worker makes them too, for who asks it what it reaches.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
-from mnemolog.cli.reaching import live_url
+from mnemolog.liveness import live_url
 from mnemolog.log_opening import opened_log, retention_of
 from mnemolog.parts import make_registry
 from projections.index import IndexUnavailable
@@ -23,15 +26,17 @@ from streams.transports.directory_lock import read_note
 from streams.transports.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Mapping
 
     from mnemolog.settings import Settings
     from schemas.log import Log
     from streams.transports.kafka_log import KafkaLog
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
-REACH_SECONDS: Final = 10.0
+REACH_SECONDS: Final = 5.0
+"""Enough for what is well; what is frozen keeps nobody longer."""
 LEAST_FREE_BYTES: Final = 100 * 1024 * 1024
+_START_KAFKA: Final = "start Kafka, or correct MNEMOLOG_BROKER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +49,38 @@ class Check:
     advice: str = ""
 
 
-async def checked(settings: Settings) -> list[Check]:
-    """Reach every component that the settings name."""
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """How all components are."""
+
+    ok: bool
+    checks: list[Check]
+
+
+async def checked(settings: Settings, log_away: str | None = None) -> list[Check]:
+    """Reach every component that the settings name, within a few seconds; `log_away` says why not to try the log."""
     folder = _data_directory(settings)
     log = []
     note = read_note(settings.data_dir.resolve() / "log") if folder.ok else None
     if note is not None:
         log.append(await _held(note, "log" if settings.is_embedded else "worker"))
     if folder.ok and (note is None or not settings.is_embedded):
-        log.append(await _log(settings))
-    asked = (_index(settings), _registry(settings), _model(settings), _embedder(settings))
-    return [folder, *log, *await asyncio.gather(*asked)]
+        log.append(Check("log", ok=False, detail=log_away, advice=_START_KAFKA) if log_away else await _log(settings))
+    asked = {
+        "index": _index(settings),
+        "schema registry": _registry(settings),
+        "extractor": _model(settings),
+        "embedder": _embedder(settings),
+    }
+    return [folder, *log, *await asyncio.gather(*(_in_time(name, check) for name, check in asked.items()))]
+
+
+async def _in_time(name: str, check: Awaitable[Check]) -> Check:
+    try:
+        return await asyncio.wait_for(check, REACH_SECONDS)
+    except TimeoutError:
+        detail = f"does not answer within {REACH_SECONDS:.0f} s, and does not refuse: it hangs"
+        return Check(name, ok=False, detail=detail, advice="look at its process and its log; nothing is lost meanwhile")
 
 
 async def server(url: str) -> Check:
@@ -66,8 +92,22 @@ async def server(url: str) -> Check:
             return Check("server", ok=False, detail=f"{url}: {_reason(error)}", advice="start `mnemolog up` there")
     if answer.is_success:
         return Check("server", ok=True, detail=f"{url} is ready")
-    detail = f"{url} answers {answer.status_code}"
+    try:
+        why = f": {answer.json()['detail']}"
+    except (ValueError, KeyError, TypeError):
+        why = ""
+    detail = f"{url} answers {answer.status_code}{why}"
     return Check("server", ok=False, detail=detail, advice="wait until it has started, or read its log")
+
+
+async def reached_by(url: str) -> list[Check]:
+    """Ask a server what it reaches; [] from one that does not say."""
+    async with httpx.AsyncClient(timeout=6 * REACH_SECONDS) as http:
+        try:
+            answer = await http.get(f"{url.rstrip('/')}/v1/admin/checks")
+            return [Check(**one) for one in answer.json()["checks"]] if answer.is_success else []
+        except (httpx.TransportError, httpx.InvalidURL, ValueError, KeyError, TypeError):
+            return []
 
 
 def _data_directory(settings: Settings) -> Check:
@@ -86,14 +126,17 @@ def _data_directory(settings: Settings) -> Check:
 
 async def _log(settings: Settings) -> Check:
     try:
-        async with opened_log(settings) as log:
+        async with asyncio.timeout(2 * REACH_SECONDS), opened_log(settings) as log:
             counts = {topic.name: await _partitions(log, topic.name) for topic in TOPICS}
             misfits = [] if isinstance(log, SqliteLog) else await _misfits(log, settings, counts)
     except LogLocked as error:
         return Check("log", ok=True, detail=str(error))
+    except TimeoutError:
+        detail = f"{settings.broker} does not answer within {2 * REACH_SECONDS:.0f} s"
+        return Check("log", ok=False, detail=detail, advice=_START_KAFKA)
     except (LogError, OSError) as error:
         away = isinstance(error, LogUnavailable) and not settings.is_embedded
-        advice = "start Kafka, or correct MNEMOLOG_BROKER" if away else "mend what it says"
+        advice = _START_KAFKA if away else "mend what it says"
         return Check("log", ok=False, detail=f"{settings.broker}: {_reason(error)}", advice=advice)
     wanted = {topic.name: 1 if topic.single_partition else settings.partitions for topic in TOPICS}
     wrong = [name for name, count in counts.items() if count not in (0, wanted[name])]

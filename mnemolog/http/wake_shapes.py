@@ -1,0 +1,111 @@
+"""The shapes of requests and answers about wakes and reminders."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mnemolog.http.requests import Asked, Body, Content, Id, Instant, Question
+from mnemolog.http.shapes import Memory, Shape
+
+MAX_EVERY_SECONDS = 366 * 86_400
+MAX_WAKE_MEMORIES = 100
+DEFAULT_CHANNEL = "dm"
+
+Text = Annotated[Content, Field(max_length=16_384)]
+
+
+class WakeWanted(Body):
+    """How to wake a user's agent; what is left out is what the settings say."""
+
+    every_seconds: Annotated[float, Field(ge=1, le=MAX_EVERY_SECONDS, allow_inf_nan=False)]
+    text: Text | None = None
+    memory_limit: Annotated[int, Field(ge=0, le=MAX_WAKE_MEMORIES)] | None = None
+    query: Annotated[Question, Field(max_length=16_384)] | None = None
+    agent_id: Id | None = None
+
+
+class ReminderWanted(Body):
+    """What to remind of, and when; a time that is past is now."""
+
+    due_at: Instant
+    content: Content
+    channel: Id = DEFAULT_CHANNEL
+    agent_id: Id | None = None
+
+
+class WakesAsked(Asked):
+    """Which wakes to list."""
+
+    after: Annotated[str, Field(pattern=r"^\d{1,15}$", description="`next` of the last answer")] = "0"
+    agent_id: Id | None = None
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+
+
+class WakesPart(Body):
+    """Of which partitions another worker asks for wakes, each from an offset of its ledger on."""
+
+    tenant: str
+    user_id: str | None
+    since: dict[str, int | None]
+
+
+class WakeConfiguration(Shape):
+    """How a user's agent is woken; without `every_seconds` not at all."""
+
+    user_id: str
+    every_seconds: float | None
+    text: str | None
+    memory_limit: int
+    query: str | None
+    agent_id: str | None
+    next_at: str | None
+
+
+class Reminder(Shape):
+    """Something to be reminded of once."""
+
+    reminder_id: str
+    user_id: str
+    agent_id: str | None
+    due_at: str
+    content: str
+    channel: str
+
+
+class Reminders(Shape):
+    """The reminders that wait, the next first."""
+
+    items: list[Reminder]
+    total: int
+
+
+class Cancelled(Shape):
+    """A reminder that waits no more."""
+
+    reminder_id: str
+    state: str
+
+
+class Wake(Shape):
+    """An agent is to wake up."""
+
+    wake_id: str
+    user_id: str
+    kind: str
+    text: str
+    agent_id: str | None
+    session_id: str
+    channel: str | None
+    content: str | None
+    reminder_id: str | None
+    due_at: str
+    raised_at: str
+    history: list[str]
+    memories: list[Memory]
+
+
+class Wakes(Shape):
+    """Wakes in the order in which they were raised."""
+
+    items: list[Wake]
+    next: str

@@ -1,0 +1,31 @@
+"""Whether a worker answers at a URL, and whether it may be asked."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import httpx
+
+PROBE_SECONDS: Final = 5.0
+
+
+async def live_url(note: dict[str, object]) -> str | None:
+    """Return the URL of a lock's note if somebody answers there."""
+    url = note.get("url")
+    if not isinstance(url, str):
+        return None
+    async with httpx.AsyncClient(timeout=PROBE_SECONDS) as http:
+        try:
+            answer = await http.get(f"{url}/health/live")
+        except httpx.TransportError:
+            return None
+    return url if answer.is_success else None
+
+
+async def is_ready(url: str) -> bool:
+    """Tell whether requests may be sent to a worker."""
+    async with httpx.AsyncClient(timeout=PROBE_SECONDS) as http:
+        try:
+            return (await http.get(f"{url}/health/ready")).is_success
+        except httpx.TransportError:
+            return False
