@@ -43,6 +43,7 @@ async def forwarding(said: list[str], address: str) -> float:
     records = to_forward(said)
     log = KafkaLog([address])
     await log.start()
+    await log.members()  # a fresh broker makes the groups' coordinator when it is first asked, and Faust does not wait
     for topic in ("first", "second", "third"):
         await log.create_topic(topic, PARTITIONS)
     with tempfile.TemporaryDirectory() as folder:

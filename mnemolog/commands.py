@@ -151,7 +151,7 @@ class Commands:
 
     async def share(self, owner: Owner, memory_id: str, agent_id: str, command_id: str) -> Answer:
         """Make a memory known to another agent of the user: a revision that changes nothing else."""
-        envelope = await self._envelope(owner, command_id, agent_id=agent_id)
+        envelope = await self.envelope(owner, command_id, agent_id=agent_id)
         return await self.submit(ReviseMemory(envelope=envelope, memory_id=memory_id))
 
     async def forget(self, owner: Owner, memory_id: str, command_id: str) -> Answer:

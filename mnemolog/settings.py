@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -30,6 +31,7 @@ NOT_YET: Final = frozenset(
     }
 )  # fmt: skip
 """Named in the contract, built by later issues."""
+_HOST_ONLY: Final = re.compile(r"https?://[^/?#@\s]+/?")
 
 
 class SettingsError(ValueError):
@@ -96,7 +98,7 @@ class Settings(BaseModel):
     wake_query: Annotated[str, Field(min_length=1, max_length=16_384)] | None = None
     reminder_template: Annotated[str, Field(max_length=16_384), AfterValidator(check_template)] = REMINDER_TEMPLATE
     encryption: Literal["off"] = "off"
-    advertised_url: Annotated[str, Field(pattern=r"^https?://[^/]+/?$")] | None = None
+    advertised_url: str | None = None
     session_seconds: Annotated[float, Field(ge=1, le=1800)] = 15.0
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8420
@@ -149,13 +151,12 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
         for name, text in given.items()
         if name.startswith(PREFIX) and name != URL_VARIABLE and text != ""
     }
+    check_names(given)
     for name in sorted(found):
         if name.upper() in NOT_YET:
             raise SettingsError(f"{PREFIX}{name.upper()} is not yet supported by this version: unset it")
         if name == "encryption" and found[name] != "off":
             raise SettingsError(f"{PREFIX}ENCRYPTION={found[name]} is not yet supported by this version: use off")
-        if name not in Settings.model_fields:
-            raise SettingsError(f"{PREFIX}{name.upper()} is no setting of mnemolog: remove it or correct its name")
     _honour_shared_names(found, given)
     found.update({name: value for name, value in overrides.items() if value is not None})
     try:
@@ -165,6 +166,15 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
         name = "_".join(str(p) for p in first["loc"]).upper()
         raise SettingsError(f"{PREFIX}{name} {plain(first)} (given: {first['input']!r})") from None
     return _checked(settings)
+
+
+def check_names(environment: Mapping[str, str]) -> None:
+    """Refuse a variable with our prefix that means nothing: it would change nothing. Raises SettingsError."""
+    for name in sorted(environment):
+        ours = name.startswith(PREFIX) and name != URL_VARIABLE and environment[name] != ""
+        short = name.removeprefix(PREFIX)
+        if ours and short not in NOT_YET and short.lower() not in Settings.model_fields:
+            raise SettingsError(f"{PREFIX}{short.upper()} is no setting of mnemolog: remove it or correct its name")
 
 
 def _honour_shared_names(found: dict[str, object], given: Mapping[str, str]) -> None:
@@ -217,6 +227,11 @@ def _checked(settings: Settings) -> Settings:
         raise SettingsError(f"{PREFIX}WEAVIATE_API_KEY is for {PREFIX}INDEX=weaviate://…: set that, or unset the key")
     if not (settings.schema_registry_url or "http://").startswith(("http://", "https://")):  # may hold a password
         raise SettingsError(f"{PREFIX}SCHEMA_REGISTRY_URL must begin with http:// or https://")
+    if settings.advertised_url is not None and not _HOST_ONLY.fullmatch(settings.advertised_url):
+        raise SettingsError(
+            f"{PREFIX}ADVERTISED_URL={settings.advertised_url!r} must be where other workers reach this one, "
+            "such as http://worker-0:8420: a scheme, a host and a port, without a path"
+        )
     loopback = settings.host in ("127.0.0.1", "localhost", "::1")
     if not loopback:
         raise SettingsError(f"{PREFIX}HOST={settings.host!r}: without API keys the server listens on loopback only")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from mnemolog.composition import Worker
 
 T = TypeVar("T")
+_SCANS: Final = ThreadPoolExecutor(1, "tenant-memories")
+"""One scan at a time: more of them would keep the machine from everything else."""
 REACH: Final = 100_000
 """How far pages over all users go: so many places are gathered from every worker."""
 
@@ -89,10 +92,11 @@ def summed(rows: Iterable[tuple[str, str, int]]) -> dict[str, Any]:
 
 
 async def _of_each_shard(worker: Worker, tenant: str, read: Callable[[Path], T]) -> list[T]:
-    """Read every shard that this worker answers for in a thread; what everybody shares is one worker's."""
+    """Read every shard that this worker answers for, beside the event loop; what everybody shares is one worker's."""
     shared = worker.shards.counts(Owner(tenant, GLOBAL_USER))
     shards = worker.shards.all() if shared else worker.shards.all()[:-1]
-    return [await asyncio.to_thread(read, shard.path) for shard in shards]
+    loop = asyncio.get_running_loop()
+    return [await loop.run_in_executor(_SCANS, read, shard.path) for shard in shards]
 
 
 def _spelt(wanted: Wanted) -> dict[str, Any]:

@@ -53,12 +53,13 @@ class Contexts:
 
     async def context(self, owner: Owner, asked: ContextAsked, now: datetime) -> MemoryContext:
         """Return the context. Raises NotHeld, IndexUnavailable, EmbedderUnavailable, EmbedderRefused."""
+        hot = self._queries.hot_user(owner, now)  # first: what is not held here is not worth a vector
         sight = self._sight(owner, asked)
         memories: list[Found] = []
         relevant: list[Found] = []
         if asked.query.strip() and asked.tier == "paid" and sight is not Sight.NAME_ONLY:
             memories, relevant = await self._found(owner, asked, sight, now)
-        hot = self._queries.hot_user(owner, now)  # as it is after the search, which waits
+            hot = self._queries.hot_user(owner, now)  # as it is by now: a search waits
         recent, important = self._in_order(hot, asked, sight, now)
         return MemoryContext(
             query=asked.query,

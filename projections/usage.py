@@ -11,6 +11,8 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
+from schemas.observations import TIMEZONE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -60,7 +62,7 @@ def measured(text: str) -> Said:
 
 def hour_of(effective: datetime, metadata: str) -> int:
     """Return the hour of a turn: in the `timezone` of its metadata, an IANA name or `+08:00`, else in UTC."""
-    return effective.astimezone(_zone(metadata) if "timezone" in metadata else UTC).hour
+    return effective.astimezone(_zone(metadata) if TIMEZONE in metadata else UTC).hour
 
 
 @lru_cache(maxsize=1024)
@@ -69,7 +71,7 @@ def _zone(metadata: str) -> tzinfo:
         told = orjson.loads(metadata)
     except orjson.JSONDecodeError:  # a producer of Avro may write anything there
         return UTC
-    name = told.get("timezone") if isinstance(told, dict) else None
+    name = told.get(TIMEZONE) if isinstance(told, dict) else None
     if not isinstance(name, str):
         return UTC
     if (m := _OFFSET.fullmatch(name)) and int(m["hours"]) < 24:  # noqa: PLR2004 - hours of a day

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from schemas.envelope import Envelope
+
+TIMEZONE: Final = "timezone"
+"""The metadata of a turn that say where it was said: an IANA name, or an offset such as `+08:00`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from mnemolog.cli.data_directory import check_folder
 from mnemolog.cli.output import Output
 from mnemolog.cli.reaching import NotReached, reached
 from mnemolog.client_errors import MnemologError
-from mnemolog.settings import URL_VARIABLE, Settings, SettingsError, from_environment, read_env_file
+from mnemolog.settings import URL_VARIABLE, Settings, SettingsError, check_names, from_environment, read_env_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -57,6 +57,7 @@ class Surroundings:
         environment = dict(os.environ)
         if (file := given.pop("env_file", None)) is not None:
             environment |= read_env_file(file)
+        check_names(environment)
         data, option = given.pop("data", None), given.pop("url", None)
         url = option or environment.get(URL_VARIABLE) or None
         if url is not None:

@@ -95,10 +95,10 @@ class LinePublisher:
 
 def _places(error: Refused, count: int) -> dict[int, str]:
     """Return what is wrong with which event of the request, as far as the refusal says."""
-    found: dict[int, str] = {}
+    found: dict[int, list[str]] = {}
     for fault in error.errors:
         place = _PLACE.match(str(fault.get("path")))
         if place is not None and int(place[1]) < count:
             path = "$" + str(fault["path"])[place.end() :]
-            found.setdefault(int(place[1]), f"{path}: {fault.get('message')}")
-    return found
+            found.setdefault(int(place[1]), []).append(f"{path}: {fault.get('message')}")
+    return {place: "; ".join(faults) for place, faults in found.items()}

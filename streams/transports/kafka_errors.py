@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ _WRONG_CREDENTIALS = (
     kafka.IllegalSaslStateError,
     kafka.SaslAuthenticationFailed,
 )
+_ADDRESS = re.compile(r"\('([^']+)', (\d+)")
 # They stay as they are until somebody changes a setting or a right.
 _NEEDS_A_PERSON = (
     kafka.ClusterAuthorizationFailedError,
@@ -48,9 +50,20 @@ def translated(doing: str) -> Iterator[None]:
         advice = "correct MNEMOLOG_KAFKA_SECURITY_PROTOCOL or MNEMOLOG_KAFKA_SSL_*"
         raise LogError(f"{doing}: no TLS connection to Kafka ({error}): {advice}") from error
     except _NEEDS_A_PERSON as error:
-        raise LogError(f"{doing}: Kafka refuses: {error!r}") from error
+        raise LogError(f"{doing}: Kafka refuses: {sentence(error)}") from error
     except (TimeoutError, kafka.KafkaError, OSError) as error:
-        raise LogUnavailable(f"{doing}: Kafka does not answer ({error!r}): try again") from error
+        raise LogUnavailable(f"{doing}: Kafka does not answer ({sentence(error)}): try again") from error
+
+
+def sentence(error: BaseException) -> str:
+    """Return what is wrong for a person: no class, no tuple, no number of an error."""
+    if isinstance(error, TimeoutError):
+        return "not in time"
+    told = str(error.args[0]) if error.args and isinstance(error.args[0], str) else ""
+    if told.startswith("Unable to bootstrap"):
+        return f"nobody listens at {', '.join(f'{host}:{port}' for host, port in _ADDRESS.findall(told))}"
+    told = re.sub(r"^\[Error \d+\] ", "", told)
+    return told or str(getattr(error, "description", "") or getattr(error, "strerror", "") or type(error).__name__)
 
 
 async def ask_why(servers: Sequence[str], security: Mapping[str, Any]) -> None:

@@ -158,7 +158,8 @@ class KafkaLog:
                 await kafka_topics.create(self._admin_client(), name, partitions, config, self._replication)
                 await self._wait_until_known(name)
         if (existing := await self.partitions(name)) != partitions:
-            raise LogError(f"topic {name} has {existing} partitions, not {partitions}: set the number it has")
+            advice = f"set MNEMOLOG_PARTITIONS={existing}, the number it has" if partitions > 1 else "delete it"
+            raise LogError(f"topic {name} has {existing} partitions, not {partitions}: {advice}")
 
     async def drop_before(self, topic: str, partition: int, offset: int) -> None:
         """See `TrimmedLog.drop_before`; wants the right to delete from the topic."""

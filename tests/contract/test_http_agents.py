@@ -37,6 +37,38 @@ async def test_a_profile_is_that_of_an_agent_and_of_a_time(door: FrontDoor):
     assert (await door.get("/v1/users/seen/profile", known_at="2020-01-01T00:00:00Z")).status_code == 422
 
 
+async def test_a_profile_has_lunas_nine_fields_and_the_further_ones(door: FrontDoor):
+    profile = (await door.get("/v1/users/nobody/profile")).json()
+    single = "user_name birthday occupation age city employer relationship_status language communication_style"
+    lists = (
+        "likes dislikes personality_traits pet_names sensitive_topics "
+        "interests skills allergies family friends accounts usage_patterns"
+    )
+    assert {name: profile[name] for name in single.split()} == dict.fromkeys(single.split())
+    assert {tuple(profile[name]) for name in lists.split()} == {()}
+    rest = {"important_dates": {}, "other": {}, "sources": {}, "text": ""}
+    assert {name: profile[name] for name in profile if name not in f"{single} {lists}".split()} == rest
+
+
+@pytest.mark.parametrize(("policy", "name", "status"), [("supersede", "Lin", 201), ("keep", "Li", 409)])
+async def test_of_two_names_the_newest_is_shown_or_the_first(
+    tmp_path_factory: pytest.TempPathFactory, policy: str, name: str, status: int
+):
+    async with front_door(tmp_path_factory.mktemp(policy), profile_conflict=policy) as opened:
+        await opened.remember("is called Li", attribute="user_name", value="Li")
+        newest = {"user_id": "u1", "content": "is called Lin", "attribute": "user_name", "value": "Lin"}
+        assert (await opened.post("/v1/memories", newest)).status_code == status
+        await opened.remember("likes tea", attribute="likes", value="tea")
+        await opened.remember("likes Tea too", attribute="likes", value="Tea")
+        await opened.remember("likes jam", attribute="likes", value="jam")
+        await opened.remember("plays go", attribute="board_games", value="go")
+        await opened.remember("plays chess", attribute="board_games", value="chess")
+        profile = (await opened.get("/v1/users/u1/profile")).json()
+    assert (profile["user_name"], profile["likes"]) == (name, ["tea", "jam"])
+    assert profile["other"] == {"board_games": ["go", "chess"]}
+    assert profile["text"] == f"- user_name: {name}\n- likes: tea, jam\n- board_games: go, chess"
+
+
 async def test_forgetting_the_memory_empties_the_slot(door: FrontDoor):
     name = await door.remember("is called Li", "slot", attribute="user_name", value="Li")
     await door.http.delete(f"/v1/memories/{name['memory_id']}")
@@ -90,6 +122,6 @@ async def test_a_reserved_or_broken_user_is_refused(door: FrontDoor, path: str):
     assert (await door.http.get(path)).status_code == 422
 
 
-@pytest.mark.parametrize("path", ["/v1/nothing", "/v1/users/u1/nothing"])
-async def test_routes_that_are_not_there_are_not_found(door: FrontDoor, path: str):
+@pytest.mark.parametrize("path", ["/v1/users/u1", "/v1/users/u1/keys"])
+async def test_routes_that_are_not_there_yet_are_not_found(door: FrontDoor, path: str):
     assert (await door.http.get(path)).status_code == 404

@@ -74,7 +74,7 @@ async def test_topics_are_created_as_they_should_be_and_creating_them_again_chan
             assert await kafka_topics.misfits(one, topic.name, wanted) == []
     code, _, said = await mnemolog("topics", "create", **(given | {"partitions": 4}))
     assert code == 1
-    assert "has 3 partitions, not 4: set the number it has" in said
+    assert "has 3 partitions, not 4: set MNEMOLOG_PARTITIONS=3, the number it has" in said
     assert await wrong(**given) == {}
     assert "set MNEMOLOG_PARTITIONS=3" in (await wrong(**(given | {"partitions": 4})))["log"]
 

@@ -3,114 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import httpx
 import mcp
+import orjson
 import pytest
 import pytest_asyncio
-from faults.cluster.worker_process import WorkerProcess
-from kafka_server import KafkaServer
-from weaviate_server import free_ports
+from engines.several import Several, heard, two_workers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
+    from collections.abc import AsyncIterator
 
     from weaviate_server import WeaviateServer
 
 USERS = 12
-SOON_SECONDS = 30.0
-
-
-class Several:
-    """Workers side by side; `ask` sends to the one of a number, or fails."""
-
-    def __init__(self, workers: list[WorkerProcess]) -> None:
-        self.workers = workers
-        self.http = httpx.AsyncClient(timeout=60)
-
-    async def ask(self, number: int, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
-        """Ask one worker; 503 is asked again, as a caller would."""
-        while True:
-            answer = await self.http.request(method, self.workers[number].url + path, json=body, headers=headers)
-            if answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE:
-                return answer
-            assert answer.headers["Retry-After"]
-            await asyncio.sleep(0.2)
-
-    async def json(self, number: int, method: str, path: str, body: Any = None) -> Any:
-        """Ask one worker, and return what it answers."""
-        answer = await self.ask(number, method, path, body)
-        assert answer.is_success, answer.text
-        return answer.json()
-
-    async def remember(self, number: int, user: str, content: str, **more: Any) -> Any:
-        """Remember a fact through one worker."""
-        return await self.json(number, "POST", "/v1/memories", {"user_id": user, "content": content, **more})
-
-    async def found(self, number: int, user: str, query: str) -> list[str]:
-        """Search through one worker."""
-        body = {"user_id": user, "query": query, "recall": False}
-        return [one["memory"] for one in (await self.json(number, "POST", "/v1/search", body))["results"]]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def two(tmp_path_factory: pytest.TempPathFactory, weaviate: WeaviateServer) -> AsyncIterator[Several]:
     """Run two workers over a fresh Kafka; their index is in Weaviate."""
-    folder = tmp_path_factory.mktemp("several")
-    with a_kafka(tmp_path_factory.mktemp("kafka-of-several")) as address:
-        settings = {
-            "BROKER": f"kafka://{address}",
-            "INDEX": weaviate.url,
-            "SESSION_SECONDS": "6",
-            "EXTRACTOR": "verbatim",
-            "DECAY_POLICY": "off",
-        }
-        workers = []
-        for number, port in enumerate(free_ports(2)):
-            own = {"ADVERTISED_URL": f"http://127.0.0.1:{port}"}
-            workers.append(WorkerProcess(folder / str(number), port, settings | own))
-        try:
-            workers[0].start()
-            await workers[0].ready()  # it makes the topics
-            workers[1].start()
-            await workers[1].ready()
-            several = Several(workers)
-            await until_shared(several)
-            yield several
-            await several.http.aclose()
-        finally:
-            for worker in workers:
-                worker.kill()
-
-
-@contextmanager
-def a_kafka(folder: Path) -> Iterator[str]:
-    """Run a broker that has none of the topics yet."""
-    port, controller = free_ports(2)
-    server = KafkaServer(folder, port, controller=controller)
-    server.start()
-    try:
-        yield server.address
-    finally:
-        server.stop()
-
-
-async def until_shared(several: Several) -> None:
-    """Wait until each worker holds some of the partitions."""
-    for number in (0, 1):
-        async with asyncio.timeout(SOON_SECONDS):
-            while len(await held_here(several, number)) not in range(1, 8):  # noqa: ASYNC110 - it is another process
-                await asyncio.sleep(0.3)
-
-
-async def held_here(several: Several, number: int) -> list[int]:
-    """Return the partitions that a worker holds, as it tells other workers."""
-    answer = await several.ask(number, "POST", "/v1/internal/generations", {}, **{"mnemolog-forwarded-by": "a test"})
-    return list(answer.json()["partitions"])
+    async with two_workers(tmp_path_factory.mktemp("several"), weaviate.url) as several:
+        yield several
 
 
 def turn(number: int, user: str, content: str = "I like tea") -> dict[str, str]:
@@ -125,6 +40,20 @@ def turn(number: int, user: str, content: str = "I like tea") -> dict[str, str]:
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_exports_and_imports_of_many_users_go_by_whichever_worker_is_asked(two: Several):
+    lines = [{"user_id": f"moved-{n}", "memory_id": str(n), "content": f"I like cake number {n}"} for n in range(USERS)]
+    first = await two.json(0, "POST", "/v1/import?wait=30", lines)
+    assert (first["imported"], first["waiting"]) == (USERS, 0)
+    assert (await two.json(1, "POST", "/v1/import?wait=30", lines))["known"] == USERS
+    for n in range(USERS):
+        exports = [await two.ask(number, "GET", f"/v1/users/moved-{n}/export") for number in (0, 1)]
+        assert {answer.headers["content-type"] for answer in exports} == {"application/x-ndjson"}
+        told = [[orjson.loads(line) for line in answer.content.splitlines()] for answer in exports]
+        assert [line["type"] for line in told[0]] == ["Memory", "MemoryImported", "Exported"]
+        assert told[0][:1] == told[1][:1]
+        assert told[0][0]["memory_id"] == first["items"][n]["memory_id"]
 
 
 async def test_events_of_many_users_are_accepted_by_whichever_worker_is_asked(two: Several):
@@ -251,6 +180,7 @@ async def test_operators_hear_of_all_partitions_from_any_worker(two: Several):
 
 async def test_a_rebuild_builds_on_all_workers_and_can_be_switched_back(two: Several):
     await two.remember(0, "rebuilt", "rows on the lake every Sunday")
+    await two.json(0, "POST", "/v1/admin/drain", {})  # flushes what the searches of tests before recalled
     before = (await two.json(0, "GET", "/v1/admin/digest"))["total"]
     known = await two.json(0, "GET", "/v1/admin/rebuild")
     searching = asyncio.create_task(search_all_the_while(two))
@@ -283,3 +213,21 @@ async def search_all_the_while(two: Several) -> None:
             assert answer.is_success, answer.text
             assert "rows on the lake every Sunday" in [one["memory"] for one in answer.json()["results"]]
         await asyncio.sleep(0.02)
+
+
+async def test_wakes_of_all_workers_come_over_the_stream_of_any_and_go_on_at_another(two: Several):
+    streams = [asyncio.create_task(heard(two, number, USERS)) for number in (0, 1)]
+    await asyncio.sleep(1)
+    for n in range(USERS):
+        reminder = {"due_at": "2026-01-05T08:00:00Z", "content": f"water plant {n}", "channel": "dm"}
+        await two.json(n % 2, "POST", f"/v1/users/waker-{n}/reminders", reminder)
+    first, second = await asyncio.gather(*streams)
+    expected = {f"water plant {n}" for n in range(USERS)}
+    assert {wake["content"] for _, wake in first} == {wake["content"] for _, wake in second} == expected
+    middle = first[USERS // 2][0]
+    after = await heard(two, 1, USERS - USERS // 2 - 1, **{"Last-Event-ID": middle})
+    assert {wake["wake_id"] for _, wake in after} == {wake["wake_id"] for _, wake in first[USERS // 2 + 1 :]}
+    for number in (0, 1):
+        for n in range(USERS):
+            polled = await two.json(number, "GET", f"/v1/users/waker-{n}/wakes")
+            assert [wake["content"] for wake in polled["items"]] == [f"water plant {n}"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from simulation.simulated_worker import Books, Parts
@@ -19,9 +21,12 @@ from streams.remember import Remember
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from projections.memory import UserState
     from schemas.identity import Owner
     from schemas.log import Record
+    from schemas.waking import WakeDue
     from streams.delivery import Delivery
+    from streams.draft import Place
 
 
 class _AcknowledgesAtOnce(Observe):
@@ -46,6 +51,11 @@ class _UpdatesStateBeforeTheAcknowledgement(Remember):
         ledger = self._shards.of(owner).ledger
         ledger._keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
         await super()._append(owner, decision)
+
+
+class _WakesBeforeTheTime(Remember):
+    async def _wake(self, state: UserState, tick: WakeDue, place: Place) -> Decision | None:
+        return await super()._wake(state, replace(tick, as_of=tick.as_of + timedelta(days=36_500)), place)
 
 
 class _CommitsPastGaps(Books):
@@ -99,6 +109,7 @@ MUTANTS: Final = {
     "work goes on after its partition was taken away": Parts(shards=_ShardsThatForgetWhatWasTakenAway),
     "remember acknowledges what it has not decided": Parts(remember=_AcknowledgesBeforeItAppends),
     "remember updates state before the acknowledgement": Parts(remember=_UpdatesStateBeforeTheAcknowledgement),
+    "a wake is raised before its time": Parts(remember=_WakesBeforeTheTime),
     "the transport commits past records in work": Parts(books=_CommitsPastGaps),
     "the transport commits for a former owner": Parts(guarded=False),
     "a shard moves its offset before it folds": Parts(shards=_ShardsThatMoveTheirOffsetsFirst),

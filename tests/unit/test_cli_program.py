@@ -51,6 +51,8 @@ def test_a_setting_that_does_not_exist_exits_2_and_is_named() -> None:
     done = mnemolog("digest", MNEMOLOG_COLOUR="red")
     assert done.returncode == 2
     assert b"MNEMOLOG_COLOUR is no setting of mnemolog" in done.stderr
+    with_url = mnemolog("digest", "--url", NOBODY, MNEMOLOG_COLOUR="red")
+    assert (with_url.returncode, with_url.stderr) == (2, done.stderr)
 
 
 def test_a_server_that_is_not_there_exits_1_with_a_sentence() -> None:
@@ -99,6 +101,12 @@ def test_topics_are_created_twice_and_another_count_is_refused(tmp_path: Path) -
     refused = mnemolog(*where, MNEMOLOG_PARTITIONS="3")
     assert refused.returncode == 1
     assert b"has 2 partitions, not 3" in refused.stderr
+
+
+def test_a_tick_of_wakes_says_how_many_were_raised(tmp_path: Path) -> None:
+    done = mnemolog("tick", "wake", "--as-of", "2026-01-05", "--json", "--data", str(tmp_path))
+    told = orjson.loads(done.stdout)
+    assert (done.returncode, told["policy"], told["changed"], told["applied"]) == (0, "wake", 0, True)
 
 
 def test_a_tick_that_is_not_applied_in_time_exits_1_and_says_what_to_do(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_a_collection_of_chromadbs_keeps_person_session_scope_and_what_is_gone(t
     quiet, office, gone = memories(chromadb_rows(str(path), "memories"))
     assert {name: quiet[name] for name in quiet if name != "formed_at"} == {
         "source_system": "chromadb",
-        "memory_id": "m-1",
+        "memory_id": "memories/m-1",
         "user_id": "owner",
         "scope": "personal",
         "content": "用户喜欢安静",

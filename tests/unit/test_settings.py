@@ -172,6 +172,12 @@ def test_what_is_wrong_with_a_value_is_said_in_our_words():
         from_environment({"MNEMOLOG_PORT": "no"})
 
 
+@pytest.mark.parametrize("url", ["worker-0:8420", "http://worker-0:8420/memory", "http://", "http://me@worker-0"])
+def test_an_advertised_url_that_cannot_be_one_is_told_what_it_looks_like(url: str):
+    with pytest.raises(SettingsError, match="such as http://worker-0:8420"):
+        from_environment({"MNEMOLOG_ADVERTISED_URL": url})
+
+
 def test_the_default_texts_are_those_of_the_contract():
     settings = from_environment({})
     assert settings.wake_text == "[Periodic Wake] You are waking up for a routine check."

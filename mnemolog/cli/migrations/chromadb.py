@@ -42,7 +42,7 @@ def chromadb_rows(name: str, collection: str) -> Rows:
     """Return the memories of a collection. Raises OSError."""
     path = str(Path(name) / FILE) if Path(name).is_dir() else name
     if not sqlite_rows.is_sqlite(path):
-        return Rows(Path(path).stat().st_size, "bytes", lambda: _of_json(path))
+        return Rows(Path(path).stat().st_size, "bytes", lambda: _of_json(path, collection))
     with sqlite_rows.opened(path) as connection:
         sqlite_rows.check_table(path, connection, "embedding_metadata", ("id", "key", *VALUES))
         sqlite_rows.check_table(path, connection, "collections", ("id", "name"))
@@ -66,14 +66,14 @@ def _of_sqlite(name: str, collection: str) -> Iterator[tuple[Line, int]]:
         rows = connection.execute(query, (collection,))
         for number_, group in groupby(rows, key=lambda row: row["id"]):
             entry = list(group)
-            yield line_of(f"{name}:{collection}", int(number_), partial(_stored, entry)), 1
+            yield line_of(f"{name}:{collection}", int(number_), partial(_stored, collection, entry)), 1
 
 
-def _stored(entry: list[sqlite3.Row]) -> dict[str, Any]:
+def _stored(collection: str, entry: list[sqlite3.Row]) -> dict[str, Any]:
     metadata = {str(row["key"]): _value(row) for row in entry if row["key"] is not None}
     document = metadata.pop(DOCUMENT, None)
     metadata.setdefault("created_at", entry[0]["created_at"])
-    return chromadb_memory(entry[0]["embedding_id"], document, metadata)
+    return chromadb_memory(collection, entry[0]["embedding_id"], document, metadata)
 
 
 def _value(row: sqlite3.Row) -> object:
@@ -82,7 +82,7 @@ def _value(row: sqlite3.Row) -> object:
     return next((row[name] for name in VALUES if row[name] is not None), None)
 
 
-def _of_json(name: str) -> Iterator[tuple[Line, int]]:
+def _of_json(name: str, collection: str) -> Iterator[tuple[Line, int]]:
     """Read a list of records, or the columns that `get()` returns, side by side."""
     with ExitStack() as files:
         streams = [files.enter_context(Path(name).open("rb")) for _ in COLUMNS]
@@ -97,7 +97,7 @@ def _of_json(name: str) -> Iterator[tuple[Line, int]]:
             records = _side_by_side(name, columns)
         for place, record in enumerate(records, 1):
             here = streams[0].tell()
-            yield line_of(name, place, partial(chromadb_memory, *record)), here - seen
+            yield line_of(name, place, partial(chromadb_memory, collection, *record)), here - seen
             seen = here
 
 
@@ -120,7 +120,7 @@ def _side_by_side(name: str, columns: list[Iterator[Any]]) -> Iterator[tuple[Any
         raise Unreadable(f"{name} must have ids, documents and metadatas of one length") from error
 
 
-def chromadb_memory(id_: object, document: object, metadata: object) -> dict[str, Any]:
+def chromadb_memory(collection: str, id_: object, document: object, metadata: object) -> dict[str, Any]:
     """Return an entry as a memory. Raises BadRow."""
     if isinstance(metadata, BadRow):
         raise metadata
@@ -131,7 +131,7 @@ def chromadb_memory(id_: object, document: object, metadata: object) -> dict[str
     is_global = told.get("scope") == "global"
     return given(
         source_system="chromadb",
-        memory_id=None if id_ is None else str(id_),
+        memory_id=None if id_ is None else f"{collection}/{id_}",
         user_id=str(told.get("person_id") or "owner"),
         scope="global" if is_global else "personal",
         content=text({"document": document}, "document"),

@@ -40,6 +40,11 @@ class WorkerProcess:
         }
         self._process: subprocess.Popen[bytes] | None = None
 
+    def beside(self, folder: Path, port: int, **settings: str) -> WorkerProcess:
+        """Return another worker with these settings changed; it is not started."""
+        known = {n.removeprefix("MNEMOLOG_"): v for n, v in self._environment.items() if n.startswith("MNEMOLOG_")}
+        return WorkerProcess(folder, port, {n: v for n, v in known.items() if n not in ("PORT", "DATA_DIR")} | settings)
+
     @property
     def is_alive(self) -> bool:
         """Tell whether its process is there and not frozen."""
