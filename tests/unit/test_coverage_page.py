@@ -80,6 +80,18 @@ def test_what_is_not_yet_there_is_on_the_list_of_that():
     assert Settings().encryption == "off"
 
 
+def test_every_row_has_a_route_a_setting_or_another_name_of_ours():
+    assert [row.number for row in SHOWN if "`" not in row.here] == []
+
+
+def test_every_route_that_it_names_exists():
+    """As the page of HTTP names them, all of which exist; a route's beginning stands for those below it."""
+    there = (ROOT / "docs" / "reference" / "http.md").read_text("utf-8")
+    named = {name for row in SHOWN for name in re.findall(r"`((?:GET|POST|PUT|PATCH|DELETE) /[^`?]*)", row.here)}
+    assert sorted(name for name in named if f"`{name}`" not in there) == []
+    assert len(named) > 20
+
+
 def test_every_setting_that_it_names_exists():
     """In capitals and in code; the four systems' own names stand in the second column."""
     named = {name for row in SHOWN for name in re.findall(r"`([A-Z][A-Z_]{4,})[`=]", row.here)}
