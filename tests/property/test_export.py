@@ -19,6 +19,7 @@ from schemas.identity import commanded_memory_id, import_id
 if TYPE_CHECKING:
     from typing import Any
 
+    from given import Item
     from histories import Step
 
     from projections.memory import Memory
@@ -44,7 +45,8 @@ def here(memory_id: str) -> str:
 def imported_into(known: Given, lines: list[dict[str, Any]]) -> Given:
     for line in lines:
         one = parse_snapshot(line, tenant=XIAOMING.tenant, user_id=None, accepted_at=NOW)
-        for item in (one.item(NOW, vector_of(line["content"]), "test"), *one.shares(NOW)):
+        items: list[Item] = [one.item(NOW, vector_of(line["content"]), "test"), *one.shares(NOW)]
+        for item in items:
             known = known.when(item)
     return known
 
