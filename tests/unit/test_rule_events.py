@@ -105,6 +105,7 @@ async def test_the_upstreams_mood_stands_where_the_words_name_no_feeling():
 async def test_a_feeling_of_an_event_is_no_event_of_its_own():
     assert [p.event_type for p in await told("小杰昨晚向我表白了，我好激动")] == ["confession"]
     assert [p.event_type for p in await told("我好激动，小杰要来了")] == ["personal_share"]
+    assert await told("谢谢你送我的项链，我特别喜欢") == [], "what is liked is not said"
 
 
 @pytest.mark.parametrize(
