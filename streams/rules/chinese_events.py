@@ -59,7 +59,9 @@ _EVENTS: Final = (
 )
 _HAPPENED: Final = tuple((event, re.compile(rf"^{_WHEN}(?:{said})")) for event, said in _EVENTS)
 _CONFIDES = re.compile(r"(?:从来?|还)?没有?[跟和对向](?:别人|任何人|其他人|谁)(?:说|讲|提|聊)起?过")
-_FEELS = re.compile(rf"^{_WHEN}我{_WHEN}(?:现在|最近|这几天|心里|真的)*(?:感到|感觉)?(?P<felt>(?!.*(?:喜欢|爱)$).{{2,10}})$")
+_FEELS = re.compile(
+    rf"^{_WHEN}我{_WHEN}(?:现在|最近|这几天|心里|真的)*(?:感到|感觉)?(?P<felt>(?!.*(?:喜欢|爱)$).{{2,10}})$"
+)
 _WHERE = re.compile(r"^(?:就是?|是)?(?:在|去了?|到了?)(?!.*[了吗]$)[一-鿿A-Za-z0-9· ]{2,12}$")
 _TODAY = re.compile(r"^(?:今天|昨天|明天)")
 
