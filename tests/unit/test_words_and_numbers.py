@@ -8,6 +8,7 @@ import pytest
 from examples import MONDAY, happened, later, said, tick
 from given import given
 
+from mnemolog.greeting import PROMPT
 from mnemolog.http.context_requests import Context
 from mnemolog.http.evatar import EvatarsMemories
 from mnemolog.http.requests import DEFAULT_LIMIT, MAX_PAGE_SIZE, MemoriesAsked, NewMemory, Search
@@ -69,6 +70,20 @@ def test_powermems_numbers_are_defaults():
     assert (DEFAULTS.save_every_turns, DEFAULTS.idle_seconds) == (5, 30)
     assert (DEFAULTS.memorize, DEFAULTS.user_profile) == (True, True)
     assert DEFAULTS.greeting_timeout_seconds == 10
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "a friendly and helpful voice assistant",
+        "a warm, personalized greeting (2-3 sentences maximum)",
+        "Reference specific details from the memories naturally",
+        "respond in the most commonly used language of that region",
+        "\nMemory Summary:\n",
+    ],
+)
+def test_a_greeting_is_asked_for_as_powermem_asks_for_it(rule: str):
+    assert rule in PROMPT
 
 
 def test_the_words_and_numbers_of_wakes_are_defaults():
