@@ -53,7 +53,8 @@ class _ShardsThatAreKept(Shards):
 class _ShardsThatAreNotFoldedFirst(Shards):
     async def hold(self, partition: int, term: int | None = None) -> None:  # noqa: ARG002 - it does not look
         if partition not in self._held:
-            self._held[partition] = self._resting.pop(partition, None) or self._open(self._folder, partition)
+            resting = self._resting.pop(partition) if partition in self._resting else None
+            self._held[partition] = resting or self._open(self._folder, partition)
         self._folded.add(partition)
         self._tell()
 
