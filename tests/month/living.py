@@ -56,6 +56,7 @@ async def live(asking: Asking) -> None:
         12: made_up,
         13: changed_her_mind,
         16: phoned,
+        17: read_up,
         19: moved,
         22: passed_on,
         25: confided_in,
@@ -100,7 +101,11 @@ async def at_the_airport(asking: Asking) -> None:
 
 async def looked_back(asking: Asking) -> None:
     """Let Luna look up what matters: that does not fade."""
-    assert {"用户现在在机场", "今天 19:30 会议"} <= set(await memories(asking, status="expired")) | {"今天 19:30 会议"}
+    gone = await memories(asking, status="expired")
+    assert set(gone) == {"用户现在在机场", "今天 19:30 会议"}, "the meeting too, though no tick has come since"
+    airport = await asking.get(f"/v1/memories/{gone['用户现在在机场']['memory_id']}/history")
+    assert [e["type"] for e in airport["events"]] == ["MemoryFormed", "MemoryExpired"]
+    assert airport["events"][1]["tick"]
     for asked in ("跟陈屿表白", "第一次约会"):
         body = {"user_id": USER, "agent_id": LUNA, "query": asked, "limit": 1, "filters": {"kind": "episodic"}}
         [best] = (await asking.json("POST", "/v1/search", body))["results"]
@@ -123,6 +128,7 @@ async def tidied(asking: Asking) -> None:
     assert block.startswith("## 用户记忆")
     assert "项目：小满绘本" in block
     assert "86.50" not in block
+    assert "林小满" in block
 
 
 async def made_up(asking: Asking) -> None:
@@ -163,6 +169,16 @@ async def phoned(asking: Asking) -> None:
     mine = [m for m in (await memories(asking)).values() if m["agent_id"] == VOICE]
     assert sorted(m["content"] for m in mine) == ["用户喜欢喝桂花乌龙", "用户在青藤文化工作", "用户的最好的朋友叫苏晴"]
     assert {m["access_count"] for m in mine} == {0}, "a context that is sent again says nothing again"
+
+
+async def read_up(asking: Asking) -> None:
+    """See that an article's date is known to every agent, and cites the article."""
+    article = (await memories(asking, source_type="inferred"))["网络移机预约截止 2026年3月25日"]
+    assert (article["category"], article["source_ref"], article["agent_id"]) == ("schedule", "A16", None)
+    seen = await told(asking, "网络移机什么时候截止", agent=VOICE)
+    assert "网络移机预约截止 2026年3月25日" in seen["message"]
+    assert "网络移机什么时候截止" in seen["message"]
+    assert "林小满" not in seen["block"], "what is told to Luna is Luna's"
 
 
 async def moved(asking: Asking) -> None:

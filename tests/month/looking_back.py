@@ -47,7 +47,8 @@ async def faded(asking: Asking) -> None:
 
 async def looked_ahead(asking: Asking) -> None:
     ahead = await asking.get(f"/v1/users/{USER}/upcoming", as_of=at(31, 0).isoformat(), agent_id=LUNA)
-    assert [(one["date"], one["kind"]) for one in ahead["items"]] == [("2026-04-18", "plan"), ("2026-04-28", "plan")]
+    days = [(one["date"], one["kind"]) for one in ahead["items"]]
+    assert days == [("2026-04-12", "yearly"), ("2026-04-18", "plan"), ("2026-04-28", "plan")]
     report = await asking.get(f"/v1/users/{USER}/report", lang="zh", agent_id=LUNA)
     assert report["by_event_type"]["送礼"] == 2
     assert (report["by_event_type"]["纪念日"], "争吵" in report["by_event_type"]) == (1, False)
