@@ -44,7 +44,7 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(VENV)/bin/mypy
-	$(VENV)/bin/mypy tools tests $(wildcard bench/*.py)
+	$(VENV)/bin/mypy tools tests $(wildcard bench/*.py examples/*.py)
 
 contract: $(STAMP)
 	$(VENV)/bin/lint-imports

@@ -15,7 +15,7 @@ from mnemolog.commands import Commands
 from mnemolog.generations import active_folder
 from mnemolog.log_opening import broker_url, close_log, create_topics, kafka_security, open_log
 from mnemolog.log_watch import LogWatch
-from mnemolog.membership import Membership, require_own_url
+from mnemolog.membership import Membership
 from mnemolog.metrics import Metrics
 from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
@@ -176,7 +176,7 @@ class Worker:
         self._exits.push_async_callback(self.peers.aclose)
         self.shards.taking = None if settings.is_embedded else Taking(patient, PeersShards(self.peers))
         self._exits.push_async_callback(self._stop_agents)
-        await self._app.start()
+        await self._join()
         await unless_failed(self.failure, self.shards.settled())
         for work in (
             self.project.look_after_index,
@@ -203,17 +203,20 @@ class Worker:
     async def _come_back(self) -> None:
         """Tell the group as early as possible who is dead: it settles while this worker starts."""
         if isinstance(self.log, KafkaLog):
-            folder, session = self.settings.data_dir.resolve() / "faust", self.settings.session_seconds
-            self._membership = Membership(folder, self.log, self.url, session)
+            self._membership = Membership(self.settings, self.log, self.url)
             await self._membership.come_back()
+
+    async def _join(self) -> None:
+        """Start the agents, on Kafka as a member of the group."""
+        await self._app.start()
+        if self._membership is not None:
+            told = (partial(member_id, self._app), lambda: self.shards.assigned, partial(owners, self._app))
+            self._background(partial(self._membership.watch, *told))
 
     # -- what the group says
 
     def assigned(self, partitions: Collection[int]) -> None:
-        """Hold these partitions as soon as their shards are folded, and no others. Raises LogError."""
-        if self._membership is not None:
-            self._membership.joined(member_id(self._app))
-            require_own_url(self.url, partitions, owners(self._app))
+        """Hold these partitions as soon as their shards are folded, and no others."""
         self.shards.assign(partitions)
         self._background(partial(fold_patiently, self.shards.follow_globals))
         for partition in partitions:

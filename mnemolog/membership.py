@@ -11,9 +11,9 @@ from mnemolog.settings import SettingsError
 from schemas.log import LogError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Collection, Mapping
 
+    from mnemolog.settings import Settings
     from streams.transports.kafka_log import KafkaLog
 
 LOOK_SECONDS: Final = 0.5
@@ -29,24 +29,47 @@ class Membership:
     and with it everybody.
     """
 
-    def __init__(self, folder: Path, kafka: KafkaLog, url: str, session_seconds: float) -> None:
-        self._file = folder / "member"
+    def __init__(self, settings: Settings, kafka: KafkaLog, url: str) -> None:
+        """Take the URL where the others reach this worker."""
+        self._file = settings.data_dir.resolve() / "faust" / "member"
         self._kafka = kafka
         self._url = url
-        self._session_seconds = session_seconds
+        self._noticed_seconds = settings.session_seconds + MARGIN_SECONDS
 
     async def come_back(self) -> None:
         """Have the group forget the process before; to be called before joining it. Raises SettingsError, LogError."""
         if self._file.exists() and await self._kafka.forget_member(self._file.read_text("utf-8")):
             log.info("the group was waiting for the process before, which had this data directory: it is forgotten")
-        deadline = time.monotonic() + self._session_seconds + MARGIN_SECONDS
+        since = time.monotonic()
         while (host := await self._taken_at()) is not None:  # perhaps by one that is dead, which will be noticed
-            if time.monotonic() > deadline:
+            if time.monotonic() - since > self._noticed_seconds:
                 raise SettingsError(f"{_same(self._url)}, at {host}: give each worker its own")
             await asyncio.sleep(LOOK_SECONDS)
 
-    def joined(self, member_id: str) -> None:
-        """Keep the id that this process has in the group."""
+    async def watch(
+        self,
+        member_id: Callable[[], str | None],
+        assigned: Callable[[], Collection[int] | None],
+        told: Callable[[], Mapping[int, str]],
+    ) -> None:
+        """Keep the id that this process has in the group, for ever.
+
+        Raises LogError when the group tells others that this worker's partitions are elsewhere, for longer than one
+        that is dead, and had the same URL, could be the reason.
+        """
+        kept, since = None, None
+        while True:
+            if (known := member_id()) and known != kept:
+                self._keep(known)
+                kept = known
+            mine = assigned()  # None while partitions move
+            if mine is None or (shared := shared_url(self._url, mine, told())) is None:
+                since = None
+            elif time.monotonic() - (since := since or time.monotonic()) > self._noticed_seconds:
+                raise LogError(shared)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _keep(self, member_id: str) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         self._file.write_text(member_id, "utf-8")
 
@@ -57,11 +80,12 @@ class Membership:
         return None
 
 
-def require_own_url(url: str, assigned: Collection[int], told: Mapping[int, str]) -> None:
-    """Raise LogError when the group was told that others have what this worker was assigned: by one with its URL."""
+def shared_url(url: str, assigned: Collection[int], told: Mapping[int, str]) -> str | None:
+    """Return what is wrong when the group was told that others have what this worker was assigned; else None."""
     named = {partition for partition, its in told.items() if its.rstrip("/") == url.rstrip("/")}
-    if named != set(assigned):
-        raise LogError(f"{_same(url)}, which has partitions {sorted(named)}: give each worker its own")
+    if named == set(assigned):
+        return None
+    return f"{_same(url)}, which has partitions {sorted(named)}: give each worker its own"
 
 
 def _same(url: str) -> str:

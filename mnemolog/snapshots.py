@@ -9,7 +9,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from schemas.envelope import Envelope, Sealed
 from schemas.events import MemoryEvent
 from schemas.faults import plain
-from schemas.identity import GLOBAL_USER, Owner, check_user_id, commanded_memory_id, derived_id, import_id
+from schemas.identity import (
+    GLOBAL_USER,
+    MAX_USER_ID_CHARACTERS,
+    Owner,
+    check_user_id,
+    commanded_memory_id,
+    derived_id,
+    import_id,
+)
 from schemas.inbox import ImportMemory, ReviseMemory
 from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent
 from schemas.instant import read_instant
@@ -41,7 +49,7 @@ class Snapshot(BaseModel):
     type: Literal["Memory"] = "Memory"
     source_system: _Word = ANYWHERE
     memory_id: _Id | None = None
-    user_id: str = DEFAULT_USER
+    user_id: Annotated[str, Field(min_length=1, max_length=MAX_USER_ID_CHARACTERS)] = DEFAULT_USER
     agent_id: _Id | None = None
     shared_with: list[_Id] = []
     scope: Scope = "personal"

@@ -8,6 +8,7 @@ partition moves or the caller comes back with the position that it heard last.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,6 +18,7 @@ import orjson
 
 from mnemolog.peers import PeerUnavailable
 from projections.raised_wakes import wake_view
+from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from projections.shards import NotHeld
 from schemas.identity import Owner
 
@@ -32,6 +34,8 @@ WAKES_AT_ONCE: Final = 50
 """Of one partition; a decision is not divided."""
 RETRY_MILLISECONDS: Final = 1_000
 """After which a caller who lost the stream is asked to come back."""
+
+_POSITIONS: Final = re.compile(r"\d{1,9}:\d{1,18}(,\d{1,9}:\d{1,18})*")
 
 
 class UnknownPosition(ValueError):
@@ -135,7 +139,10 @@ async def _look(worker: Worker, listener: Listener, since: Mapping[int, int | No
 async def _here(worker: Worker, listener: Listener, since: Mapping[int, int | None]) -> dict[str, Any]:
     try:
         found = await wakes_part(worker, listener, since)
-    except NotHeld:
+    except (NotHeld, ShardUnavailable):
+        return {}
+    except ShardDamaged as error:
+        worker.fail(error)  # with its next start the shard is folded anew
         return {}
     return found if worker.is_in_session() else {}
 
@@ -154,12 +161,11 @@ async def _there(worker: Worker, url: str, listener: Listener, since: Mapping[in
 
 def read_positions(text: str) -> dict[int, int]:
     """Return the positions that an event's id spells. Raises UnknownPosition."""
-    try:
-        pairs = [entry.split(":") for entry in text.split(",")]
-        return {int(partition): int(offset) for partition, offset in pairs}
-    except ValueError:
+    if _POSITIONS.fullmatch(text) is None:
         detail = f"Last-Event-ID {text[:100]!r} is no id of this stream: leave it out to begin now"
-        raise UnknownPosition(detail) from None
+        raise UnknownPosition(detail)
+    pairs = [entry.split(":") for entry in text.split(",")]
+    return {int(partition): int(offset) for partition, offset in pairs}
 
 
 def _event(wake: dict[str, Any], positions: Mapping[int, int] | None) -> bytes:

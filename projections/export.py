@@ -41,10 +41,9 @@ def export_lines(
 ) -> Iterator[dict[str, Any]]:
     """Yield the memories as they are now, then every event about them in the ledger's order, then a line that counts.
 
-    `decisions` returns some of the user's decisions after a version, each with its offset, [] after the last. What is
-    active comes first, so that an import which goes by the lines finds each slot's holder before what it replaced.
+    `decisions` returns some of the user's decisions after a version, each with its offset, [] after the last.
     """
-    memories = sorted(state.memories.values(), key=lambda m: (m.status != ACTIVE, m.formed_at, m.memory_id))
+    memories = sorted(state.memories.values(), key=lambda m: _place(m, now))
     for memory in memories:
         yield memory_line(state.owner, memory, now)
     then, events = UserState(owner=state.owner), 0
@@ -69,6 +68,16 @@ def export_lines(
         "memories": len(memories),
         "events": events,
     }
+
+
+def _place(memory: Memory, now: datetime) -> tuple[object, ...]:
+    """Return where a memory stands, so that an import which goes by the lines takes none for another.
+
+    What is active comes first, so that a slot's holder is there before what it replaced; of one text, what says less of
+    whom and what it is about comes last and first, because more is never the same as less.
+    """
+    says = (memory.attribute is not None, memory.value is not None)
+    return (memory.status_at(now) != ACTIVE, memory.agent_id is None, *says, memory.formed_at, memory.memory_id)
 
 
 def memory_line(owner: Owner, memory: Memory, now: datetime) -> dict[str, Any]:

@@ -61,8 +61,8 @@ class Shards:
         """Of those held: what is decided there may be decided upon."""
         self._resting: dict[int, Shard] = {}
         """Taken away, and open: after most rebalances the same worker gets them again."""
-        self._assigned: frozenset[int] | None = None
-        """None while partitions move."""
+        self.assigned: frozenset[int] | None = None
+        """What this worker has, held already or not; None while partitions move."""
         self._terms: Counter[int] = Counter()
         self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changed = asyncio.Event()
@@ -137,15 +137,15 @@ class Shards:
 
     def unassign(self) -> None:
         """Hear that partitions move: which this worker will have is not known."""
-        self._assigned = None
+        self.assigned = None
         self._tell()
 
     def assign(self, partitions: Collection[int]) -> None:
         """Hear which partitions this worker has until they are released; the shards of others are closed."""
-        self._assigned = frozenset(partitions)
-        for partition in self._held.keys() - self._assigned:
+        self.assigned = frozenset(partitions)
+        for partition in self._held.keys() - self.assigned:
             self.release(partition)
-        for partition in self._resting.keys() - self._assigned:
+        for partition in self._resting.keys() - self.assigned:
             self._give_up(self._resting.pop(partition))
         self._tell()
 
@@ -153,7 +153,7 @@ class Shards:
         """Wait until a partition is held. Raises NotHeld when it is taken away, or is another worker's."""
         term = self._terms[partition]
         while partition not in self._folded:
-            elsewhere = self._assigned is not None and partition not in self._assigned
+            elsewhere = self.assigned is not None and partition not in self.assigned
             if elsewhere or self._terms[partition] != term:
                 raise NotHeld(partition)
             await self._changed.wait()
@@ -161,7 +161,7 @@ class Shards:
     @property
     def is_settled(self) -> bool:
         """Tell whether every partition that this worker is assigned is held, and what everybody shares."""
-        return self._globals_opened and self._assigned is not None and self._assigned <= self._folded
+        return self._globals_opened and self.assigned is not None and self.assigned <= self._folded
 
     async def settled(self) -> None:
         """Wait until every partition that this worker is assigned is held."""

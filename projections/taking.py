@@ -6,6 +6,7 @@ its tables are of our version, and its marks are those of our log. Whatever goes
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import shutil
@@ -141,29 +142,42 @@ class Taking:
             free >= offer.size + SPARE_BYTES,
             f"{offer.size:,} bytes do not fit on the disk, where {free:,} are free: free space",
         )
-        seen, waiting, written, said = checksum(), bytearray(), 0, time.monotonic()
+        seen, said, waiting, size, received = checksum(), time.monotonic(), list[bytes](), 0, 0
+        writing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        writing.set_result(None)
 
-        def write(file: BinaryIO, some: bytes) -> None:
+        def write(some: memoryview) -> None:
             file.write(some)
             seen.update(some)
 
+        async def hand_over() -> None:
+            """Have everything but what may be the checksum written, while more is received."""
+            nonlocal writing, waiting, size
+            await writing
+            _require(is_wanted(), MOVED)
+            body = b"".join(waiting)
+            waiting, size = [body[-CHECKSUM_BYTES:]], CHECKSUM_BYTES
+            writing = asyncio.ensure_future(in_thread(write, memoryview(body)[:-CHECKSUM_BYTES]))
+
         with copy.open("wb") as file:
-            async with aclosing(self._elsewhere.content(offer)) as parts:
-                async for part in parts:
-                    waiting += part
-                    if len(waiting) < WRITTEN_AT_ONCE:
-                        continue
-                    _require(is_wanted(), MOVED)
-                    _require(written <= offer.size, "it is longer than what was offered")
-                    await in_thread(write, file, bytes(waiting[:-CHECKSUM_BYTES]))
-                    written += len(waiting) - CHECKSUM_BYTES
-                    del waiting[:-CHECKSUM_BYTES]
-                    if time.monotonic() - said > SAY_EVERY_SECONDS:
-                        said = time.monotonic()
-                        mb = f"{written / 1e6:,.0f} of {offer.size / 1e6:,.0f}"
-                        log.info("shard %s: %s MB copied from %s", copy.stem, mb, offer.giver)
-            await in_thread(write, file, bytes(waiting[:-CHECKSUM_BYTES]))
-            is_whole = file.tell() == offer.size and seen.digest() == bytes(waiting[-CHECKSUM_BYTES:])
+            try:
+                async with aclosing(self._elsewhere.content(offer)) as parts:
+                    async for part in parts:
+                        waiting.append(part)
+                        size += len(part)
+                        received += len(part)
+                        _require(received <= offer.size + CHECKSUM_BYTES, "it is longer than what was offered")
+                        if size >= WRITTEN_AT_ONCE:
+                            await hand_over()
+                        if time.monotonic() - said > SAY_EVERY_SECONDS:
+                            said = time.monotonic()
+                            mb = f"{received / 1e6:,.0f} of {offer.size / 1e6:,.0f} MB"
+                            log.info("shard %s: %s copied from %s", copy.stem, mb, offer.giver)
+                await hand_over()
+            finally:
+                await asyncio.gather(writing, return_exceptions=True)
+            await writing
+            is_whole = file.tell() == offer.size and seen.digest() == waiting[0]
             _require(is_whole, "it was cut off, or changed on the way")
             await in_thread(flush, file)
 

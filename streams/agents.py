@@ -170,10 +170,11 @@ def urls(app: faust.App) -> list[str]:
     return sorted(str(url) for url in app.router.external_topics_metadata())
 
 
-def member_id(app: faust.App) -> str:
-    """Return the id that Kafka's group has given to this worker."""
+def member_id(app: faust.App) -> str | None:
+    """Return the id that Kafka's group has given to this worker; None before it has."""
     consumer: Any = app.consumer
-    return str(consumer.member_id)
+    found: str | None = consumer.member_id
+    return found
 
 
 def handled(app: faust.App, topic: str, partition: int) -> int:

@@ -44,7 +44,7 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
             draft.say("0", "nothing", "known already", same.memory_id)
             return
         held = slots.holders(draft.state, said)
-        present = slots.present(held, said.effective)
+        present = slots.present(held, max(now, said.effective))  # what is over by now was not taken over
         kept = present[-1] if profile_keeps and present and not slots.holds(present[-1], said.value) else None
         newer = kept or slots.newer_than(held, said.effective)
         if newer is not None:

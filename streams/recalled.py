@@ -13,11 +13,11 @@ _MESSAGE: Final = (
     r"^[ \t]*Here['’]s what I remember from our past conversations\b"
     r"(?:(?!Now the user is asking:).)*(?:Now the user is asking:[ \t]*|\Z)"
 )
-_ENDING: Final = r"\n\s*Please respond naturally, as if you['’]re continuing our conversation\.(?:(?!\n\n).)*"
+_ENDING: Final = r"^[ \t]*Please respond naturally, as if you['’]re continuing our conversation\.(?:(?!\n\n).)*"
 _LISTED: Final = r"^[ \t]*(?:Memorise:|## 用户记忆)[ \t]*(?:\n+[ \t]*- [^\n]*)*\n?"
 _SECTION: Final = r"^[ \t]*=== [^\n]*(?:用户信息|相关回忆)[ \t]*===[ \t]*(?:\n+[ \t]*• [^\n]*)*\n?"
 _RECALLED: Final = re.compile(rf"{_MESSAGE}|{_LISTED}|{_SECTION}", re.MULTILINE | re.DOTALL)
-_ENDS: Final = re.compile(_ENDING, re.DOTALL)
+_ENDS: Final = re.compile(_ENDING, re.MULTILINE | re.DOTALL)
 
 
 def recalled(text: str) -> list[tuple[int, int]]:

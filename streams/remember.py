@@ -29,6 +29,7 @@ from streams.decay import POLICIES, touched_by
 from streams.decide import close_tick, decide, decide_tick, policy_of
 from streams.draft import Place
 from streams.patience import append_patiently, fold_patiently
+from streams.wakes import shows_memories
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 WOKEN_AT_ONCE: Final = 64
 """Users whose wakes are decided at the same time; their appends share an fsync."""
+MANY_MEMORIES: Final = 1_000
+"""So many are chosen from in a thread."""
 
 
 async def keep_all(_partition: int, _before: datetime) -> int:
@@ -212,16 +215,25 @@ class Remember:
             state = self._shards.state(owner)
             if is_decided(state, tick_id) or is_passed(state, tick_id, place.offset):
                 return state
-            everyone = self._shards.state(Owner(owner.tenant, GLOBAL_USER))
-            vectors = partial(self._vectors, owner, everyone.owner)
-            decision = decide_tick(state, tick, place, self._parameters, everyone=everyone, vectors=vectors)
+            if isinstance(tick, WakeDue):
+                decision = await self._wake(state, tick, place)
+            else:
+                decision = decide_tick(state, tick, place, self._parameters)
             if decision is None:
                 return state
             await self._append(owner, decision)
 
-    def _vectors(self, *owners: Owner) -> dict[str, bytes]:
-        """Return the vectors of all memories of these owners."""
-        return {i: v for owner in owners for i, v in self._shards.of(owner).ledger.vectors(owner).all().items()}
+    async def _wake(self, state: UserState, tick: WakeDue, place: Place) -> Decision | None:
+        """Decide on a user's wakes; choosing among many memories must not hold up who asks meanwhile."""
+        everyone = self._shards.state(Owner(state.owner.tenant, GLOBAL_USER))
+        deciding = partial(decide_tick, state, tick, place, self._parameters, everyone=everyone)
+        if not shows_memories(state, self._parameters.wake_memory_limit):
+            return deciding()
+        both = (state.owner, everyone.owner)
+        known = {i: v for owner in both for i, v in self._shards.of(owner).ledger.vectors(owner).all().items()}
+        if len(known) < MANY_MEMORIES:
+            return deciding(vectors=lambda: known)
+        return await asyncio.to_thread(deciding, vectors=lambda: known)
 
     def _owners(self, partition: int) -> list[Owner]:
         """Return the users whose items come through the partition's inbox."""

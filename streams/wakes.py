@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Final, assert_never
 
 import numpy as np
 
 from projections.memory import ACTIVE
-from projections.wakes import due_reminders, due_slot
+from projections.wakes import due_reminders, due_slot, microseconds
 from schemas.decision import MAX_CHANGES
 from schemas.identity import reminder_id_of, wake_id_of
 from schemas.refusals import Refusal
@@ -128,7 +129,7 @@ def decide_wakes(
         ids = []
         if memory_limit:
             known = _shown_to(whose, tick.as_of, draft.state, everyone)
-            ids = nearest(known, vectors(), reminder.vector, reminder.embedding_model)[:memory_limit]
+            ids = nearest(known, vectors(), reminder.vector, reminder.embedding_model, memory_limit)
         _raise(
             draft,
             WakeRaised(
@@ -165,7 +166,7 @@ def _raise_periodic(
         unseen = [memory for memory in known if wakes.shown.get(memory.memory_id) != round_]
         if known and not unseen:
             unseen, round_ = known, round_ + 1
-        ids = nearest(unseen, vectors(), configured.vector, configured.embedding_model)[: configured.memory_limit]
+        ids = nearest(unseen, vectors(), configured.vector, configured.embedding_model, configured.memory_limit)
     _raise(
         draft,
         WakeRaised(
@@ -184,9 +185,9 @@ def _raise_periodic(
 
 
 def nearest(
-    known: Iterable[Memory], vectors: Mapping[str, bytes], query: Sealed | None, model: str | None
+    known: Iterable[Memory], vectors: Mapping[str, bytes], query: Sealed | None, model: str | None, limit: int
 ) -> list[str]:
-    """Return memories by their cosine with the query, then importance, last access and id.
+    """Return so many memories at most, by their cosine with the query, then importance, last access and id.
 
     Without a query's vector, and for memories of another embedding model, the cosine is lower than any.
     """
@@ -200,9 +201,18 @@ def nearest(
             rows = np.frombuffer(b"".join(v for _, v in held), "<f4").reshape(len(held), -1)
             cosines = np.round(rows @ np.frombuffer(query.data, "<f4"), _COSINE_DECIMALS).tolist()
             near |= dict(zip((i for i, _ in held), cosines, strict=True))
-    memories.sort(key=lambda m: m.memory_id)
-    memories.sort(key=lambda m: (near[m.memory_id], m.importance, m.last_accessed_at), reverse=True)
-    return [m.memory_id for m in memories]
+
+    def place(memory: Memory) -> tuple[float, float, int, str]:
+        accessed = microseconds(memory.last_accessed_at)
+        return -near[memory.memory_id], -memory.importance, -accessed, memory.memory_id
+
+    return [memory.memory_id for memory in nsmallest(limit, memories, key=place)]
+
+
+def shows_memories(state: UserState, memory_limit: int) -> bool:
+    """Tell whether a wake of the user may show memories: then there is more to compute."""
+    configured = state.wakes.configured
+    return memory_limit > 0 or (configured is not None and configured.memory_limit > 0)
 
 
 def _shown_to(agent_id: str | None, as_of: datetime, *states: UserState) -> list[Memory]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -20,8 +20,7 @@ from schemas.input_events import Fault, InvalidEvent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
-SYSTEMS: TypeAlias = Literal["mnemolog", "evatar", "luna", "powermem", "chromadb"]
+    from mnemolog.cli.import_memories import SYSTEMS
 
 
 def rows_of(system: SYSTEMS, name: str, *, key: str | None, collection: str) -> Rows:

@@ -3,19 +3,21 @@
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from mnemolog.cli.file_reading import read_rows
-from mnemolog.cli.import_lines import SYSTEMS, rows_of
 from mnemolog.cli.invoking import CommandFailed, command
 from mnemolog.cli.line_sending import Refusals, interruptible, send_all
-from mnemolog.cli.migrations.rows import Rows
 from mnemolog.cli.output import Output
 from mnemolog.cli.publishing_lines import LinePublisher
 from mnemolog.client import AsyncClient
 
+if TYPE_CHECKING:
+    from mnemolog.cli.migrations.rows import Rows
+
+SYSTEMS: TypeAlias = Literal["mnemolog", "evatar", "luna", "powermem", "chromadb"]
 FILE = Annotated[
     str, typer.Argument(metavar="FILE", help="What `mnemolog export` wrote (- is stdin), or what --from names.")
 ]
@@ -76,8 +78,10 @@ async def import_(
         raise CommandFailed
 
 
-def _rows(system: SYSTEMS, file: str, key_file: Path | None, collection: str) -> Rows:
+def _rows(system: SYSTEMS, file: str, key_file: Path | None, collection: str) -> "Rows":
     """Return what the file holds. Raises CommandFailed."""
+    from mnemolog.cli.import_lines import rows_of  # noqa: PLC0415 - no other command should wait for its readers
+
     try:
         key = os.environ.get(KEY_VARIABLE) or None if key_file is None else key_file.read_text("utf-8").strip()
         return rows_of(system, file, key=key, collection=collection)

@@ -23,6 +23,7 @@ _READS: Final = (
     "/v1/events/status",
     "/v1/tools/memory_search",
     "/v1/internal/digest",
+    "/v1/internal/wakes",
     "/v1/internal/tenant/places",
     "/v1/internal/tenant/items",
     "/v1/internal/tenant/counts",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from streams.rules.sentences import Sentence
 
 _WHEN: Final = (
-    r"(?:(?:今天|昨天|前天|昨晚|今晚|刚才|刚刚|刚|上周末?[一二三四五六日天]?|上个?星期[一二三四五六日天]?|周末|上个?月|"
+    r"(?:(?:今天|昨天|前天|昨晚|今晚|刚才|刚|上周末?[一二三四五六日天]?|上个?星期[一二三四五六日天]?|周末|上个?月|"
     r"这周|早上|上午|中午|下午|晚上|去年|前几天|终于|又|居然|竟然|已经|真的|\d{1,2}月\d{1,2}[日号])\s*)*"
 )
 _NOT = re.compile(
@@ -59,7 +59,10 @@ _EVENTS: Final = (
 )
 _HAPPENED: Final = tuple((event, re.compile(rf"^{_WHEN}(?:{said})")) for event, said in _EVENTS)
 _CONFIDES = re.compile(r"(?:从来?|还)?没有?[跟和对向](?:别人|任何人|其他人|谁)(?:说|讲|提|聊)起?过")
-_FEELS = re.compile(rf"^{_WHEN}我{_WHEN}(?:现在|最近|这几天|心里|真的)*(?:感到|感觉)?(?P<felt>.{{2,10}})$")
+_FEELS = re.compile(
+    rf"^{_WHEN}我{_WHEN}(?:现在|最近|这几天|心里|真的)*(?:感到|感觉)?(?P<felt>(?!.*(?:喜欢|爱)$).{{2,10}})$"
+)
+_WHERE = re.compile(r"^(?:就是?|是)?(?:在|去了?|到了?)(?!.*[了吗]$)[一-鿿A-Za-z0-9· ]{2,12}$")
 _TODAY = re.compile(r"^(?:今天|昨天|明天)")
 
 
@@ -77,7 +80,8 @@ def events(clause: Clause, today: date) -> Iterator[Found]:
     denied = _NOT.search(text) and not (_TODAY.match(text) and "纪念日" in text)
     event = None if denied else next((event for event, said in _HAPPENED if said.match(text)), None)
     if event is not None:
-        yield _found(event, text, today, _reaction(clause))
+        where = clause.rest[:1] if "约会" in text and clause.rest and _WHERE.match(clause.rest[0]) else ()
+        yield _found(event, "，".join((text, *where)), today, _reaction(clause.rest[len(where) :]))
         return
     feels = None if denied else _FEELS.match(text)
     felt = chinese_feeling(feels["felt"]) if feels else None
@@ -86,9 +90,9 @@ def events(clause: Clause, today: date) -> Iterator[Found]:
         yield _found("personal_share", text, today, because)
 
 
-def _reaction(clause: Clause) -> str | None:
+def _reaction(rest: tuple[str, ...]) -> str | None:
     """Return the clause that follows, where it says how that felt."""
-    return next((part for part in clause.rest[:1] if chinese_feeling(part) and not re.search(r"你|吗$", part)), None)
+    return next((part for part in rest[:1] if chinese_feeling(part) and not re.search(r"你|吗$", part)), None)
 
 
 def _found(event: str, said: str, today: date, reaction: str | None = None) -> Found:

@@ -27,6 +27,7 @@ _DIET = re.compile(r"^(?:是)?(?:一?[个名位])?(纯?素食主义者|素食者
 _HOBBY = re.compile(r"^(?:我的?)?(?:业余|兴趣)?(?:爱好|兴趣|兴趣爱好)(?:就?是|包括|有)(.+)$")
 _MY_HOBBY = re.compile(r"^我的(?:兴趣)?(?:爱好|兴趣)(?:是|包括)(.+)$")
 _INTERESTED = re.compile(r"^对(.{1,12}?)(?:很|非常|特别|超级|比较|挺|更|也|一直)*(?:感兴趣|有兴趣|着迷|很感兴趣)$")
+_FOLLOWS = re.compile(r"^(?:一直|长期|经常|平时)*关注(?![了过到的])(.+)$")
 _HOOKED = re.compile(r"^(?:迷上|爱上|痴迷于?|沉迷于?)了?(.+)$")
 _THING = re.compile(r"[一-鿿A-Za-z0-9《》·\- ]{1,16}")
 _TOO_VAGUE = re.compile(
@@ -70,7 +71,7 @@ def _likes(bare: str, clause: Clause) -> Iterator[Found]:
         yield from _each("dislikes", "用户不喜欢", m[1])
     elif clause.subject == "me" and (m := _DIET.match(bare)):
         yield Found(content="用户吃素" if m[1] == "吃素" else f"用户是{m[1]}", category="preference")
-    elif m := _HOBBY.match(bare) or _INTERESTED.match(bare) or _HOOKED.match(bare):
+    elif m := _HOBBY.match(bare) or _INTERESTED.match(bare) or _FOLLOWS.match(bare) or _HOOKED.match(bare):
         yield from (_interest(thing) for thing in things(m[1]))
 
 

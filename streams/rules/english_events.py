@@ -61,6 +61,7 @@ _NOT = re.compile(
     r"used to|planning|need|should|tomorrow|next)\b",
     re.IGNORECASE,
 )
+_WHERE = re.compile(r"^(?:in|at|by|on|near) (?:the |an? |our |my )?[\w' -]{2,40}$", re.IGNORECASE)
 _FEELS = re.compile(
     r"^(?:today )?i (?:am|feel|am feeling) (?P<felt>(?:so|really|very|extremely|incredibly|deeply|super) \w+)"
     r" (?:because|that|about) (?!you\b).{3,}$",
@@ -80,8 +81,10 @@ def events(clause: Clause, today: date) -> Iterator[Found]:
     said = f"{clause.when} {clause.text}" if clause.when and not clause.text.startswith(clause.when) else clause.text
     event = None if _NOT.search(said) else next((e for e, happened in _HAPPENED if happened.match(said)), None)
     if event is not None and (not clause.past or event == "anniversary"):
-        reaction = next((part for part in clause.rest[:1] if english_feeling(part) and "you" not in part), None)
-        yield _found(event, clause.text, today, reaction)
+        where = clause.rest[:1] if " date" in said and clause.rest and _WHERE.match(clause.rest[0]) else ()
+        left = clause.rest[len(where) :]
+        reaction = next((part for part in left[:1] if english_feeling(part) and "you" not in part), None)
+        yield _found(event, ", ".join((clause.text, *where)), today, reaction)
 
 
 def _found(event: str, said: str, today: date, reaction: str | None = None) -> Found:

@@ -61,9 +61,10 @@ class Consumer(SafeDelivery, driver.Consumer):
         return time.monotonic() - self._thread.heard < self.app.conf.broker_session_timeout
 
     @property
-    def member_id(self) -> str:
-        """The id that the group has given to this process."""
-        return str(self._thread._ensure_consumer()._coordinator.member_id)  # noqa: SLF001 - aiokafka tells nobody
+    def member_id(self) -> str | None:
+        """The id that the group has given to this process; None before it has."""
+        consumer = self._thread._consumer  # noqa: SLF001 - aiokafka tells nobody
+        return (consumer._coordinator.member_id or None) if consumer is not None else None  # noqa: SLF001
 
     # A partition that is full again is not in the fetch that runs: it must not wait a second for the others.
     poll_timeout_s = 0.25

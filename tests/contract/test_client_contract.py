@@ -67,6 +67,23 @@ async def test_the_routes_of_events(memory: AsyncClient) -> None:
     assert [t["content"] for t in (await memory.turns("s1", "u1"))["items"]] == ["I love tea.", "I love jam."]
 
 
+async def test_the_routes_of_wakes(memory: AsyncClient) -> None:
+    with pytest.raises(NotFound):
+        await memory.wake("u1")
+    configured = await memory.configure_wake(3600, "u1", "luna", query="today", memory_limit=2)
+    assert await memory.wake("u1") == configured
+    assert (await memory.remove_wake("u1"))["every_seconds"] is None
+    late = await memory.remind("2100-01-01T00:00:00Z", "the century", "u1", channel="telegram")
+    assert (await memory.reminders("u1"))["items"] == [late]
+    assert (await memory.cancel_reminder(late["reminder_id"], "u1"))["state"] == "cancelled"
+    await memory.remind("2026-01-05T08:00:00Z", "call mum", "u1", "luna", key="once")
+    await memory.remind("2026-01-05T08:00:00Z", "call mum", "u1", "luna", key="once")
+    await memory.tick("2026-01-06T08:00:00Z", policy="wake")
+    page = await memory.wakes("u1", "luna")
+    assert [wake["content"] for wake in page["items"]] == ["call mum"]
+    assert await memory.wakes("u1", after=page["next"]) == {"items": [], "next": page["next"]}
+
+
 async def test_the_routes_of_memories(memory: AsyncClient) -> None:
     known = await memory.remember("the key is under the mat", "u1", importance=0.75)
     memory_id = known["memory_id"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from contract.front_door import FrontDoor, front_door, turn
+from contract.front_door import FrontDoor, front_door, told, turn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,13 +31,6 @@ EPISODES = """=== 💭 相关回忆 ===
 async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontDoor]:
     async with front_door(tmp_path_factory.mktemp("worker")) as opened:
         yield opened
-
-
-async def told(door: FrontDoor, user_id: str, query: str = "", **more: object) -> dict[str, Any]:
-    response = await door.post("/v1/context", {"user_id": user_id, "query": query} | more)
-    assert response.status_code == 200, response.text
-    found: dict[str, Any] = response.json()
-    return found
 
 
 def contents(memories: list[dict[str, Any]]) -> list[str]:
@@ -114,6 +107,24 @@ async def test_an_episode_is_relevant_from_the_threshold_on(door: FrontDoor):
     found = await told(door, "near", "along the long beach", similarity_threshold=0.99)
     assert found["relevant_episodes"] == []
     assert contents(found["memories"]) == contents(found["recent_episodes"]) != []
+
+
+async def test_what_lies_below_the_first_hits_is_found_too(door: FrontDoor):
+    """A leg of the index has 200 hits: others may hide what is asked for, or be hidden themselves."""
+    for number in range(210):
+        await door.remember(f"alpha beta gamma delta {number}", "crowded")
+    await door.remember("alpha beta gamma delta, epsilon and zeta", "crowded", kind="episodic")
+    await door.remember("nothing with digits", "crowded", attribute="sensitive_topics", value="delta 1")
+    query = "alpha beta gamma delta"
+    found = await told(door, "crowded", query, include_global=False)
+    assert contents(found["relevant_episodes"]) == ["alpha beta gamma delta, epsilon and zeta"]
+    assert "alpha beta gamma delta, epsilon and zeta" not in contents(found["memories"])
+    await door.remember("nor with names", "crowded", attribute="sensitive_topics", value="alpha beta gamma delta")
+    discreet = await told(door, "crowded", query, include_global=False, intimacy=30)
+    assert (discreet["memories"], discreet["relevant_episodes"], discreet["total_memories"]) == ([], [], 0)
+    await door.remember("the gamma of a beta", "crowded")
+    discreet = await told(door, "crowded", query, include_global=False, intimacy=30)
+    assert contents(discreet["memories"]) == ["the gamma of a beta"]
 
 
 async def test_recent_episodes_are_the_newest_and_memories_the_best(door: FrontDoor):

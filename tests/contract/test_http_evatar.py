@@ -122,6 +122,17 @@ async def test_deleting_makes_a_memory_unfindable_and_may_be_repeated(door: Fron
     assert (unknown.status_code, unknown.json()["detail"]) == (404, "there is no memory 'none'")
 
 
+async def test_the_same_words_on_two_devices_are_two_memories_and_on_one_device_one(door: FrontDoor):
+    """Its dedupe asks for device and hash together, and so does the unique constraint of its table."""
+    kept = [await door.remember("喜欢喝咖啡", device) for device in ("twin-1", "twin-2")]
+    again = (await door.post("/v1/memories", {"user_id": "twin-1", "content": " 喜欢喝咖啡。"})).json()
+    assert (again["memory_id"], again["content_hash"]) == (kept[0]["memory_id"], kept[1]["content_hash"])
+    counted = [(await door.get("/api/memories", device_id=f"twin-{n}")).json()["items"] for n in (1, 2)]
+    assert [[item["access_count"] for item in items] for items in counted] == [[1], [0]]
+    for memory in kept:
+        assert (await door.http.delete(f"/api/memories/{memory['memory_id']}")).status_code == 200
+
+
 async def test_what_has_expired_is_not_shown_whatever_the_last_tick_was(door: FrontDoor):
     before = await all_pages(door, 200)
     door.clock.ahead = timedelta(hours=49)

@@ -110,3 +110,15 @@ async def test_without_profiles_nothing_is_told_of_how_the_user_talks(tmp_path: 
         await opened.http.post("/v1/events", json=turn("t-1", "早上好"))
         profile = (await opened.get("/v1/users/u1/profile")).json()
         assert (profile["usage_patterns"], profile["text"]) == ([], "")
+
+
+async def test_what_was_felt_comes_with_what_is_recalled(tmp_path: Path):
+    """An agent that recalls an event knows what was felt, how strongly, and what was said."""
+    said = "男朋友送了我一条项链，我特别喜欢"
+    async with front_door(tmp_path, similarity_threshold=0.3) as opened:
+        await opened.post("/v1/events", turn("t-1", said, context={"intimacy": 60}))
+        await opened.post("/v1/admin/drain")
+        told = (await opened.post("/v1/context", {"user_id": "u1", "query": "项链"})).json()
+    [episode] = told["relevant_episodes"]
+    assert (episode["event_type"], episode["emotion"], episode["emotion_intensity"]) == ("gift", "happy", 0.8)
+    assert (episode["key_dialogue"], episode["kind"]) == ([said], "episodic")

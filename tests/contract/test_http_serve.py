@@ -96,6 +96,13 @@ async def test_a_signal_ends_it_with_0_and_nothing_accepted_is_lost(tmp_path: Pa
         await stop(process, signal.SIGINT)
 
 
+async def test_a_signal_ends_streams_too_and_does_not_wait_for_who_listens(tmp_path: Path):
+    async with served(tmp_path) as (process, http), http.stream("GET", "/v1/wakes/stream") as stream:
+        assert await anext(stream.aiter_lines()) == "retry: 1000"
+        told = await stop(process, signal.SIGTERM)
+        assert "Cancel" not in told, "the server would have to cut it off when the grace is over"
+
+
 async def test_a_failure_ends_it_with_1_and_a_sentence(tmp_path: Path):
     # A message that only a newer version knows stops the worker: it must not be skipped.
     log = SqliteLog.open(tmp_path / "log")

@@ -113,8 +113,9 @@ async def test_a_stream_that_was_lost_goes_on_behind_what_was_heard_last(door: F
     assert [h.wake["content"] for h in heard] == ["two", "three"]
     async with listening(app, "user_id=lost", last_event_id="0:0,1:0") as stream:
         assert [h.wake["content"] for h in await stream.events(3)] == ["one", "two", "three"]
-    async with listening(app, last_event_id="not a place") as refused:
-        assert refused.status == 422
+    for wrong in ("not a place", "0", "0:-1", f"0:{1 << 63}"):
+        async with listening(app, last_event_id=wrong) as refused:
+            assert refused.status == 422
 
 
 async def test_a_stream_has_no_queue_and_tells_much_in_order(door: FrontDoor):

@@ -72,8 +72,8 @@ def test_the_values_of_the_variables_can_be_used(helm: str, name: str):
 
 
 def usable_text(pod: dict[str, Any]) -> dict[str, str]:
-    """Return the variables whose values stand in the manifest."""
-    return usable({name: value for name, value in environment(pod).items() if value is not None})
+    """Return the variables, those of Secrets with some text."""
+    return usable({name: value or "from a Secret" for name, value in environment(pod).items()})
 
 
 def test_further_settings_reach_the_workers_as_they_were_written(helm: str):
@@ -149,6 +149,8 @@ def test_secrets_come_by_reference_only(helm: str):
         if "secretKeyRef" in variable.get("valueFrom", {})
     }
     assert secret == {
+        "MNEMOLOG_KAFKA_SASL_USERNAME": {"name": "kafka-user", "key": "user"},
+        "MNEMOLOG_KAFKA_SASL_PASSWORD": {"name": "kafka-user", "key": "word"},
         "MNEMOLOG_WEAVIATE_API_KEY": {"name": "weaviate", "key": "key"},
         "MNEMOLOG_LLM_API_KEY": {"name": "models", "key": "llm"},
         "MNEMOLOG_EMBEDDING_API_KEY": {"name": "models", "key": "embedding"},
@@ -157,7 +159,11 @@ def test_secrets_come_by_reference_only(helm: str):
     assert volumes == {"callers", "master", "kafka-certificates"}
     (job,) = of_kind(manifests, "Job")
     for one in (pod, job["spec"]["template"]["spec"]):
-        assert one["containers"][0]["envFrom"] == [{"secretRef": {"name": "kafka-settings"}}]
+        references = {variable["name"] for variable in one["containers"][0]["env"] if "valueFrom" in variable}
+        assert {"MNEMOLOG_KAFKA_SASL_USERNAME", "MNEMOLOG_KAFKA_SASL_PASSWORD"} <= references
+        assert environment(one)["MNEMOLOG_KAFKA_SSL_CAFILE"] == "/etc/mnemolog/kafka/ca.crt"
+        assert environment(one)["MNEMOLOG_KAFKA_SSL_KEYFILE"] == "/etc/mnemolog/kafka/tls.key"
+        assert environment(one)["MNEMOLOG_REPLICATION_FACTOR"] == "3"
         assert environment(one)["MNEMOLOG_MASTER_KEY_FILE"] == "/etc/mnemolog/master/fernet"
         assert "MNEMOLOG_ENCRYPTION" not in environment(one)
 

@@ -12,6 +12,26 @@ from deployment.values import EVERYTHING, MINIMAL, SETS, laid_over
 GUARDS: dict[str, tuple[dict[str, Any], str]] = {
     "no image": ({"image": {"repository": ""}}, "image.repository is empty: build the image"),
     "no broker": ({"kafka": {"brokers": []}}, "kafka.brokers is empty: name the bootstrap servers of your Kafka"),
+    "SASL without a user": (
+        {"kafka": {"securityProtocol": "SASL_SSL"}},
+        "kafka.securityProtocol is SASL_SSL without a user: put user and password into a Secret",
+    ),
+    "a user without SASL": (
+        {"kafka": {"existingSecret": "kafka-user"}},
+        "kafka.existingSecret names a user, and kafka.securityProtocol PLAINTEXT uses none: set SASL_SSL",
+    ),
+    "a certificate from nowhere": (
+        {"kafka": {"securityProtocol": "SSL", "caFile": "ca.crt"}},
+        "kafka.caFile, certFile or keyFile is set without kafka.existingFilesSecret",
+    ),
+    "a certificate without TLS": (
+        {"kafka": {"existingFilesSecret": "files", "caFile": "ca.crt"}},
+        "kafka.caFile, certFile or keyFile is set, and kafka.securityProtocol PLAINTEXT uses no TLS",
+    ),
+    "a key of no certificate": (
+        {"kafka": {"securityProtocol": "SSL", "existingFilesSecret": "files", "keyFile": "tls.key"}},
+        "kafka.keyFile is set without kafka.certFile",
+    ),
     "more workers than partitions": (
         {"replicas": 9},
         "replicas (9) is more than partitions (8), and a worker without a partition stands idle: lower replicas",
@@ -57,6 +77,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "one broker for a list": ({"kafka": {"brokers": "kafka:9092"}}, "/kafka/brokers"),
     "a broker without a port": ({"kafka": {"brokers": ["kafka"]}}, "/kafka/brokers/0"),
     "two brokers in one": ({"kafka": {"brokers": ["a:9092,b:9092"]}}, "/kafka/brokers/0"),
+    "a protocol that is none": ({"kafka": {"securityProtocol": "TLS"}}, "/kafka/securityProtocol"),
+    "no replica": ({"topics": {"replicationFactor": 0}}, "/topics/replicationFactor"),
     "a word for a decision": ({"encryption": {"enabled": "yes"}}, "/encryption/enabled"),
     "a URL for an address": ({"weaviate": {"address": "http://weaviate:8080"}}, "/weaviate/address"),
     "a setting in small letters": ({"settings": {"decay_policy": "off"}}, "decay_policy"),

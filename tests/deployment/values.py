@@ -17,8 +17,11 @@ PRODUCTION: Final[dict[str, Any]] = {
     "partitions": 24,
     "kafka": {
         "brokers": ["kafka-0.kafka:9093", "kafka-1.kafka:9093"],
-        "existingSecret": "kafka-settings",
+        "securityProtocol": "SASL_SSL",
+        "saslMechanism": "SCRAM-SHA-512",
+        "existingSecret": "kafka-user",
         "existingFilesSecret": "kafka-certificates",
+        "caFile": "ca.crt",
     },
     "weaviate": {"address": "weaviate.search:443", "tls": True, "existingSecret": "weaviate"},
     "schemaRegistry": {"url": "https://schemas.example/apis/ccompat/v7"},
@@ -60,7 +63,14 @@ EVERYTHING: Final[dict[str, Any]] = PRODUCTION | {
     },
     "service": {"type": "LoadBalancer", "port": 9000, "annotations": {"a.example/b": "true"}},
     "terminationGracePeriodSeconds": 90,
-    "topics": {"backoffLimit": 1, "activeDeadlineSeconds": 60},
+    "kafka": PRODUCTION["kafka"]
+    | {
+        "existingSecretUsernameKey": "user",
+        "existingSecretPasswordKey": "word",
+        "certFile": "tls.crt",
+        "keyFile": "tls.key",
+    },
+    "topics": {"backoffLimit": 1, "activeDeadlineSeconds": 60, "replicationFactor": 3},
     "probes": {"startupMinutes": 1, "periodSeconds": 120, "timeoutSeconds": 9},
     "podDisruptionBudget": {"maxUnavailable": "20%"},
     "serviceAccount": {"name": "worker", "annotations": {"a.example/role": "r"}},

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from simulation.simulated_worker import Books, Parts
@@ -19,9 +21,12 @@ from streams.remember import Remember
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from projections.memory import UserState
     from schemas.identity import Owner
     from schemas.log import Record
+    from schemas.waking import WakeDue
     from streams.delivery import Delivery
+    from streams.draft import Place
 
 
 class _AcknowledgesAtOnce(Observe):
@@ -30,9 +35,28 @@ class _AcknowledgesAtOnce(Observe):
         await super().handle(delivery)
 
 
-class _ShardsThatForgetWhatWasTakenAway(Shards):
-    def term(self, partition: int) -> int:  # noqa: ARG002 - it forgets which
-        return 0
+class _ObservesOn(Observe):
+    def revoke(self, partition: int) -> None:
+        """Drop nothing."""
+
+
+class _RemembersOn(Remember):
+    def revoke(self, partition: int) -> None:
+        """Drop nothing."""
+
+
+class _ShardsThatAreKept(Shards):
+    def release(self, partition: int) -> None:
+        """Go on answering and deciding."""
+
+
+class _ShardsThatAreNotFoldedFirst(Shards):
+    async def hold(self, partition: int, term: int | None = None) -> None:  # noqa: ARG002 - it does not look
+        if partition not in self._held:
+            resting = self._resting.pop(partition) if partition in self._resting else None
+            self._held[partition] = resting or self._open(self._folder, partition)
+        self._folded.add(partition)
+        self._tell()
 
 
 class _AcknowledgesBeforeItAppends(Remember):
@@ -46,6 +70,11 @@ class _UpdatesStateBeforeTheAcknowledgement(Remember):
         ledger = self._shards.of(owner).ledger
         ledger._keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
         await super()._append(owner, decision)
+
+
+class _WakesBeforeTheTime(Remember):
+    async def _wake(self, state: UserState, tick: WakeDue, place: Place) -> Decision | None:
+        return await super()._wake(state, replace(tick, as_of=tick.as_of + timedelta(days=36_500)), place)
 
 
 class _CommitsPastGaps(Books):
@@ -96,9 +125,12 @@ class _ShardsThatCountVoidDecisions(Shards):
 
 MUTANTS: Final = {
     "observe acknowledges what it has not extracted": Parts(observe=_AcknowledgesAtOnce),
-    "work goes on after its partition was taken away": Parts(shards=_ShardsThatForgetWhatWasTakenAway),
+    "work goes on after its partition was taken away": Parts(observe=_ObservesOn, remember=_RemembersOn),
+    "a shard is kept after its partition was taken away": Parts(shards=_ShardsThatAreKept),
+    "a shard is decided upon before it is folded": Parts(shards=_ShardsThatAreNotFoldedFirst),
     "remember acknowledges what it has not decided": Parts(remember=_AcknowledgesBeforeItAppends),
     "remember updates state before the acknowledgement": Parts(remember=_UpdatesStateBeforeTheAcknowledgement),
+    "a wake is raised before its time": Parts(remember=_WakesBeforeTheTime),
     "the transport commits past records in work": Parts(books=_CommitsPastGaps),
     "the transport commits for a former owner": Parts(guarded=False),
     "a shard moves its offset before it folds": Parts(shards=_ShardsThatMoveTheirOffsetsFirst),

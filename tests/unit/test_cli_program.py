@@ -103,6 +103,12 @@ def test_topics_are_created_twice_and_another_count_is_refused(tmp_path: Path) -
     assert b"has 2 partitions, not 3" in refused.stderr
 
 
+def test_a_tick_of_wakes_says_how_many_were_raised(tmp_path: Path) -> None:
+    done = mnemolog("tick", "wake", "--as-of", "2026-01-05", "--json", "--data", str(tmp_path))
+    told = orjson.loads(done.stdout)
+    assert (done.returncode, told["policy"], told["changed"], told["applied"]) == (0, "wake", 0, True)
+
+
 def test_a_tick_that_is_not_applied_in_time_exits_1_and_says_what_to_do(tmp_path: Path) -> None:
     tick = ("tick", "decay", "--as-of", "2026-01-05", "--json", "--data", str(tmp_path))
     done = mnemolog(*tick, "--timeout", "0.001", MNEMOLOG_PARTITIONS="8")

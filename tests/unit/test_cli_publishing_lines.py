@@ -31,6 +31,8 @@ class Server:
         bad = [n for n, event in enumerate(events) if event["event_id"].startswith("bad")]
         if bad:
             faults = [{"path": f"$[{n}].event_id", "message": "was accepted before"} for n in bad[:100]]
+            badly = [n for n in bad if events[n]["event_id"].startswith("badly")]
+            faults += [{"path": f"$[{n}].role", "message": "must be text"} for n in badly]
             problem: dict[str, Any] = {"detail": "no", "errors": faults if self._names_places else []}
             return httpx.Response(409, json=problem)
         self.accepted += [event["event_id"] for event in events]
@@ -66,6 +68,11 @@ async def test_what_is_refused_is_told_by_its_line_and_the_rest_is_sent_again() 
         (4, "$.event_id: was accepted before"),
     ]
     assert publisher.accepted == 2
+
+
+async def test_all_faults_of_a_line_are_told() -> None:
+    _, refused = await publish(Server(), ["t-1", "badly-1"])
+    assert [bad.error for bad in refused] == ["$.event_id: was accepted before; $.role: must be text"]
 
 
 async def test_more_refusals_than_an_answer_names_are_all_found() -> None:

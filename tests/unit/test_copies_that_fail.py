@@ -15,7 +15,7 @@ from workbench import Workbench
 
 from projections.embedded_index import EmbeddedIndex
 from projections.shards import Shards
-from projections.taking import NotCopied, copy_of
+from projections.taking import CHECKSUM_BYTES, NotCopied, copy_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,15 +44,19 @@ def taker(log: CountedLog, tmp_path: Path) -> Iterator[Shards]:
 
 
 def cut_off(neighbour: Neighbour) -> None:
-    neighbour.spoil = lambda part: part if len(part) == 32 else part[:-5000]
+    neighbour.spoil = lambda part: part if len(part) == CHECKSUM_BYTES else part[:-5000]
 
 
 def without_its_end(neighbour: Neighbour) -> None:
-    neighbour.spoil = lambda part: b"" if len(part) == 32 else part
+    neighbour.spoil = lambda part: b"" if len(part) == CHECKSUM_BYTES else part
 
 
 def changed_on_the_way(neighbour: Neighbour) -> None:
-    neighbour.spoil = lambda part: part[:20_000] + b"?" + part[20_001:]
+    neighbour.spoil = lambda part: part if len(part) == CHECKSUM_BYTES else part[:20_000] + b"?" + part[20_001:]
+
+
+def longer_than_offered(neighbour: Neighbour) -> None:
+    neighbour.spoil = lambda part: part + b"more"
 
 
 def gone(neighbour: Neighbour) -> None:
@@ -83,6 +87,7 @@ def shorter_than_offered(neighbour: Neighbour) -> None:
         (cut_off, "cut off, or changed"),
         (without_its_end, "cut off, or changed"),
         (changed_on_the_way, "cut off, or changed"),
+        (longer_than_offered, "longer than what was offered"),
         (gone, "the connection is gone"),
         (too_large_for_the_disk, "free space"),
         (disk_full, "No space left"),

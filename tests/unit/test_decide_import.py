@@ -157,6 +157,12 @@ def test_what_is_over_takes_no_slot_and_is_taken_none_from():
         assert known.when(imported("住在上海", "2", at, **later_value, **over)).active(at) == ["住在北京"]
 
 
+def test_what_has_expired_since_is_not_superseded_by_an_import():
+    short = remember("住在北京", "c-1", memory_type="short_term", **BEIJING)
+    known = given(short).when(imported("住在上海", "2", later(days=9), formed=later(days=1), **SHANGHAI)).then("formed")
+    assert known.of("住在北京").status_at(later(days=9)) == "expired"
+
+
 def test_a_profile_that_keeps_its_values_keeps_them_and_nothing_is_lost():
     known = given(remember("住在北京", "c-1", **BEIJING), parameters=KEEPS)
     known = known.when(imported("住在上海", "2", later(days=3), **SHANGHAI)).then("superseded")

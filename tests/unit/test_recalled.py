@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -92,6 +93,22 @@ def test_what_was_recalled_is_left_out_where_pieces_cut_it():
 
 def test_pieces_that_hold_nothing_recalled_are_as_they_were():
     assert without_recalled(["one ", "two"]) == ["one ", "two"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Memorise:" + "\n" * 60_000,
+        "## 用户记忆\n" + "\n  " * 20_000,
+        "Here's what I remember from our past conversations\n" * 1_200,
+        "=== 用户信息 " * 5_000,
+        "## 用户记忆\n" * 6_000,
+    ],
+)
+def test_looking_for_it_takes_a_time_that_grows_with_the_text(text: str):
+    started = time.process_time()
+    recalled(text)
+    assert time.process_time() - started < 2
 
 
 def test_the_system_message_says_so_too():

@@ -60,6 +60,26 @@ async def test_a_date_is_told_with_its_place_and_the_first_one_is_a_milestone():
     assert elsewhere.content == "昨天用户和小雨约会了 (外滩)"
 
 
+@pytest.mark.parametrize(
+    ("text", "content", "emotion"),
+    [
+        ("昨天我们第一次约会，在西湖，好开心", "昨天用户第一次约会，在西湖，好开心", "happy"),
+        ("我们昨天约会了，去了外滩", "用户昨天约会了，去了外滩", None),
+        ("我们昨天约会了，去了之后他走了", "用户昨天约会了", None),
+        (
+            "We had our first date yesterday, at a jazz bar, and I was so happy.",
+            "User had their first date yesterday, at a jazz bar, and user was so happy",
+            "happy",
+        ),
+        ("We went on a date, in Paris", "User went on a date, in Paris", None),
+        ("We had a fight, in Paris", "User had a fight", None),
+    ],
+)
+async def test_where_a_date_was_may_be_said_after_it(text: str, content: str, emotion: str | None):
+    [found] = [p for p in await told(text) if p.event_type != "personal_share"]
+    assert (found.content, found.emotion) == (content, emotion)
+
+
 @pytest.mark.parametrize("intimacy", [None, 0.0, 25.0, 50.0, 100.0])
 async def test_an_event_has_lunas_importance(intimacy: float | None):
     [fight] = await told("我跟她吵架了，好难过", TurnContext(intimacy=intimacy))
@@ -85,6 +105,7 @@ async def test_the_upstreams_mood_stands_where_the_words_name_no_feeling():
 async def test_a_feeling_of_an_event_is_no_event_of_its_own():
     assert [p.event_type for p in await told("小杰昨晚向我表白了，我好激动")] == ["confession"]
     assert [p.event_type for p in await told("我好激动，小杰要来了")] == ["personal_share"]
+    assert await told("谢谢你送我的项链，我特别喜欢") == [], "what is liked is not said"
 
 
 @pytest.mark.parametrize(

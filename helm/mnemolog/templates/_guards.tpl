@@ -7,6 +7,23 @@
 {{- if not .kafka.brokers -}}
 {{- fail "kafka.brokers is empty: name the bootstrap servers of your Kafka, such as --set kafka.brokers={kafka:9092}" -}}
 {{- end -}}
+{{- $sasl := hasPrefix "SASL_" .kafka.securityProtocol -}}
+{{- if and $sasl (not .kafka.existingSecret) -}}
+{{- fail (printf "kafka.securityProtocol is %s without a user: put user and password into a Secret and name it in kafka.existingSecret" .kafka.securityProtocol) -}}
+{{- end -}}
+{{- if and .kafka.existingSecret (not $sasl) -}}
+{{- fail (printf "kafka.existingSecret names a user, and kafka.securityProtocol %s uses none: set SASL_SSL, or empty kafka.existingSecret" .kafka.securityProtocol) -}}
+{{- end -}}
+{{- $files := or .kafka.caFile .kafka.certFile .kafka.keyFile -}}
+{{- if and $files (not .kafka.existingFilesSecret) -}}
+{{- fail "kafka.caFile, certFile or keyFile is set without kafka.existingFilesSecret: put the files into a Secret and name it there" -}}
+{{- end -}}
+{{- if and $files (not (hasSuffix "SSL" .kafka.securityProtocol)) -}}
+{{- fail (printf "kafka.caFile, certFile or keyFile is set, and kafka.securityProtocol %s uses no TLS: set SSL or SASL_SSL, or empty them" .kafka.securityProtocol) -}}
+{{- end -}}
+{{- if and .kafka.keyFile (not .kafka.certFile) -}}
+{{- fail "kafka.keyFile is set without kafka.certFile: name the certificate that the key is of" -}}
+{{- end -}}
 {{- if gt (int .replicas) (int .partitions) -}}
 {{- fail (printf "replicas (%d) is more than partitions (%d), and a worker without a partition stands idle: lower replicas, or create the topics with more partitions" (int .replicas) (int .partitions)) -}}
 {{- end -}}
@@ -31,8 +48,8 @@
 {{- if and .embedding.model (not (or .embedding.baseUrl .embedding.existingSecret .llm.existingSecret)) -}}
 {{- fail "embedding.model is set without an endpoint: set embedding.baseUrl or embedding.existingSecret, or empty embedding.model to use the one that is built in" -}}
 {{- end -}}
-{{- $own := list "BROKER" "INDEX" "SCHEMA_REGISTRY_URL" "DATA_DIR" "PARTITIONS" "HOST" "PORT" "ADVERTISED_URL" "ENCRYPTION" "MASTER_KEY_FILE" "API_KEYS_FILE" "LOG_LEVEL" "LOG_FORMAT" "LLM_BASE_URL" "LLM_MODEL" "EMBEDDING_BASE_URL" "EMBEDDING_MODEL" -}}
-{{- $secret := list "MASTER_KEY" "LLM_API_KEY" "EMBEDDING_API_KEY" "WEAVIATE_API_KEY" -}}
+{{- $own := list "BROKER" "INDEX" "SCHEMA_REGISTRY_URL" "DATA_DIR" "PARTITIONS" "HOST" "PORT" "ADVERTISED_URL" "ENCRYPTION" "MASTER_KEY_FILE" "API_KEYS_FILE" "LOG_LEVEL" "LOG_FORMAT" "LLM_BASE_URL" "LLM_MODEL" "EMBEDDING_BASE_URL" "EMBEDDING_MODEL" "REPLICATION_FACTOR" "KAFKA_SECURITY_PROTOCOL" "KAFKA_SASL_MECHANISM" "KAFKA_SSL_CAFILE" "KAFKA_SSL_CERTFILE" "KAFKA_SSL_KEYFILE" -}}
+{{- $secret := list "MASTER_KEY" "LLM_API_KEY" "EMBEDDING_API_KEY" "WEAVIATE_API_KEY" "KAFKA_SASL_USERNAME" "KAFKA_SASL_PASSWORD" -}}
 {{- range $name, $value := .settings -}}
 {{- if has $name $own -}}
 {{- fail (printf "settings.%s is set by a value of the chart itself: use that one (see values.yaml)" $name) -}}

@@ -19,6 +19,32 @@ capabilities:
 {{- define "mnemolog.logEnvironment" -}}
 - name: MNEMOLOG_BROKER
   value: {{ printf "kafka://%s" (join "," .Values.kafka.brokers) | quote }}
+{{- with .Values.kafka }}
+- name: MNEMOLOG_KAFKA_SECURITY_PROTOCOL
+  value: {{ .securityProtocol | quote }}
+{{- if hasPrefix "SASL_" .securityProtocol }}
+- name: MNEMOLOG_KAFKA_SASL_MECHANISM
+  value: {{ .saslMechanism | quote }}
+- name: MNEMOLOG_KAFKA_SASL_USERNAME
+  valueFrom:
+    secretKeyRef:
+      name: {{ .existingSecret | quote }}
+      key: {{ .existingSecretUsernameKey | quote }}
+- name: MNEMOLOG_KAFKA_SASL_PASSWORD
+  valueFrom:
+    secretKeyRef:
+      name: {{ .existingSecret | quote }}
+      key: {{ .existingSecretPasswordKey | quote }}
+{{- end }}
+{{- range $name, $file := dict "CAFILE" .caFile "CERTFILE" .certFile "KEYFILE" .keyFile }}
+{{- with $file }}
+- name: MNEMOLOG_KAFKA_SSL_{{ $name }}
+  value: {{ printf "/etc/mnemolog/kafka/%s" . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+- name: MNEMOLOG_REPLICATION_FACTOR
+  value: {{ .Values.topics.replicationFactor | int | quote }}
 - name: MNEMOLOG_PARTITIONS
   value: {{ .Values.partitions | int | quote }}
 - name: MNEMOLOG_LOG_LEVEL

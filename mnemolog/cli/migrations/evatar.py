@@ -34,7 +34,7 @@ NEEDED: Final = ("id", "content", "device_id")
 KEPT: Final = ("source_type", "category")
 ENCRYPTED: Final = "[encrypted:"
 """How a content begins whose text stands in `encrypted_content`."""
-csv.field_size_limit(1 << 24)
+MAX_FIELD_CHARACTERS: Final = 1 << 24
 
 
 def evatar_rows(name: str, key: str | None) -> Rows:
@@ -55,6 +55,7 @@ def _of_sqlite(name: str, fernet: Fernet | None) -> Iterator[tuple[Line, int]]:
 
 
 def _of_csv(name: str, fernet: Fernet | None) -> Iterator[tuple[Line, int]]:
+    csv.field_size_limit(MAX_FIELD_CHARACTERS)
     with Path(name).open("rb") as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as stream:
         try:
             reader = csv.DictReader(stream, strict=True)

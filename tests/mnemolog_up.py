@@ -1,0 +1,53 @@
+"""A `mnemolog up` in a process of its own, for tests of what talks to one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from mnemolog import Client, Unavailable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATIENCE_SECONDS = 40.0
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """Return this process's variables with the settings of a run that can be compared with another."""
+    own = {"MNEMOLOG_IDLE_SECONDS": "1", "MNEMOLOG_EXTRACTOR": "rules", "MNEMOLOG_PARTITIONS": "2"}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
+    return kept | own | {"MNEMOLOG_DECAY_POLICY": "off"} | variables
+
+
+class Up:
+    """A `mnemolog up` in a process of its own."""
+
+    def __init__(self, folder: Path, port: int, **variables: str) -> None:
+        command = [sys.executable, "-m", "mnemolog", "up", "--data", str(folder), "--port", str(port)]
+        self.url = f"http://127.0.0.1:{port}"
+        self.client = Client(self.url, retries=0)
+        self.process = subprocess.Popen(command, env=environment(**variables), stderr=subprocess.PIPE, text=True)  # noqa: S603 - ours
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                self.client.digest()
+            except Unavailable:
+                assert self.process.poll() is None, self.end()
+                time.sleep(0.1)
+            else:
+                return
+        raise AssertionError(f"not ready within {PATIENCE_SECONDS} s")
+
+    def end(self, number: int | None = None) -> tuple[int, str]:
+        """Send a signal, wait for the end, and return the exit code and what it said."""
+        if number is not None:
+            self.process.send_signal(number)
+        _, said = self.process.communicate(timeout=PATIENCE_SECONDS)
+        self.client.close()
+        return self.process.returncode, said
