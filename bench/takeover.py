@@ -1,31 +1,42 @@
 """A cold worker takes over a partition: seconds to the first answer, against reading and decoding the same log.
 
-    python bench/takeover.py [DECISIONS...]
+    python bench/takeover.py [--copy PORT] [DECISIONS...]
 
 A ledger of so many decisions of 1 in 100 as many users, each with a vector of 512 dimensions, is written once, to the
 embedded log. Measured is `Shards.hold`, which is what stands between an assignment and the first answer; compared are
 `Log.read`, `codec.decode` and `events_of` over the same records. Resident memory and disk are those of the shard
-afterwards, a memory for each decision.
+afterwards, a memory for each decision. With `--copy` a second worker takes the partition over from the first, whose
+file comes over a socket of this machine: `Shards.hold` again, of another process, with the lender in a process of its
+own.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import resource
-import sys
 import tempfile
 import time
 from datetime import UTC, datetime, timedelta
+from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
+import uvicorn
 
+from mnemolog.http.app import make_http
+from mnemolog.log_watch import LogWatch
+from mnemolog.metrics import Metrics
+from mnemolog.peers import Peers
+from mnemolog.settings import from_environment
+from mnemolog.shard_copies import PeersShards
 from projections.embedded_index import EmbeddedIndex
 from projections.evolve import events_of, evolve
 from projections.memory import UserState
 from projections.shard import BULK_RECORDS
 from projections.shards import Shards
+from projections.taking import Taking
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import Owner
@@ -39,6 +50,8 @@ from streams.transports.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from mnemolog.composition import Worker
 
 SIZES = (100_000,)
 MEMORIES_OF_A_USER = 100
@@ -76,8 +89,62 @@ async def decoding(log: SqliteLog) -> float:
     return time.perf_counter() - began
 
 
-async def measure(decisions: int, folder: Path) -> dict[str, object]:
-    """Write a ledger, and take its partition over."""
+class Lender:
+    """As much of a worker as its routes for other workers ask: one that has folded partition 0, and lets it go."""
+
+    def __init__(self, folder: Path) -> None:
+        log = SqliteLog.open(folder / "lenders-log")  # the other one is locked
+        self.shards = Shards(folder / "shards", log, 1, EmbeddedIndex)
+        self.shards.assign([])
+        self.settings = from_environment({}, data_dir=folder)
+        self.metrics, self.log_watch = Metrics(), LogWatch()
+        self.started = True
+        self.failure = asyncio.get_running_loop().create_future()
+        self.stopping = asyncio.Event()
+        self.peers = self
+
+    def knows(self, _url: str) -> bool:
+        """Trust who asks."""
+        return True
+
+    def is_in_session(self) -> bool:
+        """Tell that nobody else has its partitions."""
+        return True
+
+
+def lend(folder: Path, port: int) -> None:
+    """Answer other workers, for ever; a process of its own, as a worker is."""
+
+    async def answer() -> None:
+        app = make_http(cast("Worker", Lender(folder)))
+        config = uvicorn.Config(app, port=port, lifespan="off", log_config=None, access_log=False)
+        await uvicorn.Server(config).serve()
+
+    asyncio.run(answer())
+
+
+async def copying(folder: Path, log: SqliteLog, port: int) -> float:
+    """Return in how many seconds a worker that has nothing takes the partition over by a copy."""
+    url = f"http://127.0.0.1:{port}"
+    process = get_context("spawn").Process(target=lend, args=(folder, port), daemon=True)
+    process.start()
+    shards = Shards(folder / "copied", log, 1, EmbeddedIndex)
+    peers = Peers(shards, dict, lambda: [url], "http://taker.invalid")
+    shards.taking = Taking(log, PeersShards(peers, 60), worth=0)
+    try:
+        assert await PeersShards(peers, 60).offers(0)  # it is started
+        began = time.perf_counter()
+        await shards.hold(0)
+        assert len(shards.state(Owner("default", "u0")).memories) == MEMORIES_OF_A_USER
+        return time.perf_counter() - began
+    finally:
+        await peers.aclose()
+        shards.close()
+        process.terminate()
+
+
+async def measure(decisions: int, folder: Path, copy_at: int | None = None) -> dict[str, object]:
+    """Write a ledger, and take its partition over; then once more by a copy, if there is a port for its giver."""
     log = SqliteLog.open(folder / "log")
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)
@@ -100,6 +167,7 @@ async def measure(decisions: int, folder: Path) -> dict[str, object]:
     await shards.hold(0)
     again = time.perf_counter() - began
     shards.close()
+    copied = None if copy_at is None else await copying(folder, log, copy_at)
     log.close()
     disk = sum(file.stat().st_size for file in (folder / "shards").iterdir())
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -110,7 +178,14 @@ async def measure(decisions: int, folder: Path) -> dict[str, object]:
         f"{resident / 1e6:,.0f} MB resident at most",
         flush=True,
     )
+    if copied is not None:
+        print(
+            f"{decisions:,} decisions: by a copy of {disk / 1e6:,.0f} MB after {copied:.1f} s, "
+            f"{decisions / copied:,.0f}/s: {seconds / copied:.1f} times as fast as folding",
+            flush=True,
+        )
     return {
+        "copy_seconds": copied and round(copied, 1),
         "seconds": round(seconds, 1),
         "again_seconds": round(again, 2),
         "ratio": round(compared / seconds, 3),
@@ -120,14 +195,18 @@ async def measure(decisions: int, folder: Path) -> dict[str, object]:
     }
 
 
-async def main(sizes: tuple[int, ...] = SIZES) -> dict[str, object]:
+async def main(sizes: tuple[int, ...] = SIZES, copy_at: int | None = None) -> dict[str, object]:
     """Measure each size."""
     found: dict[str, object] = {}
     for decisions in sizes:
         with tempfile.TemporaryDirectory() as name:
-            found[str(decisions)] = await measure(decisions, Path(name))
+            found[str(decisions)] = await measure(decisions, Path(name), copy_at)
     return found
 
 
 if __name__ == "__main__":
-    asyncio.run(main(tuple(map(int, sys.argv[1:])) or SIZES))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("decisions", type=int, nargs="*", default=SIZES, help="how many (default: 100000)")
+    parser.add_argument("--copy", type=int, metavar="PORT", help="also by a copy from a worker at this port")
+    asked = parser.parse_args()
+    asyncio.run(main(tuple(asked.decisions), asked.copy))

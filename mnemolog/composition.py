@@ -21,6 +21,7 @@ from mnemolog.peers import Peers
 from mnemolog.publishing import Publishing
 from mnemolog.rebuilding import Rebuilding
 from mnemolog.recalls import Recalls
+from mnemolog.shard_copies import PeersShards
 from mnemolog.speaking import Speaking
 from mnemolog.unless_failed import unless_failed
 from mnemolog.upkeep import follow_for_ever, say_if_settings_differ
@@ -28,6 +29,7 @@ from mnemolog.wakes import Wakes
 from projections.queries import Queries
 from projections.shard_trouble import ShardUnavailable
 from projections.shards import Shards
+from projections.taking import Taking
 from schemas.clock import SystemClock
 from schemas.log import LogError
 from streams.agents import handled, is_in_session, make_app, member_id, owners, urls
@@ -172,6 +174,7 @@ class Worker:
         )
         self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url)
         self._exits.push_async_callback(self.peers.aclose)
+        self.shards.taking = None if settings.is_embedded else Taking(patient, PeersShards(self.peers))
         self._exits.push_async_callback(self._stop_agents)
         await self._join()
         await unless_failed(self.failure, self.shards.settled())

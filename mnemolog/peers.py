@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FORWARDED: Final = "mnemolog-forwarded-by"
 """The header of a request that another worker sends on: it goes no further."""
 LINES: Final = "application/x-ndjson"
+SHARD: Final = "application/vnd.sqlite3"
 CONNECT_SECONDS: Final = 2.0
 ANSWER_SECONDS: Final = 90.0
 """How long a worker may take to answer what was forwarded; waits of callers are at most 60."""
@@ -98,7 +99,7 @@ class Peers:
     ) -> httpx.Response:
         """Send a request on and return the answer, whatever its status. Raises PeerUnavailable.
 
-        An answer of lines is not read yet: who asked reads it as it comes, and closes it.
+        An answer of lines, or a shard's file, is not read yet: who asked reads it as it comes, and closes it.
         One who stands still is given up after PATIENCE_SECONDS + LIVE_SECONDS, however long answers may take.
         """
         sent = {**headers, FORWARDED: self._own}
@@ -117,7 +118,7 @@ class Peers:
 
     async def _answered(self, request: httpx.Request) -> httpx.Response:
         answer = await self._http.send(request, stream=True)
-        if not is_of_lines(answer):
+        if not is_of_lines(answer) and answer.headers.get("content-type") != SHARD:
             await answer.aread()
         return answer
 

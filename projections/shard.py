@@ -8,11 +8,12 @@ import logging
 import sqlite3
 import time
 from contextlib import contextmanager
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
+from projections.in_thread import in_thread
 from projections.ledger_fold import LedgerFold
 from projections.letters import LettersFold
+from projections.marks import are_of, mark
 from projections.repeats import drop_before
 from projections.shard_file import connect
 from projections.shard_trouble import ShardUnavailable, trouble
@@ -94,15 +95,7 @@ class Shard:
     async def follows_log(self) -> bool:
         """Tell whether the records folded are those of the log: not of another one, or of one that was set back."""
         rows = self._connection.execute("select topic, next, mark from offsets").fetchall()
-        for topic, following, mark in rows:
-            if topic not in self.topics:
-                continue
-            if following > await self._log.end(topic, self.partition):
-                return False
-            for record in await self._log.read(topic, self.partition, following - 1, 1):
-                if record.position.offset == following - 1 and _mark(record) != mark:
-                    return False
-        return True
+        return await are_of(self._log, self.partition, [row for row in rows if row[0] in self.topics])
 
     def start_over(self) -> None:
         """Forget everything folded: the next fold begins at offset 0."""
@@ -189,12 +182,7 @@ class Shard:
             records = await self._log.read(topic, self.partition, self.offset(topic), BULK_RECORDS)
             if not records or self.retired:
                 return 0
-            folding = asyncio.ensure_future(asyncio.to_thread(self.fold, topic, records))
-            try:
-                await asyncio.shield(folding)
-            except asyncio.CancelledError:
-                await asyncio.wait([folding])  # a thread cannot be stopped, and the file must not be closed under it
-                raise
+            await in_thread(self.fold, topic, records)
             return len(records)
 
     async def _fold_some(self, topic: str) -> int:
@@ -216,7 +204,7 @@ class Shard:
                 self.letters.fold(records)
             else:
                 self.turns.fold_inputs(records)
-            place = (topic, following, _mark(records[-1]))
+            place = (topic, following, mark(records[-1]))
             self._connection.execute("insert or replace into offsets values(?,?,?)", place)
         self._offsets[topic] = following
         if batch is not None:
@@ -256,8 +244,3 @@ class Shard:
 
 def _index_row(index: str) -> str:
     return f"index {index}"
-
-
-def _mark(record: Record) -> bytes:
-    """Return what tells a record from another one at its offset."""
-    return blake2b(record.value, digest_size=16).digest()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, defaultdict
-from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from projections.following import Following
 from projections.index_entry import entries_of, split
-from projections.shard import Shard
-from schemas.identity import Owner, partition_owner
+from projections.lending import Lending
+from projections.shard_opening import made, nobody, open_globals, open_shard, path_in
+from schemas.identity import Owner
 from schemas.topics import GLOBALS, LEDGER, partition_of
 
 if TYPE_CHECKING:
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
     from projections.index import Index, IndexEntry
     from projections.memory import UserState
+    from projections.shard import Shard
+    from projections.shard_opening import Changed
     from projections.shard_trouble import ShardUnavailable
+    from projections.taking import Taking
     from schemas.log import Log, Position, Record
-
-    Changed: TypeAlias = Callable[[Owner, Sequence[str]], None]
 
 
 log = logging.getLogger("mnemolog.shards")
@@ -65,8 +66,11 @@ class Shards:
         self._terms: Counter[int] = Counter()
         self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changed = asyncio.Event()
+        self.lending = Lending(lambda partition: path_in(self._folder, partition), self._is_open)
+        self.taking: Taking | None = None
+        """Where there are other workers: how their files are had."""
         self.following = Following(make_index(self._entries), self._split, self.entries, self.all, self._is_held)
-        self.globals = self._open_globals(folder)
+        self.globals = open_globals(made(folder), log, self.following.note)
         self._globals_opened = False
         self._globals_opening = asyncio.Lock()
 
@@ -79,15 +83,20 @@ class Shards:
         async with self._opening[partition]:  # one of an earlier term may still be folding
             if self._terms[partition] != term:
                 return
+            await self.lending.take_back(partition)
             self._folded.discard(partition)  # one that is held already is given anew: somebody else may have had it
             known = self._held.get(partition) or self._resting.pop(partition, None)
             shard = known or self._open(self._folder, partition)
             try:
                 await self._start_over_if_strange(shard)
+                if self.taking is not None and partition not in self._held:
+                    wanted = lambda: self._terms[partition] == term  # noqa: E731
+                    if await self.taking.bring(shard, wanted, self._give_up):
+                        shard = self._open(self._folder, partition)
                 await shard.come_up()
                 await self.follow_globals()
             finally:
-                if partition not in self._held:
+                if partition not in self._held and not shard.retired:
                     self._resting[partition] = shard
             if self._terms[partition] == term:
                 self.following.note_missed(shard)
@@ -105,6 +114,12 @@ class Shards:
                 self._globals_opened = True
                 self._tell()
         await self.globals.catch_up()
+
+    def _give_up(self, shard: Shard) -> None:
+        """Close a shard that others may still know, and forget its users."""
+        self.following.let_go(shard.ledger.owners())
+        shard.retired = True
+        shard.close()
 
     async def _start_over_if_strange(self, shard: Shard) -> None:
         if not await shard.follows_log():
@@ -131,10 +146,7 @@ class Shards:
         for partition in self._held.keys() - self.assigned:
             self.release(partition)
         for partition in self._resting.keys() - self.assigned:
-            shard = self._resting.pop(partition)
-            self.following.let_go(shard.ledger.owners())
-            shard.retired = True
-            shard.close()
+            self._give_up(self._resting.pop(partition))
         self._tell()
 
     async def ready(self, partition: int) -> None:
@@ -175,31 +187,18 @@ class Shards:
     # -- files
 
     def _open(self, folder: Path, partition: int, changed: Changed | None = None) -> Shard:
-        path = folder / f"{partition}.sqlite"
-        belongs = partial(self._belongs, partition)
-        return Shard(path, self._log, partition, changed or self.following.note, belongs=belongs)
-
-    def _open_globals(self, folder: Path, changed: Changed | None = None) -> Shard:
-        folder.mkdir(parents=True, exist_ok=True)
-        path, changed = folder / "globals.sqlite", changed or self.following.note
-        return Shard(path, self._log, 0, changed, belongs=lambda o: o.is_global, holds_globals=True)
+        return open_shard(folder, self._log, partition, self.partitions, changed or self.following.note)
 
     def open_generation(self, folder: Path) -> tuple[dict[int, Shard], Shard]:
-        """Open another generation of the shards held, which tells nobody what it folds."""
+        """Open another generation of the shards held, which tells nobody what it folds, and copies nothing."""
+        return {p: self._open(folder, p, nobody) for p in self.held()}, open_globals(folder, self._log, nobody)
 
-        def nobody(_owner: Owner, _ids: Sequence[str]) -> None: ...
-
-        shared = self._open_globals(folder, nobody)
-        return {p: self._open(folder, p, nobody) for p in self.held()}, shared
+    def _is_open(self, partition: int) -> bool:
+        """Tell whether a partition's file is open here, or about to be."""
+        return partition in self._held or partition in self._resting or self._opening[partition].locked()
 
     def _is_held(self, owner: Owner) -> bool:
         return owner.is_global or self.partition(owner) in self._held
-
-    def _belongs(self, partition: int, owner: Owner) -> bool:
-        """Tell whether decisions of an owner stand in the ledger of a partition."""
-        if owner.is_partition:
-            return owner == partition_owner(partition)
-        return not owner.is_global and partition_of(owner.key, self.partitions) == partition
 
     def switch(self, folder: Path, held: dict[int, Shard], shared: Shard) -> list[Shard]:
         """Put another generation in the place of this one, and return the old one, retired."""

@@ -1,25 +1,29 @@
 """What workers ask each other: their parts of what concerns all partitions, and to accept events of their users."""
 
 from base64 import b64decode
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import Depends, Request, Response
+from fastapi.responses import StreamingResponse
 
 from mnemolog import sharing, tenant_memories, together
 from mnemolog.accepting import accept_here
 from mnemolog.draining import drain as drain_here
-from mnemolog.http.internal_requests import SharedMemory, TenantItems, TenantMemories, TenantPlaces
+from mnemolog.http.internal_requests import ShardWanted, SharedMemory, TenantItems, TenantMemories, TenantPlaces
 from mnemolog.http.problems import Problem
 from mnemolog.http.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held, is_ready
 from mnemolog.http.wake_shapes import WakesPart
 from mnemolog.importing import import_here
-from mnemolog.peers import FORWARDED, Part
+from mnemolog.peers import FORWARDED, SHARD, Part
 from mnemolog.publishing import Conflict
 from mnemolog.snapshots import parse_snapshot
 from mnemolog.wake_streaming import Listener, wakes_part
+from projections.lending import InUse
 from projections.tenant_memories import Wanted
 from schemas import codec
 from schemas.inbox import ImportMemory
@@ -144,3 +148,35 @@ async def drop(worker: Held, asked: RebuildPart) -> Response:
     """Give up what this worker has built and not switched to."""
     await worker.rebuilding.drop(asked.rebuild_id)
     return answer({})
+
+
+@router.post("/shard")
+async def shard(worker: Held, asked: ShardWanted) -> Response:
+    """Return what is here of a partition that another worker has now. Raises Problem."""
+    try:
+        offer = await worker.shards.lending.offer(asked.partition)
+    except InUse as refusal:
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal)) from None
+    if offer is None:
+        return answer({"offer": None})
+    return answer({"offer": {"offsets": offer.offsets, "version": offer.version, "size": offer.size}})
+
+
+@router.post("/shard/file")
+async def shard_file(worker: Held, asked: ShardWanted) -> Response:
+    """Return the file, then its checksum. Raises Problem."""
+    parts = worker.shards.lending.content(asked.partition)
+    try:
+        first = await anext(parts)
+    except InUse as refusal:
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal)) from None
+
+    async def whole() -> AsyncIterator[bytes]:
+        async with aclosing(parts):
+            yield first
+            async for part in parts:
+                if worker.stopping.is_set():
+                    return  # who copies finds the end missing, and folds
+                yield part
+
+    return StreamingResponse(whole(), media_type=SHARD)

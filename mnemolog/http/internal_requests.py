@@ -8,6 +8,12 @@ from mnemolog.http.requests import MAX_PAGE_SIZE, Body, Id, Instant
 from schemas.words import Category, MemoryType
 
 
+class ShardWanted(Body):
+    """Which partition's shard a worker would copy."""
+
+    partition: Annotated[int, Field(ge=0)]
+
+
 class SharedMemory(Body):
     """What a user of the worker is to import, in base64 as it will stand in the log."""
 
