@@ -13,7 +13,7 @@ from uuid import uuid4
 from mnemolog import parts
 from mnemolog.commands import Commands
 from mnemolog.generations import active_folder
-from mnemolog.log_opening import broker_url, close_log, create_topics, kafka_security, open_log
+from mnemolog.log_opening import broker_url, close_log, create_topics, kafka_security, lock_directory, open_log
 from mnemolog.log_watch import LogWatch
 from mnemolog.membership import Membership
 from mnemolog.metrics import Metrics
@@ -104,7 +104,8 @@ class Worker:
         settings = self.settings
         self.failure = asyncio.get_running_loop().create_future()
         if not settings.is_embedded:  # the embedded log locks the directory by itself
-            self._lock_directory()
+            self._lock = lock_directory(settings)
+            self._exits.callback(self._lock.release)
         self.registry = parts.make_registry(settings)
         self._exits.push_async_callback(self.registry.aclose)
         await self.registry.register_now()
@@ -117,10 +118,9 @@ class Worker:
         if isinstance(self.extractor, ModelExtractor):
             self._exits.push_async_callback(self.extractor.aclose)
         patient = PatientReads(self.log)
-        shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, parts.index_maker(settings))
-        self.shards = shards
-        self._exits.callback(shards.close)
-        self._exits.push_async_callback(shards.following.close)
+        self.shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, parts.index_maker(settings))
+        self._exits.callback(self.shards.close)
+        self._exits.push_async_callback(self.shards.following.close)
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
         self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self.fail, partial(self.metrics.took, "extract"))
         self.remember_pool = KeyedPool(WORKED_AT_ONCE, self.fail, partial(self.metrics.took, "remember"))
@@ -152,7 +152,7 @@ class Worker:
         self.clocks = parts.make_clocks(settings, clockwork)
         self.publishing = Publishing(self.log, self.shards, self.observe)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
-        self.wakes = Wakes(patient, shards, self.commands, self.clock, settings)
+        self.wakes = Wakes(patient, self.shards, self.commands, self.clock, settings)
         self.queries = Queries(self.shards, self.embedder)
         self.speaking = Speaking.made(settings, self.metrics, self.queries, self._exits)
         self.recalls = Recalls(self.commands)
@@ -190,12 +190,6 @@ class Worker:
         ):
             self._background(work)
         self.started = True
-
-    def _lock_directory(self) -> None:
-        folder = self.settings.data_dir.resolve() / "log"
-        folder.mkdir(parents=True, exist_ok=True)
-        self._lock = DirectoryLock.take(folder)
-        self._exits.callback(self._lock.release)
 
     async def _come_back(self) -> None:
         """Tell the group as early as possible who is dead: it settles while this worker starts."""

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from schemas.topics import TOPICS
+from streams.transports.directory_lock import DirectoryLock
 from streams.transports.kafka_log import KafkaLog
 from streams.transports.kafka_security import KafkaSecurity
 from streams.transports.sqlite_log import SqliteLog
@@ -53,6 +54,13 @@ def kafka_security(settings: Settings) -> KafkaSecurity:
         certfile=settings.kafka_ssl_certfile,
         keyfile=settings.kafka_ssl_keyfile,
     )
+
+
+def lock_directory(settings: Settings) -> DirectoryLock:
+    """Keep other processes from the data directory, as the embedded log does by itself. Raises LogError."""
+    folder = settings.data_dir.resolve() / "log"
+    folder.mkdir(parents=True, exist_ok=True)
+    return DirectoryLock.take(folder)
 
 
 async def close_log(log: SqliteLog | KafkaLog) -> None:

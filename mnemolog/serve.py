@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from mnemolog.settings import Settings
+    from schemas.clock import Clock
 
 GRACE_SECONDS: Final = 5
 """How long requests that are being answered may go on after a signal."""
@@ -57,8 +58,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def serve(settings: Settings, ready: asyncio.Future[str] | None = None) -> None:
+async def serve(settings: Settings, ready: asyncio.Future[str] | None = None, clock: Clock | None = None) -> None:
     """Start a worker, answer HTTP, and stop both at SIGINT or SIGTERM; `ready` is told the URL.
+
+    A clock given here takes the place of the machine's.
 
     Health answers from the beginning; everything else when the worker has started. A worker that finds a shard damaged
     is followed by a new one, which folds it anew. Raises WorkerFailed, and what EXPECTED lists, when the worker cannot
@@ -70,7 +73,7 @@ async def serve(settings: Settings, ready: asyncio.Future[str] | None = None) ->
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stopping.set)
     try:
-        while await _serve_until_damaged(settings, listening, stopping, ready):  # noqa: ASYNC110 - nothing is polled
+        while await _serve_until_damaged(settings, listening, stopping, ready, clock):  # noqa: ASYNC110 - nothing is polled
             await asyncio.sleep(PAUSE_SECONDS)
     finally:
         listening.close()
@@ -79,10 +82,14 @@ async def serve(settings: Settings, ready: asyncio.Future[str] | None = None) ->
 
 
 async def _serve_until_damaged(
-    settings: Settings, listening: socket.socket, stopping: asyncio.Event, ready: asyncio.Future[str] | None
+    settings: Settings,
+    listening: socket.socket,
+    stopping: asyncio.Event,
+    ready: asyncio.Future[str] | None,
+    clock: Clock | None,
 ) -> bool:
     """Let one worker serve until it is to stop; return whether another one is to follow. Raises as `serve`."""
-    worker = Worker(settings, url=_url(listening))
+    worker = Worker(settings, url=_url(listening), clock=clock)
     config = uvicorn.Config(
         make_http(worker),
         lifespan="off",

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from schemas.observations import TurnContext
     from streams.extractor import Piece, Window
 
-RULES_VERSION: Final = "4"
+RULES_VERSION: Final = "5"
 """Raise it with every change of what the rules answer: it is part of the memory's lineage."""
 MOST_QUOTED: Final = 200
 """Characters of a turn that are kept as key dialogue."""
 _HAN: Final = re.compile(r"[一-鿿]")
+_FIRST_DATE: Final = re.compile(r"第一次约会|\bfirst date\b", re.IGNORECASE)
 
 
 class RuleExtractor:
@@ -118,6 +119,7 @@ def _as_known(found: Found, contexts: list[TurnContext]) -> Found:
     scene = next((context.scene for context in contexts if context.scene), None)
     if found.emotion is None and mood:
         found = replace(found, emotion=mood)
-    if found.event_type == "date" and scene and scene not in found.content:
+    is_date = found.event_type == "date" or _FIRST_DATE.search(found.content)
+    if is_date and scene and scene not in found.content:
         found = replace(found, content=f"{found.content} ({scene})")
     return found

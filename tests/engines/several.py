@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import orjson
-from faults.cluster.worker_process import WorkerProcess
+from faults.cluster.worker_process import UP, WorkerProcess
 from kafka_server import KafkaServer
 from weaviate_server import free_ports
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Sequence
     from pathlib import Path
 
 SOON_SECONDS = 30.0
@@ -96,8 +96,10 @@ async def held_here(several: Several, number: int) -> list[int]:
 
 
 @asynccontextmanager
-async def two_workers(folder: Path, index: str) -> AsyncIterator[Several]:
-    """Run two workers over a fresh Kafka; their index is at an address of Weaviate."""
+async def two_workers(
+    folder: Path, index: str, *, program: Sequence[str] = UP, **changed: str
+) -> AsyncIterator[Several]:
+    """Run two workers over a fresh Kafka; their index is at an address of Weaviate. Settings may be changed."""
     with a_kafka(folder / "kafka") as address:
         settings = {
             "BROKER": f"kafka://{address}",
@@ -105,11 +107,12 @@ async def two_workers(folder: Path, index: str) -> AsyncIterator[Several]:
             "SESSION_SECONDS": "6",
             "EXTRACTOR": "verbatim",
             "DECAY_POLICY": "off",
+            **changed,
         }
         workers = []
         for number, port in enumerate(free_ports(2)):
             own = {"ADVERTISED_URL": f"http://127.0.0.1:{port}"}
-            workers.append(WorkerProcess(folder / str(number), port, settings | own))
+            workers.append(WorkerProcess(folder / str(number), port, settings | own, program))
         try:
             workers[0].start()
             await workers[0].ready()  # it makes the topics

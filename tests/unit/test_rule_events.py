@@ -58,6 +58,10 @@ async def test_a_date_is_told_with_its_place_and_the_first_one_is_a_milestone():
     assert (first.event_type, first.content) == ("milestone", "User had their first date at a jazz bar")
     [elsewhere] = await told("昨天我和小雨约会了", TurnContext(scene="外滩"))
     assert elsewhere.content == "昨天用户和小雨约会了 (外滩)"
+    [there] = await told("我们第一次约会了，好开心", TurnContext(scene="断桥"))
+    assert (there.event_type, there.content) == ("milestone", "用户第一次约会了，好开心 (断桥)")
+    [share] = await told("我们今天和好了", TurnContext(scene="断桥"))
+    assert "断桥" not in share.content
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import httpx
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+UP = ("-m", "mnemolog", "up")
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
 
@@ -23,8 +24,11 @@ STOP_SECONDS = 30.0
 class WorkerProcess:
     """One worker: its folder, port and settings stay, its process comes and goes."""
 
-    def __init__(self, folder: Path, port: int, settings: Mapping[str, str], **more: str) -> None:
+    def __init__(
+        self, folder: Path, port: int, settings: Mapping[str, str], program: Sequence[str] = UP, **more: str
+    ) -> None:
         """Start nothing yet. `settings` are without the prefix; `more` are variables of any name."""
+        self._program = program
         self.folder = folder
         self.url = f"http://127.0.0.1:{port}"
         self.frozen = False
@@ -65,8 +69,8 @@ class WorkerProcess:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.lives += 1
         with self.log.open("ab") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "mnemolog", "up"],
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                [sys.executable, *self._program],
                 env=self._environment,
                 cwd=self.folder,
                 stdout=output,
