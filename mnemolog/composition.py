@@ -118,7 +118,8 @@ class Worker:
         if isinstance(self.extractor, ModelExtractor):
             self._exits.push_async_callback(self.extractor.aclose)
         patient = PatientReads(self.log)
-        self.shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, parts.index_maker(settings))
+        folder, index = active_folder(settings.data_dir), parts.index_maker(settings)
+        self.shards = Shards(folder, patient, settings.partitions, index)
         self._exits.callback(self.shards.close)
         self._exits.push_async_callback(self.shards.following.close)
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
