@@ -24,7 +24,7 @@ from mnemolog.recalls import Recalls
 from mnemolog.shard_copies import PeersShards
 from mnemolog.speaking import Speaking
 from mnemolog.unless_failed import unless_failed
-from mnemolog.upkeep import follow_for_ever, say_if_settings_differ
+from mnemolog.upkeep import among_others
 from mnemolog.wakes import Wakes
 from projections.queries import Queries
 from projections.shard_trouble import ShardUnavailable
@@ -118,7 +118,8 @@ class Worker:
         if isinstance(self.extractor, ModelExtractor):
             self._exits.push_async_callback(self.extractor.aclose)
         patient = PatientReads(self.log)
-        self.shards = Shards(active_folder(settings.data_dir), patient, settings.partitions, parts.index_maker(settings))
+        folder, index = active_folder(settings.data_dir), parts.index_maker(settings)
+        self.shards = Shards(folder, patient, settings.partitions, index)
         self._exits.callback(self.shards.close)
         self._exits.push_async_callback(self.shards.following.close)
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
@@ -186,12 +187,9 @@ class Worker:
             self.retaining.run,
             self.wakes.run,
             *(ticking.run for ticking in self.clocks),
+            *among_others(self),
         ):
             self._background(work)
-        if not settings.is_embedded:
-            self._background(partial(follow_for_ever, self.shards))
-            self._background(partial(say_if_settings_differ, self))
-            self._background(partial(self.log_watch.run, self.log, self.shards))
         self.started = True
 
     async def _come_back(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.peers import PeerUnavailable, WorkersDiffer
@@ -12,11 +13,25 @@ from mnemolog.together import same_settings
 from projections.shard_trouble import ShardUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
     from mnemolog.composition import Worker
     from projections.shards import Shards
 
 log = logging.getLogger("mnemolog")
 FOLLOW_EVERY_SECONDS: Final = 1.0
+
+
+def among_others(worker: Worker) -> list[Callable[[], Coroutine[Any, Any, None]]]:
+    """Return what a worker does beside its agents where there may be others; each goes on until it is cancelled."""
+    if worker.settings.is_embedded:
+        return []
+    return [
+        partial(follow_for_ever, worker.shards),
+        partial(say_if_settings_differ, worker),
+        partial(worker.log_watch.run, worker.log, worker.shards),
+    ]
 
 
 async def follow_for_ever(shards: Shards) -> None:

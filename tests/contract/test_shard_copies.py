@@ -42,7 +42,7 @@ async def answering(door: FrontDoor) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def copies(door: FrontDoor, url: str, seconds: float = 5.0) -> AsyncIterator[PeersShards]:
+async def copies(door: FrontDoor, url: str, seconds: float = 60.0) -> AsyncIterator[PeersShards]:
     """Ask a worker at a URL, under a name that the worker of the door knows."""
     peers = Peers(door.worker.shards, dict, lambda: [url], door.worker.url)
     try:
