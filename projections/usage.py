@@ -62,7 +62,10 @@ def measured(text: str) -> Said:
 
 def hour_of(effective: datetime, metadata: str) -> int:
     """Return the hour of a turn: in the `timezone` of its metadata, an IANA name or `+08:00`, else in UTC."""
-    return effective.astimezone(_zone(metadata) if TIMEZONE in metadata else UTC).hour
+    try:
+        return effective.astimezone(_zone(metadata) if TIMEZONE in metadata else UTC).hour
+    except OverflowError:  # at either end of the calendar, from a producer that writes to the topic
+        return effective.hour
 
 
 @lru_cache(maxsize=1024)

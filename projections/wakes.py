@@ -11,6 +11,7 @@ from immutables import Map
 from schemas.waking import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -96,6 +97,12 @@ def _since(wakes: Wakes, configured: WakeConfigured) -> datetime:
 
 
 def _slot(configured: WakeConfigured, moment: datetime, ahead: int) -> datetime:
-    """Return the newest multiple of the period that is not after the moment, or one that many periods later."""
+    """Return the newest multiple of the period that is not after the moment, or one that many periods later.
+
+    After the last of the calendar there is none that any moment reaches.
+    """
     period = round((configured.every_seconds or 0) * 1_000_000)
-    return _EPOCH + (microseconds(moment) // period + ahead) * period * _MICROSECOND
+    try:
+        return _EPOCH + (microseconds(moment) // period + ahead) * period * _MICROSECOND
+    except OverflowError:
+        return _NEVER

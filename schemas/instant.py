@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 _RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?", re.ASCII | re.IGNORECASE)
+YEARS: Final = range(1000, 9001)
+"""Of times that are taken in: what is computed from them, days before and after, is a time as well."""
 _DATE_CHARACTERS: Final = len("2026-01-05")
 _WANTED: Final = (
     "must be an RFC 3339 time with an offset, such as 2026-01-05T08:00:00Z, or a date (its beginning in UTC)"
@@ -22,8 +24,8 @@ def read_instant(value: object) -> datetime:
         raise ValueError(_WANTED + hint)
     try:
         moment = datetime.fromisoformat(value.upper())
-        return moment.replace(tzinfo=UTC) if len(value) == _DATE_CHARACTERS else moment.astimezone(UTC)
     except ValueError as error:
         raise ValueError(f"is not a time: {error}") from None
-    except OverflowError:
-        raise ValueError("lies outside the years 1 to 9999 in UTC") from None
+    if moment.year not in YEARS:
+        raise ValueError(f"lies outside the years {YEARS[0]} to {YEARS[-1]}: leave it out if it is not known")
+    return moment.replace(tzinfo=UTC) if len(value) == _DATE_CHARACTERS else moment.astimezone(UTC)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from projections.embedder import Embedder, Vectors
     from streams.extractor import Extraction, Extractor, Proposal, Window
 
+log = logging.getLogger("mnemolog")
+_BUGS: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
+"""Of a rule that meets words it was not made for: they end the window, not the worker."""
 DEFAULT_SLOTS: Final = 8
 MAX_FAILURES: Final = 8
 """A window that failed so often while others succeeded is poison."""
@@ -62,7 +66,7 @@ class Asking:
         while True:
             try:
                 async with self.slots:
-                    extraction = extraction or await extractor.extract(window)
+                    extraction = extraction or await _extracted(window, extractor)
                     vectors = await self._vectors(extraction)
             except Rejected as rejected:
                 return _rejection(window, extractor, rejected)
@@ -107,6 +111,15 @@ class Asking:
                 for proposal, vector in zip(extraction.proposals, vectors, strict=True)
             ],
         )
+
+
+async def _extracted(window: Window, extractor: Extractor) -> Extraction:
+    """Return the extractor's answer. Raises Rejected, also where the extractor has a bug, and Outage."""
+    try:
+        return await extractor.extract(window)
+    except _BUGS as bug:
+        log.exception("the extractor failed at the window that begins with %s", window.pieces[0].piece_id)
+        raise Rejected(f"the extractor failed: {type(bug).__name__}: {bug}") from bug
 
 
 def _rejection(window: Window, extractor: Extractor, rejected: Rejected) -> ExtractionRejected:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -114,6 +114,15 @@ def test_missed_slots_raise_one_wake():
     assert wake.due_at == later(days=400)
     assert next_due(after.state.wakes) == later(days=400, hours=1)
     assert raised(after.when(wake_tick(later(days=400, minutes=59)))) == []
+
+
+def test_after_the_last_slot_of_the_calendar_no_wake_is_due():
+    last = datetime.max.replace(tzinfo=UTC) - timedelta(minutes=1)
+    after = given(woken("w-1", every=3600)).when(wake_tick(last))
+    [wake] = raised(after)
+    following = next_due(after.state.wakes)
+    assert following is not None
+    assert wake.due_at < last < following
 
 
 def test_a_period_may_be_a_fraction_of_a_second():

@@ -152,6 +152,17 @@ async def test_an_unusable_answer_is_a_rejection_at_once():
     assert len(extractor.windows) == 1
 
 
+async def test_an_extractor_that_fails_at_a_window_ends_the_window_and_nothing_else():
+    class Failing(EchoExtractor):
+        async def extract(self, window: Window) -> Extraction:
+            raise OverflowError("date value out of range")
+
+    item = await Asking(CharacterEmbedder()).item(WINDOW, Failing())
+    assert isinstance(item, ExtractionRejected)
+    assert item.reason == "the extractor failed: OverflowError: date value out of range"
+    assert [piece.piece_id for piece in item.covered] == ["t-1#0", "t-2#0"]
+
+
 async def test_an_outage_is_waited_out_however_long_it_takes(slept: list[float]):
     extractor, waits = Saying(Extraction(proposals=()), *(Outage(f"busy {n}") for n in range(50))), list[str]()
     item = await Asking(CharacterEmbedder()).item(WINDOW, extractor, waits.append)

@@ -66,3 +66,9 @@ def test_the_day_has_four_parts(hour: int, part: str):
 
 def test_nothing_said_is_nothing_counted():
     assert patterns(Usage({})) == []
+
+
+@pytest.mark.parametrize("moment", [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)])
+def test_an_hour_at_either_end_of_the_calendar_is_taken_as_it_is(moment: datetime):
+    zones = (f'{{"timezone": "{zone}"}}' for zone in ("-12:00", "+14:00", "America/New_York"))
+    assert all(hour_of(moment, zone) in range(24) for zone in zones)
