@@ -136,7 +136,7 @@ def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
     where, *places = error["loc"]
     if error["type"] == "json_invalid":
         return Fault("$", f"is not JSON: {error['ctx']['error']} at character {places[0] if places else 0}")
-    if where == "body" and not places:
+    if where == "body" and not places and error["type"] != "value_error":  # that one is our own, about the whole body
         return Fault("$", _BODY_HINT)
     path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in places)
     if error["type"] == "extra_forbidden":

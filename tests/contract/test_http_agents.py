@@ -125,3 +125,23 @@ async def test_a_reserved_or_broken_user_is_refused(door: FrontDoor, path: str):
 @pytest.mark.parametrize("path", ["/v1/users/u1", "/v1/users/u1/keys"])
 async def test_routes_that_are_not_there_yet_are_not_found(door: FrontDoor, path: str):
     assert (await door.http.get(path)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "says"),
+    [
+        (
+            "/v1/memories",
+            {"user_id": "m", "content": "x", "attribute": "birthday"},
+            "has an attribute without its value",
+        ),
+        ("/v1/memories/none/share", {}, "names nobody"),
+        ("/v1/memories/none/share", {"agent_id": "nova", "scope": "global"}, "is for everyone and for somebody"),
+    ],
+)
+async def test_what_is_wrong_with_the_body_as_a_whole_is_said(
+    door: FrontDoor, path: str, body: dict[str, str], says: str
+):
+    refused = await door.post(path, body)
+    assert refused.status_code == 422
+    assert says in refused.json()["errors"][0]["message"]

@@ -154,7 +154,7 @@ async def test_an_unusable_answer_is_a_rejection_at_once():
 
 async def test_an_extractor_that_fails_at_a_window_ends_the_window_and_nothing_else():
     class Failing(EchoExtractor):
-        async def extract(self, window: Window) -> Extraction:
+        async def extract(self, window: Window) -> Extraction:  # noqa: ARG002 - it does not look
             raise OverflowError("date value out of range")
 
     item = await Asking(CharacterEmbedder()).item(WINDOW, Failing())
