@@ -81,7 +81,9 @@ async def state(event_id: str, worker: Held, tenant: Tenant, user_id: UserId = D
     """Return how far an event has come, and what it led to."""
     states = await worker.publishing.states(Owner(tenant, user_id), [event_id])
     if event_id not in states:
-        detail = f"no event {event_id!r} of user {user_id!r} was ever accepted"
+        detail = (
+            f"no event {event_id!r} of user {user_id!r} is known: none was accepted, or it is older than RETENTION_DAYS"
+        )
         raise Problem(HTTPStatus.NOT_FOUND, detail)
     return answer(states[event_id])
 
