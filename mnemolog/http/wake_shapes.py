@@ -46,6 +46,7 @@ class WakesPart(Body):
 
     tenant: str
     user_id: str | None
+    agent_id: str | None = None
     since: dict[str, int | None]
 
 

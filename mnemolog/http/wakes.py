@@ -133,7 +133,7 @@ async def listed(user_id: str, asked: Annotated[WakesAsked, Query()], worker: He
     """Return the wakes after a place, in the order in which they were raised, and the place to go on from."""
     owner = Owner(tenant, check_user_id(user_id))
     found = worker.shards.of(owner).ledger.wakes.raised(owner, int(asked.after), asked.limit)
-    items = [wake_view(worker.shards, raised, worker.clock.now()) for raised in found]
+    items = [wake_view(worker.shards, raised, worker.clock.now(), asked.agent_id) for raised in found]
     heard = [item for item in items if asked.agent_id is None or item["agent_id"] in (None, asked.agent_id)]
     return answer({"items": heard, "next": str(found[-1].event.number) if found else asked.after})
 
