@@ -6,8 +6,8 @@ from pydantic import Field
 
 from mnemolog.http.requests import Asked, Body, Content, Id, Instant, Question
 from mnemolog.http.shapes import Memory, Shape
+from projections.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 
-MAX_EVERY_SECONDS = 366 * 86_400
 MAX_WAKE_MEMORIES = 100
 DEFAULT_CHANNEL = "dm"
 
@@ -17,7 +17,7 @@ Text = Annotated[Content, Field(max_length=16_384)]
 class WakeWanted(Body):
     """How to wake a user's agent; what is left out is what the settings say."""
 
-    every_seconds: Annotated[float, Field(ge=1, le=MAX_EVERY_SECONDS, allow_inf_nan=False)]
+    every_seconds: Annotated[float, Field(ge=LEAST_EVERY_SECONDS, le=MOST_EVERY_SECONDS, allow_inf_nan=False)]
     text: Text | None = None
     memory_limit: Annotated[int, Field(ge=0, le=MAX_WAKE_MEMORIES)] | None = None
     query: Annotated[Question, Field(max_length=16_384)] | None = None
