@@ -17,6 +17,7 @@ from mnemolog.http.wake_shapes import (
     Cancelled,
     Reminder,
     Reminders,
+    RemindersAsked,
     ReminderWanted,
     WakeConfiguration,
     Wakes,
@@ -100,8 +101,8 @@ async def schedule(
 
 
 @router.get("/users/{user_id:text}/reminders", response_model=Reminders)
-async def reminders(user_id: str, worker: Held, tenant: Tenant) -> Response:
-    """List the reminders that wait, the next first; there are at most 1,000."""
+async def reminders(user_id: str, asked: Annotated[RemindersAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+    """List the reminders that wait, the next first, a page at a time; there are at most 1,000."""
     owner = Owner(tenant, check_user_id(user_id))
     waiting = sorted(
         worker.shards.state(owner).wakes.reminders.values(), key=lambda each: (each.due_at, each.reminder_id)
@@ -115,9 +116,9 @@ async def reminders(user_id: str, worker: Held, tenant: Tenant) -> Response:
             "content": each.content.text,
             "channel": each.channel,
         }
-        for each in waiting
+        for each in waiting[(asked.page - 1) * asked.page_size : asked.page * asked.page_size]
     ]
-    return answer({"items": items, "total": len(items)})
+    return answer({"items": items, "total": len(waiting), "page": asked.page, "page_size": asked.page_size})
 
 
 @router.delete("/users/{user_id:text}/reminders/{reminder_id}", response_model=Cancelled, responses=WAITING | UNKNOWN)
