@@ -124,6 +124,8 @@ async def _share_known(worker: Worker, some: Sequence[Importable], until: float)
             memory = worker.shards.state(one.owner).memories.get(outcome.memory_id or "") if outcome else None
             if memory is None or memory.memory_id == one.memory_id or memory.status_at(now) != ACTIVE:
                 continue
+            if _differ(memory.content, one.snapshot.content):  # it is not what the agents were to know
+                continue
             for each in one.shares(now, memory.memory_id):
                 if not memory.known_to(each.envelope.agent_id):
                     records.append(_record(worker, each))

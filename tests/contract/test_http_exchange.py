@@ -211,13 +211,15 @@ async def test_an_import_says_what_it_does_not_take_because_its_id_was_imported_
 
 
 async def test_what_is_known_already_is_shared_with_the_agents_that_its_import_names(door: FrontDoor):
-    memory = await door.remember(COFFEE["content"], agent_id="luna")
+    memory = await door.remember("用户喜欢喝咖啡", agent_id="luna")
     line = COFFEE | {"agent_id": "luna", "shared_with": ["aria"]}
     for _ in range(2):
         [item] = (await take_in(door, line))["items"]
         assert (item["memory_id"], item["action"]) == (memory["memory_id"], "nothing")
         here = (await door.get(f"/v1/memories/{memory['memory_id']}")).json()
         assert (here["shared_with"], here["version"]) == (["aria"], 2)
+    await take_in(door, line | {"content": "用户养了一只猫", "shared_with": ["nova"]})
+    assert (await door.get(f"/v1/memories/{memory['memory_id']}")).json()["shared_with"] == ["aria"]
 
 
 @pytest.mark.parametrize(
