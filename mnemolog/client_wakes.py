@@ -44,9 +44,9 @@ def remind(
     return command("POST", path_of("v1", "users", user_id, "reminders"), body, key)
 
 
-def reminders(user_id: str = "owner") -> Call[Json]:
-    """List the reminders that wait, the next first: `{items, total}`."""
-    return get(path_of("v1", "users", user_id, "reminders"))
+def reminders(user_id: str = "owner", *, page: int = 1, page_size: int = 200) -> Call[Json]:
+    """List the reminders that wait, the next first: `{items, total, page, page_size}`."""
+    return get(path_of("v1", "users", user_id, "reminders"), page=page, page_size=page_size)
 
 
 def cancel_reminder(reminder_id: str, user_id: str = "owner", *, key: str | None = None) -> Call[Json]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -10,9 +12,12 @@ import numpy as np
 from mnemolog.accepting import MARGIN_SECONDS
 from mnemolog.snapshots import parse_snapshot
 from projections.evolve import is_decided
+from projections.memory import ACTIVE
 from projections.shards import NotHeld
 from schemas import codec
-from schemas.log import NewRecord
+from schemas.inbox import ImportMemory
+from schemas.log import NewRecord, Position
+from schemas.text import digest
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
 
     from mnemolog.composition import Worker
     from mnemolog.snapshots import Importable
+    from schemas.decision import Decision, Outcome
+    from schemas.identity import Owner
     from schemas.inbox import UserItem
 
     Items: TypeAlias = list[dict[str, Any]]
@@ -27,6 +34,9 @@ if TYPE_CHECKING:
 EMBEDDED_AT_ONCE: Final = 64
 WAITING: Final = "waiting"
 """The action of what the log has and remember has not decided yet."""
+OTHER_CONTENT: Final = (
+    "imported before with other content, which stays: for another memory give another source_system or memory_id"
+)
 
 
 async def import_all(
@@ -62,44 +72,119 @@ async def import_all(
 
 async def import_here(worker: Worker, some: Sequence[Importable], wait: float) -> Items:
     """Import memories of users of this worker; those that were imported before are not embedded again."""
+    until = time.monotonic() + wait
     states = {one.owner: worker.shards.state(one.owner) for one in some}
-    new = {o.command_id: o for o in some if not is_decided(states[o.owner], o.command_id)}
+    new: dict[str, Importable] = {}  # the first of each
+    for one in some:
+        if not is_decided(states[one.owner], one.command_id):
+            new.setdefault(one.command_id, one)
+    siblings = {_there(one, one.snapshot.memory_id): one.memory_id for one in some}
     last = dict[str, str]()  # of what each leads to, the id of what is decided last
     for group in _groups(list(new.values()), EMBEDDED_AT_ONCE):
         vectors = await worker.embedder.embed([one.snapshot.content for one in group])
         now, records = worker.clock.now(), list[NewRecord]()
         for one, vector in zip(group, vectors, strict=True):
             worker.shards.require(one.owner)
-            items: list[UserItem] = [one.item(now, np.asarray(vector, "<f4").tobytes(), worker.embedder.model)]
-            partition = worker.shards.partition(one.owner)
-            for each in [*items, *one.shares(now)]:
+            by = siblings.get(_there(one, one.snapshot.superseded_by))
+            spelt = np.asarray(vector, "<f4").tobytes()
+            items: list[UserItem] = [one.item(now, spelt, worker.embedder.model, by)]
+            for each in [*items, *one.shares(now, one.memory_id)]:
                 last[one.command_id] = each.envelope.event_id
-                value = codec.encode(each)
-                records.append(NewRecord(topic=INBOX.name, partition=partition, key=one.owner.key, value=value))
+                records.append(_record(worker, each))
         await worker.log.append(records)
-    if wait and new:
-        deciding = [asyncio.ensure_future(worker.remember.decided(o.owner, last[i])) for i, o in new.items()]
-        try:
-            await asyncio.wait(deciding, timeout=wait)
-        finally:
-            for waiter in deciding:
-                waiter.cancel()
-            await asyncio.gather(*deciding, return_exceptions=True)
-    return [_became(worker, one, is_new=new.pop(one.command_id, None) is not None) for one in some]
+    await _decided(worker, [(o.owner, last[i]) for i, o in new.items()], until)
+    await _share_known(worker, some, until)
+    return [await _became(worker, one, new.get(one.command_id)) for one in some]
 
 
-def _became(worker: Worker, one: Importable, *, is_new: bool) -> dict[str, Any]:
-    """Return what became of a snapshot; the second of the same in a request was imported with the first."""
+async def _decided(worker: Worker, commands: Sequence[tuple[Owner, str]], until: float) -> None:
+    """Wait for decisions, not longer than until a moment of the monotonic clock."""
+    seconds = until - time.monotonic()
+    if seconds <= 0 or not commands:
+        return
+    deciding = [asyncio.ensure_future(worker.remember.decided(owner, id_)) for owner, id_ in commands]
     try:
-        decisions = worker.shards.of(one.owner).ledger.decided(one.owner, one.command_id)
+        await asyncio.wait(deciding, timeout=seconds)
+    finally:
+        for waiter in deciding:
+            waiter.cancel()
+        await asyncio.gather(*deciding, return_exceptions=True)
+
+
+async def _share_known(worker: Worker, some: Sequence[Importable], until: float) -> None:
+    """Share what was known here already, in the place of the memory that did not come to be."""
+    records: list[NewRecord] = []
+    commands: list[tuple[Owner, str]] = []
+    now = worker.clock.now()
+    for one in some:
+        if not one.snapshot.shared_with:
+            continue
+        with suppress(NotHeld):  # whoever has it now is asked with the next import of it
+            outcome = _outcome(_decisions(worker, one))
+            memory = worker.shards.state(one.owner).memories.get(outcome.memory_id or "") if outcome else None
+            if memory is None or memory.memory_id == one.memory_id or memory.status_at(now) != ACTIVE:
+                continue
+            if _differ(memory.content, one.snapshot.content):  # it is not what the agents were to know
+                continue
+            for each in one.shares(now, memory.memory_id):
+                if not memory.known_to(each.envelope.agent_id):
+                    records.append(_record(worker, each))
+                    commands.append((one.owner, each.envelope.event_id))
+    if records:
+        await worker.log.append(records)
+        await _decided(worker, commands, until)
+
+
+async def _became(worker: Worker, one: Importable, first: Importable | None) -> dict[str, Any]:
+    """Return what became of a snapshot; `first` is the one of its id that the request brought, if it was not known."""
+    try:
+        decisions = _decisions(worker, one)
+        outcome = _outcome(decisions)
+        is_other = outcome is not None and await _is_other(worker, one, decisions[0], outcome.memory_id)
     except NotHeld:  # it is in the log: whoever has the partition now decides it
-        decisions = []
-    outcome = next((o for d in decisions for o in d.outcomes), None)
+        outcome, is_other = None, False
+    memory_id = outcome.memory_id if outcome else one.memory_id
+    if is_other or (first is not None and _differ(first.snapshot.content, one.snapshot.content)):
+        return {"memory_id": memory_id, "action": "nothing", "reason": OTHER_CONTENT}
     if outcome is None:
-        return {"memory_id": one.memory_id, "action": WAITING, "reason": "the log has it; it will be decided"}
-    if not is_new:
-        return {"memory_id": outcome.memory_id, "action": "nothing", "reason": "imported before"}
-    return {"memory_id": outcome.memory_id, "action": outcome.action, "reason": outcome.reason}
+        return {"memory_id": memory_id, "action": WAITING, "reason": "the log has it; it will be decided"}
+    if first is not one:
+        return {"memory_id": memory_id, "action": "nothing", "reason": "imported before"}
+    return {"memory_id": memory_id, "action": outcome.action, "reason": outcome.reason}
+
+
+async def _is_other(worker: Worker, one: Importable, decision: Decision, memory_id: str | None) -> bool:
+    """Tell whether the memory of this source was imported with other words. Raises NotHeld."""
+    memory = worker.shards.state(one.owner).memories.get(memory_id or "")
+    if memory is not None and not _differ(memory.content, one.snapshot.content):
+        return False
+    # It may have been revised here since: what was imported stands in the inbox, unless that was tidied.
+    record = await worker.shards.record(Position(INBOX.name, decision.item_partition, decision.item_offset))
+    item = None if record is None else codec.decode(record.value)
+    return isinstance(item, ImportMemory) and _differ(item.content.text, one.snapshot.content)
+
+
+def _differ(a: str, b: str) -> bool:
+    return a != b and digest(a) != digest(b)
+
+
+def _decisions(worker: Worker, one: Importable) -> list[Decision]:
+    return worker.shards.of(one.owner).ledger.decided(one.owner, one.command_id)
+
+
+def _outcome(decisions: Sequence[Decision]) -> Outcome | None:
+    return next((o for d in decisions for o in d.outcomes), None)
+
+
+def _record(worker: Worker, item: UserItem) -> NewRecord:
+    owner = item.envelope.owner
+    partition = worker.shards.partition(owner)
+    return NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))
+
+
+def _there(one: Importable, memory_id: str | None) -> tuple[object, ...]:
+    """Return what names a memory where it was kept, and whose it becomes."""
+    return one.owner, one.snapshot.source_system, one.snapshot.user_id, memory_id
 
 
 def _groups(some: Sequence[Importable], size: int) -> list[Sequence[Importable]]:

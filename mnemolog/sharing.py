@@ -5,18 +5,19 @@ from __future__ import annotations
 from base64 import b64encode
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
 from mnemolog.commands import DECISION_SECONDS, AnotherCommand
 from mnemolog.peers import ANSWER_SECONDS, PeerUnavailable
 from projections.evolve import is_decided
+from projections.memory import ACTIVE
 from projections.shards import NotHeld
 from projections.views import memory_view
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
-from schemas.identity import OURS, import_id
+from schemas.identity import OURS, derived_id, import_id
 from schemas.inbox import ImportMemory
 
 if TYPE_CHECKING:
@@ -60,7 +61,10 @@ async def share(worker: Worker, source: Owner, memory: Memory, target: Owner, ag
 
 
 async def share_here(worker: Worker, item: ImportMemory) -> Shared:
-    """Have a user of this worker import a snapshot, and wait for the decision. Raises NotHeld, LogUnavailable."""
+    """Have a user of this worker import a snapshot, and wait for the decision. Raises NotHeld, LogUnavailable.
+
+    The copy is made once, whichever agent it is for; an agent that does not know it is told of it.
+    """
     owner, command_id = item.envelope.owner, item.envelope.event_id
     worker.shards.require(owner)
     is_new = not is_decided(worker.shards.state(owner), command_id)
@@ -71,8 +75,15 @@ async def share_here(worker: Worker, item: ImportMemory) -> Shared:
     outcome = next((o for d in decisions for o in d.outcomes), None)
     if outcome is None or outcome.memory_id is None:
         return Shared(command_id=command_id, is_new=is_new, memory=None)
+    now, agent_id = worker.clock.now(), item.envelope.agent_id
     memory = worker.shards.state(owner).memories[outcome.memory_id]
-    view = memory_view(owner, memory, worker.clock.now())
+    if memory.status_at(now) == ACTIVE and not memory.visible_to(agent_id):  # it came for another agent of the user
+        told_id = derived_id("shared", command_id, agent_id, memory.memory_id)
+        told = await worker.commands.share(owner, memory.memory_id, cast("str", agent_id), told_id)
+        if told.outcome is None:
+            return Shared(command_id=told_id, is_new=False, memory=None)
+        memory = worker.shards.state(owner).memories[memory.memory_id]
+    view = memory_view(owner, memory, now)
     return Shared(command_id=command_id, is_new=is_new and outcome.action != "nothing", memory=view)
 
 

@@ -21,6 +21,7 @@ from schemas.identity import (
 from schemas.inbox import ImportMemory, ReviseMemory
 from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent
 from schemas.instant import read_instant
+from schemas.text import digest
 from schemas.words import Category, Kind, MemoryType, Scope, Status
 
 MEMORY: Final = "Memory"
@@ -119,32 +120,35 @@ class Importable:
         whose = GLOBAL_USER if snapshot.scope == "global" else check_user_id(user_id or snapshot.user_id)
         self.owner = Owner(tenant, whose)
         self.source_memory = snapshot.memory_id or _derived(snapshot)
-        self.command_id = self._command_of(self.source_memory)
+        named = self.source_memory
+        if snapshot.source_system == ANYWHERE and snapshot.memory_id is not None:
+            named = f"{named}#{digest(snapshot.content).hex()}"  # two systems that are not named may both have a "1"
+        self.command_id = self._command_of(named)
         self.memory_id = commanded_memory_id(self.owner, self.command_id)
 
     def _command_of(self, source_memory: str) -> str:
         return import_id(self.owner, self.snapshot.source_system, self.snapshot.user_id, source_memory)
 
-    def shares(self, at: datetime) -> list[ReviseMemory]:
-        """Return the commands that make it known to the agents that it was shared with, once it is imported."""
+    def shares(self, at: datetime, memory_id: str) -> list[ReviseMemory]:
+        """Return the commands that make what it is here known to the agents that it was shared with."""
         if self.owner.is_global:
             return []
         return [
             ReviseMemory(
                 envelope=Envelope(
-                    event_id=derived_id("shared", self.command_id, agent_id),
+                    event_id=derived_id("shared", self.command_id, agent_id, memory_id),
                     tenant=self.owner.tenant,
                     user_id=self.owner.user_id,
                     agent_id=agent_id,
                     occurred_at=at,
                 ),
-                memory_id=self.memory_id,
+                memory_id=memory_id,
             )
             for agent_id in dict.fromkeys(self.snapshot.shared_with)
         ]
 
-    def item(self, at: datetime, vector: bytes, model: str) -> ImportMemory:
-        """Return the command, given at an instant."""
+    def item(self, at: datetime, vector: bytes, model: str, successor: str | None = None) -> ImportMemory:
+        """Return the command, given at an instant; `successor` is what superseded it, if that is imported with it."""
         its = self.snapshot
         formed = its.formed_at or its.occurred_at or at
         formed = min(formed, at)  # a plan's day may lie ahead, and a clock elsewhere go before ours
@@ -188,7 +192,7 @@ class Importable:
             restored_at=its.restored_at,
             expires_at=its.expires_at,
             status=its.status,
-            superseded_by=None if by is None else commanded_memory_id(self.owner, self._command_of(by)),
+            superseded_by=by and (successor or commanded_memory_id(self.owner, self._command_of(by))),
             forgotten_at=its.forgotten_at,
             metadata=Sealed.clear(orjson.dumps(its.metadata)) if its.metadata else None,
         )

@@ -65,7 +65,7 @@ async def wakes_part(worker: Worker, listener: Listener, since: Mapping[int, int
         if offset is not None and offset < reached:
             raised = shard.ledger.wakes.raised_since(listener.tenant, listener.user_id, offset, WAKES_AT_ONCE)
             now = worker.clock.now()
-            items = [{"offset": r.offset, "wake": wake_view(worker.shards, r, now)} for r in raised]
+            items = [{"offset": r.offset, "wake": wake_view(worker.shards, r, now, listener.agent_id)} for r in raised]
             reached = reached if len(items) < WAKES_AT_ONCE else items[-1]["offset"] + 1
         found[str(partition)] = {"items": items, "reached": reached}
     return found
@@ -89,8 +89,12 @@ async def begin(worker: Worker, listener: Listener, last_event_id: str | None) -
 async def stream(
     worker: Worker, listener: Listener, positions: dict[int, int], *, heartbeat_seconds: float = HEARTBEAT_SECONDS
 ) -> AsyncIterator[bytes]:
-    """Yield server-sent events until the worker stops: each wake at least once, and heartbeats in between."""
-    yield b"retry: %d\n\n" % RETRY_MILLISECONDS
+    """Yield server-sent events until the worker stops: each wake at least once, and heartbeats in between.
+
+    The first block has no data, so it is no event; its id is kept all the same, by the rules of server-sent events: who
+    hangs up before the first wake comes back to where the stream began.
+    """
+    yield b"retry: %d\n%s\n" % (RETRY_MILLISECONDS, _id(positions))
     told_at = time.monotonic()
     while not worker.stopping.is_set():
         full = False
@@ -151,6 +155,7 @@ async def _there(worker: Worker, url: str, listener: Listener, since: Mapping[in
     asked = {
         "tenant": listener.tenant,
         "user_id": listener.user_id,
+        "agent_id": listener.agent_id,
         "since": {str(partition): offset for partition, offset in since.items()},
     }
     try:
@@ -170,7 +175,8 @@ def read_positions(text: str) -> dict[int, int]:
 
 def _event(wake: dict[str, Any], positions: Mapping[int, int] | None) -> bytes:
     """Spell a wake as an event; with an id when the caller may go on behind it."""
-    spelt = b""
-    if positions is not None:
-        spelt = b"id: " + ",".join(f"{p}:{offset}" for p, offset in sorted(positions.items())).encode() + b"\n"
-    return spelt + b"event: wake\ndata: " + orjson.dumps(wake) + b"\n\n"
+    return (b"" if positions is None else _id(positions)) + b"event: wake\ndata: " + orjson.dumps(wake) + b"\n\n"
+
+
+def _id(positions: Mapping[int, int]) -> bytes:
+    return b"id: " + ",".join(f"{p}:{offset}" for p, offset in sorted(positions.items())).encode() + b"\n"

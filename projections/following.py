@@ -79,8 +79,9 @@ class Following:
         while True:
             if owner in self._behind or owner in self._being_told or await self._is_another():
                 await self.tell()
+            asked = self._kept_as
             legs = await self.index.search(query)
-            if not await self._is_another():
+            if asked == self._kept_as and not await self._is_another():  # else it was empty, or is being filled
                 return legs
 
     async def tell(self) -> None:

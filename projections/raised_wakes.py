@@ -18,11 +18,11 @@ SESSION_ID: Final = "system:dm:system"
 """The session in which an agent is woken: nobody's conversation, and nothing is written to it."""
 
 
-def wake_view(shards: Shards, raised: Raised, now: datetime) -> dict[str, Any]:
+def wake_view(shards: Shards, raised: Raised, now: datetime, agent_id: str | None = None) -> dict[str, Any]:
     """Return a wake as it is delivered. Raises NotHeld.
 
     Of the memories that were chosen when it was raised those are shown that are active now: what was forgotten since
-    is not. Nothing that is shown counts as recalled.
+    is not, and for an `agent_id` neither is what only others know. Nothing that is shown counts as recalled.
     """
     event, owner = raised.event, raised.owner
     both = [owner, Owner(owner.tenant, GLOBAL_USER)]
@@ -45,5 +45,7 @@ def wake_view(shards: Shards, raised: Raised, now: datetime) -> dict[str, Any]:
         "due_at": instant(event.due_at),
         "raised_at": instant(event.raised_at),
         "history": [],
-        "memories": [memory_view(whose, m, now) for whose, m in found if m.status_at(now) == ACTIVE],
+        "memories": [
+            memory_view(whose, m, now) for whose, m in found if m.status_at(now) == ACTIVE and m.visible_to(agent_id)
+        ],
     }

@@ -10,6 +10,8 @@ from immutables import Map
 
 from schemas.waking import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
 
+LEAST_EVERY_SECONDS: Final = 1
+MOST_EVERY_SECONDS: Final = 366 * 86_400
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -47,7 +49,7 @@ def evolve_wakes(wakes: Wakes, event: ReminderScheduled | ReminderCancelled | Wa
         case WakeConfigured():
             return replace(
                 wakes,
-                configured=event if event.every_seconds else None,
+                configured=event if is_periodic(event.every_seconds) and event.text is not None else None,
                 settings_id=event.settings_id or wakes.settings_id,
                 last_slot=None,
             )
@@ -58,6 +60,11 @@ def evolve_wakes(wakes: Wakes, event: ReminderScheduled | ReminderCancelled | Wa
             return replace(wakes, raised=event.number, last_slot=event.due_at, round=event.round, shown=shown)
         case _:
             assert_never(event)
+
+
+def is_periodic(every_seconds: float | None) -> bool:
+    """Tell whether it is a period that slots can be counted by; others, should the log have one, wake nobody."""
+    return every_seconds is not None and LEAST_EVERY_SECONDS <= every_seconds <= MOST_EVERY_SECONDS
 
 
 def next_due(wakes: Wakes) -> datetime | None:

@@ -12,11 +12,10 @@ import orjson
 from projections.importance import DECIMALS, grade
 from projections.memory import ACTIVE, FORGOTTEN
 from schemas.attributes import NICKNAME
-from schemas.envelope import Sealed
 from schemas.events import MemoryFormed, MemoryReinforced, MemoryRevised, MemorySuperseded
 from schemas.identity import event_of_piece, extracted_memory_id
 from schemas.text import content_hash
-from streams import known, slots
+from streams import dialogue, known, slots
 from streams.draft import SHORT_TERM_LIFE
 from streams.duplicates import overlap
 
@@ -206,9 +205,8 @@ def _is_close(memory: Memory, entry: _Entry, span: timedelta) -> bool:
 
 
 def _merge(draft: Draft, entry: _Entry, memory: Memory) -> None:
-    """Keep the first text and time, the greater importance and intensity, the union of key dialogue."""
-    spoken = tuple(orjson.loads(entry.candidate.key_dialogue.data)) if entry.candidate.key_dialogue else ()
-    dialogue = [*memory.key_dialogue, *(d for d in spoken if d not in memory.key_dialogue)]
+    """Keep the first text and time, the greater importance and intensity, of all key dialogue what fits."""
+    spoken = orjson.loads(entry.candidate.key_dialogue.data) if entry.candidate.key_dialogue else []
     again = entry.says_again(memory)
     intensities = [i for i in (memory.emotion_intensity, entry.candidate.emotion_intensity) if i is not None]
     draft.add(
@@ -218,7 +216,7 @@ def _merge(draft: Draft, entry: _Entry, memory: Memory) -> None:
             reason="merged",
             importance=max(memory.importance, round(entry.candidate.importance, DECIMALS)),
             emotion_intensity=max(intensities, default=None),
-            key_dialogue=Sealed.clear(orjson.dumps(dialogue)) if dialogue else None,
+            key_dialogue=dialogue.united(memory.key_dialogue, spoken),
             access_count=memory.access_count + again,
             last_accessed_at=max(memory.last_accessed_at, entry.said.effective) if again else None,
             source_ids=entry.sources,

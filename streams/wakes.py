@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final, assert_never
 import numpy as np
 
 from projections.memory import ACTIVE
-from projections.wakes import due_reminders, due_slot, microseconds
+from projections.wakes import (
+    LEAST_EVERY_SECONDS,
+    MOST_EVERY_SECONDS,
+    due_reminders,
+    due_slot,
+    is_periodic,
+    microseconds,
+)
 from schemas.decision import MAX_CHANGES
 from schemas.identity import reminder_id_of, wake_id_of
 from schemas.refusals import Refusal
@@ -88,6 +95,10 @@ def _cancel(draft: Draft, item: CancelReminder) -> None:
 def _configure(draft: Draft, item: ConfigureWake) -> None:
     """Wake the user's agent like this from now on; what is so already is left as it is, its slots too."""
     known = draft.state.wakes
+    if item.every_seconds is not None and not (is_periodic(item.every_seconds) and item.text is not None):
+        reason = f"a wake needs a text, and a period of {LEAST_EVERY_SECONDS} to {MOST_EVERY_SECONDS} seconds"
+        draft.say("wake", "refused", reason)
+        return
     event = WakeConfigured(
         envelope=draft.envelope(),
         every_seconds=item.every_seconds,

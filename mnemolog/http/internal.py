@@ -98,7 +98,7 @@ async def share(worker: Held, asked: SharedMemory) -> Response:
 @router.post("/wakes")
 async def wakes(worker: Held, asked: WakesPart) -> Response:
     """Return what was raised in some of this worker's partitions."""
-    listener = Listener(tenant=asked.tenant, user_id=asked.user_id)
+    listener = Listener(tenant=asked.tenant, user_id=asked.user_id, agent_id=asked.agent_id)
     since = {int(partition): offset for partition, offset in asked.since.items()}
     return answer(await wakes_part(worker, listener, since))
 

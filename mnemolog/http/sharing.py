@@ -69,4 +69,7 @@ async def share(
     shared = await sharing.share(worker, source, memory, target, asked.agent_id)
     if shared.memory is None:
         return answer({"command_id": shared.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
+    if shared.memory["status"] != ACTIVE:
+        detail = f"the copy that the other has is {shared.memory['status']}: it is made once, and is theirs"
+        raise Problem(HTTPStatus.CONFLICT, detail)
     return answer(shared.memory, HTTPStatus.CREATED if shared.is_new else HTTPStatus.OK)

@@ -2,14 +2,23 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from mnemolog.http.requests import Asked, Body, Content, Id, Instant, Question
 from mnemolog.http.shapes import Memory, Shape
+from projections.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 
-MAX_EVERY_SECONDS = 366 * 86_400
 MAX_WAKE_MEMORIES = 100
+MAX_REMINDER_BYTES = 4 * 1024
+MAX_REMINDERS_SHOWN = 200
 DEFAULT_CHANNEL = "dm"
+
+
+def _is_short(text: str) -> str:
+    if len(text.encode()) > MAX_REMINDER_BYTES:
+        raise ValueError(f"has {len(text.encode())} bytes: a reminder has at most {MAX_REMINDER_BYTES}")
+    return text
+
 
 Text = Annotated[Content, Field(max_length=16_384)]
 
@@ -17,7 +26,7 @@ Text = Annotated[Content, Field(max_length=16_384)]
 class WakeWanted(Body):
     """How to wake a user's agent; what is left out is what the settings say."""
 
-    every_seconds: Annotated[float, Field(ge=1, le=MAX_EVERY_SECONDS, allow_inf_nan=False)]
+    every_seconds: Annotated[float, Field(ge=LEAST_EVERY_SECONDS, le=MOST_EVERY_SECONDS, allow_inf_nan=False)]
     text: Text | None = None
     memory_limit: Annotated[int, Field(ge=0, le=MAX_WAKE_MEMORIES)] | None = None
     query: Annotated[Question, Field(max_length=16_384)] | None = None
@@ -28,9 +37,16 @@ class ReminderWanted(Body):
     """What to remind of, and when; a time that is past is now."""
 
     due_at: Instant
-    content: Content
+    content: Annotated[Content, AfterValidator(_is_short)]
     channel: Id = DEFAULT_CHANNEL
     agent_id: Id | None = None
+
+
+class RemindersAsked(Asked):
+    """Which of the reminders that wait to list."""
+
+    page: Annotated[int, Field(ge=1, le=1_000)] = 1
+    page_size: Annotated[int, Field(ge=1, le=MAX_REMINDERS_SHOWN)] = MAX_REMINDERS_SHOWN
 
 
 class WakesAsked(Asked):
@@ -46,6 +62,7 @@ class WakesPart(Body):
 
     tenant: str
     user_id: str | None
+    agent_id: str | None = None
     since: dict[str, int | None]
 
 
@@ -73,10 +90,12 @@ class Reminder(Shape):
 
 
 class Reminders(Shape):
-    """The reminders that wait, the next first."""
+    """A page of the reminders that wait, the next first; `total` counts all."""
 
     items: list[Reminder]
     total: int
+    page: int
+    page_size: int
 
 
 class Cancelled(Shape):

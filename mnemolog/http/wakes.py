@@ -17,6 +17,7 @@ from mnemolog.http.wake_shapes import (
     Cancelled,
     Reminder,
     Reminders,
+    RemindersAsked,
     ReminderWanted,
     WakeConfiguration,
     Wakes,
@@ -100,8 +101,8 @@ async def schedule(
 
 
 @router.get("/users/{user_id:text}/reminders", response_model=Reminders)
-async def reminders(user_id: str, worker: Held, tenant: Tenant) -> Response:
-    """List the reminders that wait, the next first; there are at most 1,000."""
+async def reminders(user_id: str, asked: Annotated[RemindersAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+    """List the reminders that wait, the next first, a page at a time; there are at most 1,000."""
     owner = Owner(tenant, check_user_id(user_id))
     waiting = sorted(
         worker.shards.state(owner).wakes.reminders.values(), key=lambda each: (each.due_at, each.reminder_id)
@@ -115,9 +116,9 @@ async def reminders(user_id: str, worker: Held, tenant: Tenant) -> Response:
             "content": each.content.text,
             "channel": each.channel,
         }
-        for each in waiting
+        for each in waiting[(asked.page - 1) * asked.page_size : asked.page * asked.page_size]
     ]
-    return answer({"items": items, "total": len(items)})
+    return answer({"items": items, "total": len(waiting), "page": asked.page, "page_size": asked.page_size})
 
 
 @router.delete("/users/{user_id:text}/reminders/{reminder_id}", response_model=Cancelled, responses=WAITING | UNKNOWN)
@@ -133,7 +134,7 @@ async def listed(user_id: str, asked: Annotated[WakesAsked, Query()], worker: He
     """Return the wakes after a place, in the order in which they were raised, and the place to go on from."""
     owner = Owner(tenant, check_user_id(user_id))
     found = worker.shards.of(owner).ledger.wakes.raised(owner, int(asked.after), asked.limit)
-    items = [wake_view(worker.shards, raised, worker.clock.now()) for raised in found]
+    items = [wake_view(worker.shards, raised, worker.clock.now(), asked.agent_id) for raised in found]
     heard = [item for item in items if asked.agent_id is None or item["agent_id"] in (None, asked.agent_id)]
     return answer({"items": heard, "next": str(found[-1].event.number) if found else asked.after})
 

@@ -52,6 +52,12 @@ class Listening:
                 self._more.clear()
                 await self._more.wait()
 
+    async def beginning(self) -> str:
+        """Return the id that the stream has before its first wake."""
+        await self.wait_for("\n\n")
+        fields = dict(line.split(": ", 1) for line in self._text.split("\n\n")[0].splitlines())
+        return fields["id"]
+
     async def events(self, count: int) -> list[Heard]:
         """Return the first so many wakes, when they have come."""
         async with asyncio.timeout(PATIENCE_SECONDS):

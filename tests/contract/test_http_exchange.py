@@ -186,6 +186,42 @@ async def test_a_line_with_its_content_alone_is_a_memory_and_the_same_line_the_s
     assert (await take_in(door, line))["known"] == 1
 
 
+async def test_two_systems_that_are_not_named_may_have_the_same_ids(door: FrontDoor):
+    tea, cat = ({"user_id": "u1", "memory_id": "1", "content": content} for content in ("drinks tea", "has a cat"))
+    assert (await take_in(door, tea))["imported"] == 1
+    assert [item["action"] for item in (await take_in(door, cat, tea))["items"]] == ["formed", "nothing"]
+    old = {"user_id": "u1", "memory_id": "2", "content": "has a dog", "status": "superseded", "superseded_by": "3"}
+    new = {"user_id": "u1", "memory_id": "3", "content": "has a fox"}
+    before, after = (await take_in(door, old, new))["items"]
+    superseded = (await door.get(f"/v1/memories/{before['memory_id']}")).json()
+    assert superseded["superseded_by"] == after["memory_id"]
+
+
+async def test_an_import_says_what_it_does_not_take_because_its_id_was_imported_with_other_content(door: FrontDoor):
+    other = COFFEE | {"content": "用户养了一只猫"}
+    first, second = (await take_in(door, COFFEE, other))["items"]
+    assert first["action"] == "formed"
+    again = (await take_in(door, other))["items"][0]
+    await door.http.patch(f"/v1/memories/{first['memory_id']}", json={"content": "用户爱喝茶"})
+    revised = (await take_in(door, other, COFFEE))["items"]
+    for item in (second, again, revised[0]):
+        assert (item["memory_id"], item["action"]) == (first["memory_id"], "nothing")
+        assert "give another source_system or memory_id" in item["reason"]
+    assert revised[1]["reason"] == "imported before"
+
+
+async def test_what_is_known_already_is_shared_with_the_agents_that_its_import_names(door: FrontDoor):
+    memory = await door.remember("用户喜欢喝咖啡", agent_id="luna")
+    line = COFFEE | {"agent_id": "luna", "shared_with": ["aria"]}
+    for _ in range(2):
+        [item] = (await take_in(door, line))["items"]
+        assert (item["memory_id"], item["action"]) == (memory["memory_id"], "nothing")
+        here = (await door.get(f"/v1/memories/{memory['memory_id']}")).json()
+        assert (here["shared_with"], here["version"]) == (["aria"], 2)
+    await take_in(door, line | {"content": "用户养了一只猫", "shared_with": ["nova"]})
+    assert (await door.get(f"/v1/memories/{memory['memory_id']}")).json()["shared_with"] == ["aria"]
+
+
 @pytest.mark.parametrize(
     ("change", "path", "says"),
     [

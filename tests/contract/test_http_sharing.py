@@ -110,7 +110,7 @@ async def test_what_the_target_forgot_is_not_shared_again(door: FrontDoor):
     memory = await door.remember("the meeting is at nine", "sharer")
     copy = await shared(door, memory, 201, user_id="unwilling")
     await door.http.delete(f"/v1/memories/{copy['memory_id']}")
-    assert (await shared(door, memory, 200, user_id="unwilling"))["status"] == "forgotten"
+    assert "forgotten" in (await shared(door, memory, 409, user_id="unwilling"))["detail"]
     assert await seen(door, "unwilling", "meeting") == []
 
 
@@ -127,6 +127,18 @@ async def test_an_agent_of_another_user_may_be_named(door: FrontDoor):
     assert (await shared(door, memory, 201, user_id="agents-b", agent_id="aria"))["agent_id"] == "aria"
     assert len(await seen(door, "agents-b", "bicycle", agent_id="aria")) == 1
     assert await seen(door, "agents-b", "bicycle", agent_id="luna") == []
+
+
+async def test_a_copy_is_shared_with_each_agent_of_another_user_that_is_named(door: FrontDoor):
+    memory = await door.remember("rides a green scooter", "each-a")
+    copy = await shared(door, memory, 201, user_id="each-b", agent_id="aria")
+    for _ in range(2):
+        again = await shared(door, memory, 200, user_id="each-b", agent_id="nova")
+        assert (again["memory_id"], again["agent_id"], again["shared_with"]) == (copy["memory_id"], "aria", ["nova"])
+    for agent_id, count in (("aria", 1), ("nova", 1), ("luna", 0)):
+        assert len(await seen(door, "each-b", "scooter", agent_id=agent_id)) == count, agent_id
+    await door.http.delete(f"/v1/memories/{copy['memory_id']}")
+    assert "forgotten" in (await shared(door, memory, 409, user_id="each-b", agent_id="luna"))["detail"]
 
 
 async def test_a_memory_is_shared_with_everyone(door: FrontDoor):

@@ -134,7 +134,36 @@ async def test_a_quiet_stream_says_that_it_is_there(door: FrontDoor):
     listener = Listener(tenant="default", user_id="quiet")
     positions = await begin(door.worker, listener, None)
     events = stream(door.worker, listener, positions, heartbeat_seconds=0.1)
-    assert [await anext(events) for _ in range(2)] == [b"retry: 1000\n\n", b": nothing new\n\n"]
+    [(partition, offset)] = positions.items()
+    begun = b"retry: 1000\nid: %d:%d\n\n" % (partition, offset)
+    assert [await anext(events) for _ in range(2)] == [begun, b": nothing new\n\n"]
+
+
+async def test_who_hangs_up_before_the_first_wake_misses_none(door: FrontDoor):
+    app = make_http(door.worker)
+    async with listening(app, "user_id=early") as stream:
+        begun = await stream.beginning()
+    await remind(door, "early", soon(door) - YEARS, "while nobody listened")
+    await wakes(door, "early", 1)
+    async with listening(app, "user_id=early", last_event_id=begun) as stream:
+        assert [h.wake["content"] for h in await stream.events(1)] == ["while nobody listened"]
+
+
+async def test_a_wake_of_no_agent_shows_an_agent_only_what_it_knows(tmp_path_factory: pytest.TempPathFactory):
+    async with front_door(tmp_path_factory.mktemp("agents")) as door:
+        app = make_http(door.worker)
+        for content, told in (("likes tea", {}), ("told to X", {"agent_id": "X"}), ("told to Y", {"agent_id": "Y"})):
+            await door.post("/v1/memories", {"user_id": "both", "content": content, **told})
+        async with listening(app, "user_id=both") as all_, listening(app, "user_id=both&agent_id=X") as stream:
+            every = {"every_seconds": 60, "memory_limit": 5}
+            assert (await door.http.put("/v1/users/both/wake", json=every)).status_code == 200
+            door.clock.ahead += timedelta(minutes=2)
+            heard, to_x = (await all_.events(1))[0], (await stream.events(1))[0]
+        await door.http.delete("/v1/users/both/wake")
+        [listed] = await wakes(door, "both", 1, agent_id="X", limit=1)
+        assert {m["content"] for m in heard.wake["memories"]} == {"likes tea", "told to X", "told to Y"}
+        for wake in (to_x.wake, listed):
+            assert {m["content"] for m in wake["memories"]} == {"likes tea", "told to X"}
 
 
 async def test_a_stream_ends_when_the_worker_stops(tmp_path_factory: pytest.TempPathFactory):

@@ -62,7 +62,16 @@ async def test_reminders_that_wait_are_listed_by_their_time_and_can_be_cancelled
     again = await door.http.delete(path)
     assert (again.status_code, "no such reminder waits" in again.json()["detail"]) == (404, True)
     assert (await door.http.delete(f"/v1/users/other/reminders/{early['reminder_id']}")).status_code == 404
-    assert (await door.get("/v1/users/nobody/reminders")).json() == {"items": [], "total": 0}
+    nobody = (await door.get("/v1/users/nobody/reminders")).json()
+    assert nobody == {"items": [], "total": 0, "page": 1, "page_size": 200}
+
+
+async def test_reminders_are_listed_a_page_at_a_time(door: FrontDoor):
+    all_ = [await remind(door, "pages", soon(door, days=1 + n), str(n)) for n in range(3)]
+    for page, items in ((1, all_[:2]), (2, all_[2:]), (3, [])):
+        listed = (await door.get("/v1/users/pages/reminders", page=page, page_size=2)).json()
+        assert listed == {"items": items, "total": 3, "page": page, "page_size": 2}
+    assert (await door.get("/v1/users/pages/reminders", page_size=201)).status_code == 422
 
 
 async def test_a_reminder_sent_twice_with_one_key_is_one(door: FrontDoor):
@@ -100,6 +109,7 @@ async def test_a_reminder_years_ahead_is_due_once_when_the_clock_has_come_there(
         {"due_at": "2026-01-05T08:00:00Z", "content": " "},
         {"due_at": "2026-01-05T08:00:00Z", "content": "x", "channel": ""},
         {"due_at": "2026-01-05T08:00:00Z", "content": "x", "odd": 1},
+        {"due_at": "2026-01-05T08:00:00Z", "content": "提" * 1_366},
     ],
 )
 async def test_a_reminder_is_checked(door: FrontDoor, body: dict[str, object]):

@@ -45,7 +45,7 @@ def here(memory_id: str) -> str:
 def imported_into(known: Given, lines: list[dict[str, Any]]) -> Given:
     for line in lines:
         one = parse_snapshot(line, tenant=XIAOMING.tenant, user_id=None, accepted_at=NOW)
-        items: list[Item] = [one.item(NOW, vector_of(line["content"]), "test"), *one.shares(NOW)]
+        items: list[Item] = [one.item(NOW, vector_of(line["content"]), "test"), *one.shares(NOW, one.memory_id)]
         for item in items:
             known = known.when(item)
     return known

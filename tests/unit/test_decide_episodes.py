@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import orjson
 import pytest
 from examples import episode, extracted, forget, happened, later, piece
 from given import given
 
+from streams.dialogue import MOST_BYTES, MOST_LINES
 from streams.parameters import Parameters
 
 GIFT = "用户送给露娜一束红玫瑰"
@@ -21,6 +23,18 @@ def test_the_same_event_told_again_within_a_day_merges():
     assert (memory.importance, memory.emotion_intensity) == (0.75, 0.4)
     assert memory.key_dialogue == ("给你", "谢谢")
     assert (memory.source_ids, memory.access_count, memory.last_accessed_at) == (("t-1", "t-2"), 1, later(hours=5))
+
+
+@pytest.mark.parametrize(("characters", "lines"), [(1, MOST_LINES), (1_500, 10)])
+def test_the_dialogue_of_an_event_that_is_told_again_and_again_is_bounded(characters: int, lines: int):
+    told = [
+        happened(GIFT, f"t-{n}", later(minutes=n), dialogue=(chr(0x41 + n) * characters,))
+        for n in range(MOST_LINES + 9)
+    ]
+    memory = given(*told).only
+    assert memory.key_dialogue == tuple(chr(0x41 + n) * characters for n in range(lines))
+    assert len(orjson.dumps(memory.key_dialogue)) <= MOST_BYTES
+    assert memory.access_count == MOST_LINES + 8
 
 
 def test_merging_keeps_the_greater_importance_when_the_first_telling_had_it():

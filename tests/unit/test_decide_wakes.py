@@ -13,10 +13,10 @@ from wake_examples import ROUTINE, cancelled, reminder, wake_tick, woken
 
 from projections.digest import digests
 from projections.memory import UserState
-from projections.wakes import next_due
+from projections.wakes import due_slot, evolve_wakes, next_due
 from schemas.envelope import Sealed
 from schemas.identity import Owner, reminder_id_of
-from schemas.waking import WakeRaised
+from schemas.waking import WakeConfigured, WakeRaised
 from streams.parameters import Parameters
 from streams.wakes import MAX_REMINDERS, PART_BYTES
 
@@ -125,9 +125,27 @@ def test_after_the_last_slot_of_the_calendar_no_wake_is_due():
     assert wake.due_at < last < following
 
 
-def test_a_period_may_be_a_fraction_of_a_second():
-    after = given(woken("w-1", every=0.25)).when(wake_tick(later(seconds=1.6)))
-    assert [wake.due_at for wake in raised(after)] == [later(seconds=1.5)]
+def test_a_period_may_have_a_fraction_of_a_second():
+    after = given(woken("w-1", every=1.25)).when(wake_tick(later(seconds=2.6)))
+    assert [wake.due_at for wake in raised(after)] == [later(seconds=2.5)]
+
+
+@pytest.mark.parametrize("every", [5e-7, 0.0, 0.999, -60.0, 1e300, float("inf"), float("nan")])
+def test_a_period_that_no_slots_can_be_counted_by_is_refused_and_wakes_nobody_if_the_log_has_it(every: float):
+    known_before = given(woken("w-1"))
+    assert known_before.when(replace(woken("w-2"), every_seconds=every)).then("refused").events == []
+    [event] = known_before.events
+    assert isinstance(event, WakeConfigured)
+    wakes = evolve_wakes(known_before.state.wakes, replace(event, every_seconds=every))
+    assert (wakes.configured, next_due(wakes), due_slot(wakes, TEN)) == (None, None, None)
+
+
+def test_a_wake_without_a_text_is_refused_and_is_never_due():
+    known_before = given(woken("w-1"))
+    assert known_before.when(replace(woken("w-2"), text=None)).then("refused").events == []
+    [event] = known_before.events
+    assert isinstance(event, WakeConfigured)
+    assert next_due(evolve_wakes(known_before.state.wakes, replace(event, text=None))) is None
 
 
 def test_the_same_configuration_again_changes_nothing_and_another_one_starts_anew():
