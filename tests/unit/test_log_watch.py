@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from datetime import UTC, datetime
 
 import pytest
+from memory_log import MemoryLog
 
 from mnemolog import log_watch
 from mnemolog.log_watch import LogWatch, at_leisure
@@ -14,14 +16,17 @@ from schemas.log import LogUnavailable
 ENDS = "the log is away"
 
 
-class SilentLog:
+class SilentLog(MemoryLog):
     """Partition 0 never answers."""
 
+    def __init__(self) -> None:
+        super().__init__(now=datetime(2026, 1, 1, tzinfo=UTC))
+
     async def end(self, topic: str, partition: int) -> int:
-        """Wait for ever, or say 0."""
+        """Wait for ever, or answer."""
         if partition == 0:
             await asyncio.Event().wait()
-        return len(topic) * 0
+        return await super().end(topic, partition)
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +73,7 @@ async def test_a_request_that_waits_for_the_log_ends_and_one_at_leisure_does_not
     late = asyncio.ensure_future(greets())
     await asyncio.sleep(0.1)
     held.set()
-    assert await asyncio.gather(requests[1], late) == ["answered", "answered"]
+    assert [await requests[1], await late] == ["answered", "answered"]
     assert not watch._waiting
 
 
