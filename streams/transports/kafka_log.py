@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 30.0
 APPEND_S = 15.0
 """An append that takes longer is refused, and tried again by whoever wants it, with a new producer."""
-FLUSH_S = 5.0
-"""How long a producer that is stopped may still send."""
+FLUSH_S = 5.0  # for which a producer that is stopped may still send
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the broker has set
 
 
@@ -133,14 +132,21 @@ class KafkaLog:
         await self._require(topic, partition)
         with translated(f"asking for the end of {topic}:{partition}"):
             async with asyncio.timeout(self._timeout_s):
-                return await (await self._reader(topic)).end(partition)
+                kept = self._recent.kept(topic, partition)
+                end = await (await self._reader(topic)).end(partition)
+        if end < kept.stop:  # another topic of the same name
+            self._recent.forget(topic, partition)
+        return end
 
     async def earliest(self, topic: str, partition: int) -> int:
         """See `Log.earliest`."""
         await self._require(topic, partition)
         with translated(f"asking for the beginning of {topic}:{partition}"):
             async with asyncio.timeout(self._timeout_s):
-                return await (await self._reader(topic)).earliest(partition)
+                earliest = await (await self._reader(topic)).earliest(partition)
+        if earliest > self._recent.kept(topic, partition).start:
+            self._recent.forget(topic, partition)
+        return earliest
 
     async def partitions(self, topic: str) -> int:
         """See `Log.partitions`."""
@@ -176,6 +182,7 @@ class KafkaLog:
             async with asyncio.timeout(self._timeout_s):
                 wanted = {TopicPartition(topic, partition): RecordsToDelete(offset)}
                 await self._admin_client().delete_records(wanted)
+        self._recent.forget(topic, partition)
 
     async def misfits(self, name: str, retention: timedelta | None) -> list[str]:
         """Return which settings of a topic are others than `create_topic` gives it, as `setting=value, not value`."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from schemas.log import LogUnavailable, NewRecord
+from schemas.log import LogUnavailable, NewRecord, Record
 from streams.transports import kafka_log
 from streams.transports.kafka_log import KafkaLog
 
@@ -96,4 +96,63 @@ async def test_a_producer_on_which_nothing_was_sent_is_not_doubted(log: KafkaLog
         await asyncio.gather(waiting, return_exceptions=True)
     assert await log.append(record(HEALTHY))
     assert HalfSilentProducer.made[-1] is third
+    await log.stop()
+
+
+class Reader:
+    """What a broker says of the partition, whatever was appended."""
+
+    first, last = 0, 3
+
+    async def end(self, _: int) -> int:
+        """Return the end that the test says."""
+        return self.last
+
+    async def earliest(self, _: int) -> int:
+        """Return the beginning that the test says."""
+        return self.first
+
+    async def read(self, *_: object) -> list[Record]:
+        """Return nothing: the broker was asked."""
+        return []
+
+    async def stop(self) -> None:
+        """Do nothing."""
+
+
+async def appended_before(log: KafkaLog, monkeypatch: pytest.MonkeyPatch) -> Reader:
+    reader = Reader()
+    monkeypatch.setattr(log, "_readers", {"t": reader})
+    monkeypatch.setattr(log, "_admin", SimpleNamespace(delete_records=AsyncNothing(), close=AsyncNothing()))
+    await log.append(record(HEALTHY) * 3)
+    assert (await log.earliest("t", HEALTHY), await log.end("t", HEALTHY)) == (0, 3)
+    assert len(await log.read("t", HEALTHY, 0)) == 3
+    return reader
+
+
+class AsyncNothing:
+    """A call that succeeds."""
+
+    async def __call__(self, *_: object) -> None:
+        """Return nothing."""
+
+
+async def test_what_was_removed_is_read_no_more(log: KafkaLog, monkeypatch: pytest.MonkeyPatch):
+    await appended_before(log, monkeypatch)
+    await log.drop_before("t", HEALTHY, 2)
+    assert await log.read("t", HEALTHY, 0) == []
+    await log.stop()
+
+
+async def test_what_the_broker_has_removed_is_read_no_more(log: KafkaLog, monkeypatch: pytest.MonkeyPatch):
+    (await appended_before(log, monkeypatch)).first = 1
+    assert await log.earliest("t", HEALTHY) == 1
+    assert await log.read("t", HEALTHY, 0) == []
+    await log.stop()
+
+
+async def test_what_was_in_a_topic_of_the_same_name_is_read_no_more(log: KafkaLog, monkeypatch: pytest.MonkeyPatch):
+    (await appended_before(log, monkeypatch)).last = 2
+    assert await log.end("t", HEALTHY) == 2
+    assert await log.read("t", HEALTHY, 0) == []
     await log.stop()
