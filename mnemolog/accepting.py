@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from mnemolog.log_watch import at_leisure
 from mnemolog.publishing import Conflict
 from schemas import codec
 
@@ -78,7 +80,8 @@ async def _at(
             raise Conflict({places[n]: at for n, at in conflict.places.items()}) from None
     messages = [b64encode(codec.encode(event)).decode() for event in some]
     body = {"messages": messages, "wait": wait, "only_check": only_check}
-    found = await worker.peers.ask(url, "/v1/internal/events", body, wait + MARGIN_SECONDS)
+    with at_leisure() if wait else nullcontext():  # it ends by itself what waits for the log there
+        found = await worker.peers.ask(url, "/v1/internal/events", body, wait + MARGIN_SECONDS)
     if conflicts := found["conflicts"]:
         raise Conflict({places[int(n)]: at for n, at in conflicts.items()})
     return found["items"], found["final"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
+from mnemolog.log_watch import at_leisure
 from projections.memory import ACTIVE
 from projections.shards import NotHeld
 from schemas import codec
@@ -234,7 +235,8 @@ class Commands:
 
     async def vector(self, text: str) -> Sealed:
         """Return a text's embedding as messages carry it. Raises EmbedderUnavailable, EmbedderRefused."""
-        vectors = await self._embedder.embed([text])
+        with at_leisure():
+            vectors = await self._embedder.embed([text])
         return Sealed.clear(np.asarray(vectors[0], "<f4").tobytes())
 
     async def envelope(self, owner: Owner, command_id: str, agent_id: str | None = None) -> Envelope:

@@ -149,11 +149,11 @@ class Worker:
             remove=self.retaining.remove,
         )
         self.project = Project(shards=self.shards, counted=self.metrics.counted)
-        clockwork = partial(Ticking, log=patient, shards=self.shards, handled=self.handled, clock=self.clock)
+        clockwork = partial(Ticking, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
         self.clocks = parts.make_clocks(settings, clockwork)
         self.publishing = Publishing(self.log, self.shards, self.observe)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
-        self.wakes = Wakes(patient, self.shards, self.commands, self.clock, settings)
+        self.wakes = Wakes(self.log, self.shards, self.commands, self.clock, settings)
         self.queries = Queries(self.shards, self.embedder)
         self.speaking = Speaking.made(settings, self.metrics, self.queries, self._exits)
         self.recalls = Recalls(self.commands)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from schemas.log import LogError, LogUnavailable
 from schemas.topics import LEDGER
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from projections.shards import Shards
     from schemas.log import Log
@@ -26,11 +27,48 @@ ASKED_AT_ONCE: Final = 16
 """Partitions asked in one look; with more they take turns."""
 
 
+class _Waiting:
+    """A request that waits, for the log as far as anybody knows, unless it is at leisure."""
+
+    def __init__(self) -> None:
+        self.limit = asyncio.timeout(None)
+        self.leisure = 0
+        self.silent = False
+        self.began = asyncio.get_running_loop().time()
+
+    def heed(self, *, silent: bool) -> None:
+        """Set when it ends, unless it is ending already."""
+        self.silent = silent
+        if not self.limit.expired():
+            self.limit.reschedule(self.began + ANSWER_SECONDS if silent and not self.leisure else None)
+
+
+_REQUEST: ContextVar[_Waiting | None] = ContextVar("request that waits", default=None)
+
+
+@contextmanager
+def at_leisure() -> Iterator[None]:
+    """Let the request go on within this for as long as it takes: it waits for something else than the log."""
+    waiting = _REQUEST.get()
+    if waiting is None:
+        yield
+        return
+    waiting.leisure += 1
+    waiting.heed(silent=waiting.silent)
+    try:
+        yield
+    finally:
+        waiting.leisure -= 1
+        waiting.began = asyncio.get_running_loop().time()
+        waiting.heed(silent=waiting.silent)
+
+
 class LogWatch:
     """Asks the partitions held here for their ends, again and again.
 
     A request is answered with 503 at the latest ANSWER_SECONDS + LOOK_EVERY_SECONDS after the log has fallen silent,
-    or ANSWER_SECONDS after it was sent. One that does not need a silent partition is answered as ever.
+    or ANSWER_SECONDS after it was sent. One that does not need a silent partition is answered as ever: it is done
+    before, or what takes longer in it is `at_leisure`.
     """
 
     def __init__(self) -> None:
@@ -38,7 +76,7 @@ class LogWatch:
         """Why the log counts as away: no partition asked has answered."""
         self._silent: str | None = None
         """Why some partition counts as silent."""
-        self._waiting: dict[asyncio.Timeout, float] = {}
+        self._waiting: set[_Waiting] = set()
         self._turn = 0
 
     async def run(self, watched: Log, shards: Shards) -> None:
@@ -58,24 +96,26 @@ class LogWatch:
         before, self.away = self.away, self._silent if len(silent) == len(asked) else None
         if (self.away is None) != (before is None):
             log.warning("%s", self.away or "the log answers again")
-        for limit, began in self._waiting.items():
-            limit.reschedule(began + ANSWER_SECONDS if self._silent else None)
+        for waiting in self._waiting:
+            waiting.heed(silent=self._silent is not None)
 
     @asynccontextmanager
     async def waited_for(self) -> AsyncIterator[None]:
         """Let a request wait within this. Raises LogUnavailable when that takes too long and the log is silent."""
-        began = asyncio.get_running_loop().time()
-        limit = asyncio.timeout(ANSWER_SECONDS if self._silent else None)
-        self._waiting[limit] = began
+        waiting = _Waiting()
+        self._waiting.add(waiting)
+        before = _REQUEST.set(waiting)
         try:
-            async with limit:
+            async with waiting.limit:
+                waiting.heed(silent=self._silent is not None)
                 yield
         except TimeoutError:
-            if not limit.expired():
+            if not waiting.limit.expired():
                 raise
             raise LogUnavailable(f"{self._silent or 'the log did not answer'}: try again") from None
         finally:
-            del self._waiting[limit]
+            _REQUEST.reset(before)
+            self._waiting.discard(waiting)
 
 
 async def _trouble(watched: Log, partition: int) -> str | None:

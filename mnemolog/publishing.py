@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from mnemolog.log_watch import at_leisure
 from mnemolog.unfolded import Unfolded
 from schemas import codec
 from schemas.log import NewRecord
@@ -231,7 +232,8 @@ class Publishing:
             if loop.time() >= until:
                 return False
             # Looking takes the time of those who work: many events are looked at less often.
-            await asyncio.sleep(max(POLL_SECONDS, LOOKING_SHARE * (loop.time() - began)))
+            with at_leisure():
+                await asyncio.sleep(max(POLL_SECONDS, LOOKING_SHARE * (loop.time() - began)))
 
 
 def _compare(messages: Sequence[Observation], names: Sequence[Name], known: Known) -> dict[Name, int]:

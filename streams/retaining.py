@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from schemas.log import Log, TrimmedLog
 
 LOOK_EVERY_SECONDS: Final = 3600.0
+REMOVING_SECONDS: Final = 30.0
+"""Nothing else is decided in the meantime."""
 
 log = logging.getLogger("mnemolog")
 
@@ -39,18 +41,30 @@ class Retaining:
     async def remove(self, partition: int, before: datetime) -> int:
         """Remove the partition's observations that were logged before an instant; return how many the shard had.
 
-        Where the log does not allow it (a right is missing on Kafka), they stay until the topic's own retention.
+        Where the log does not allow it (a right is missing on Kafka), or does not answer within REMOVING_SECONDS, they
+        stay until the topic's own retention.
         """
-        for topic in INPUTS:
-            until = await first_since(self._log, topic.name, partition, before, self._handled(topic.name, partition))
-            if until <= await self._log.earliest(topic.name, partition):
-                continue
-            removing = partial(self._trimmed.drop_before, topic.name, partition, until)
-            try:
-                await patiently(removing, LogUnavailable)
-            except LogError as error:
-                log.warning("old observations stay in %s until its own retention: %s", topic.name, error)
-        return await self.follow(partition)
+        try:
+            async with asyncio.timeout(REMOVING_SECONDS):
+                for topic in INPUTS:
+                    await self._remove(topic.name, partition, before)
+                return await self.follow(partition)
+        except TimeoutError:
+            log.warning(
+                "old observations of partition %d stay until their topic's own retention: not removed within %g s",
+                partition,
+                REMOVING_SECONDS,
+            )
+        return 0
+
+    async def _remove(self, topic: str, partition: int, before: datetime) -> None:
+        until = await first_since(self._log, topic, partition, before, self._handled(topic, partition))
+        if until <= await self._log.earliest(topic, partition):
+            return
+        try:
+            await patiently(partial(self._trimmed.drop_before, topic, partition, until), LogUnavailable)
+        except LogError as error:
+            log.warning("old observations stay in %s until its own retention: %s", topic, error)
 
     async def follow(self, partition: int | None = None) -> int:
         """Drop from the shards (or from one) what the log holds no more; return how many observations it was."""

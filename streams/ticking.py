@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from schemas.log import Log
 
 LOOK_EVERY_SECONDS: Final = 1.0
+LOOK_SECONDS: Final = 5.0
+"""A partition that does not answer for so long is looked at again after the others."""
 RETENTION_EVERY: Final = timedelta(hours=24)
 """Evatar looks once a day for what is older than its retention."""
 MAX_MISSED_SLOTS: Final = 4_000
@@ -114,8 +116,9 @@ class Ticking:
             await asyncio.sleep(min(LOOK_EVERY_SECONDS, self._every.total_seconds() / 4))
             for partition in self._shards.held():
                 try:
-                    await self.look(partition)
-                except (LogUnavailable, NotHeld, ShardUnavailable):
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await self.look(partition)
+                except (TimeoutError, LogUnavailable, NotHeld, ShardUnavailable):
                     continue  # looked at again in a moment, by whoever has it then
 
     async def look(self, partition: int) -> list[datetime]:

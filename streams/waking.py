@@ -14,7 +14,7 @@ from schemas.log import LogUnavailable
 from schemas.topics import LEDGER
 from schemas.waking import WakeDue
 from schemas.words import WAKE
-from streams.ticking import tick_id, tick_record
+from streams.ticking import LOOK_SECONDS, tick_id, tick_record
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -62,8 +62,9 @@ class Waking:
             await asyncio.sleep(self._every_seconds)
             for partition in self._shards.held():
                 try:
-                    await self.look(partition)
-                except (LogUnavailable, NotHeld, ShardUnavailable):
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await self.look(partition)
+                except (TimeoutError, LogUnavailable, NotHeld, ShardUnavailable):
                     continue  # looked at again in a moment, by whoever has it then
 
     async def look(self, partition: int) -> WakeDue | None:

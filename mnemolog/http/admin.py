@@ -11,6 +11,7 @@ from mnemolog.http.problems import Problem
 from mnemolog.http.requests import Drain, KnownAt, Rebuild, Retry, TickDue
 from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import Held
+from mnemolog.parts import tick_maker
 from projections.views import instant
 
 MAX_AHEAD = timedelta(minutes=5)
@@ -40,6 +41,12 @@ async def tick(asked: TickDue, worker: Held) -> Response:
         detail = f"$.as_of {instant(asked.as_of)} is more than 5 minutes ahead of the clock: correct it, or use --force"
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
     policy = asked.policy or worker.settings.decay_policy
+    try:
+        tick_maker(policy, worker.settings)(0, asked.as_of)
+    except OverflowError:
+        days = worker.settings.retention_days
+        detail = f"$.as_of {instant(asked.as_of)} is too early: the calendar has no day {days:g} days before it"
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail) from None
     done = await together.tick(worker, policy, asked.as_of, asked.timeout)
     return answer(done, HTTPStatus.OK if done["applied"] else HTTPStatus.ACCEPTED)
 

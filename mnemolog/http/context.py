@@ -12,6 +12,7 @@ from mnemolog.http.context_requests import Context, Greeting
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.search import result
 from mnemolog.http.tenants import Held, Tenant
+from mnemolog.log_watch import at_leisure
 from projections.context import MemoryContext
 from projections.contexts import ContextAsked
 from projections.searching import Found
@@ -34,7 +35,7 @@ async def context(asked: Context, worker: Held, tenant: Tenant) -> Response:
     if asked.include_global:
         await worker.follow_globals()
     names = ("query", "agent_id", "tier", "intimacy", "include_global", "top_k", "memory_limit", "similarity_threshold")
-    with worker.metrics.timed("query"):
+    with worker.metrics.timed("query"), at_leisure():  # the query is embedded, perhaps far away
         found = await worker.speaking.contexts.context(
             owner, ContextAsked(**{n: getattr(asked, n) for n in names}), now
         )
@@ -49,7 +50,9 @@ async def greeting(asked: Greeting, worker: Held, tenant: Tenant) -> Response:
     """Greet a user by what is known; empty when that is nothing, or the model does not answer in time."""
     owner = Owner(tenant, asked.user_id)
     await follow_turns(worker, owner)
-    return answer({"greeting": await worker.speaking.greeting.greet(owner, asked.agent_id, worker.clock.now())})
+    with at_leisure():
+        said = await worker.speaking.greeting.greet(owner, asked.agent_id, worker.clock.now())
+    return answer({"greeting": said})
 
 
 def _report(worker: Worker, owner: Owner, found: list[Found], now: datetime) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, Problem
+from mnemolog.log_watch import at_leisure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
@@ -29,6 +31,22 @@ _READS: Final = (
     "/v1/internal/tenant/counts",
 )
 """Questions that are no GET."""
+_AT_LEISURE: Final = frozenset({
+    "/v1/search",
+    "/v1/import",
+    "/v1/tools/memory_search",
+    "/v1/wakes/stream",
+    "/v1/admin/drain",
+    "/v1/admin/ticks",
+    "/v1/admin/rebuild",
+    "/v1/internal/import",
+    "/v1/internal/drain",
+    "/v1/internal/ticks",
+    "/v1/internal/rebuild/build",
+    "/v1/internal/rebuild/switch",
+    "/v1/internal/shard/file",
+})  # fmt: skip
+"""What takes long by itself, and is not ended because a partition is silent."""
 _PROBLEM: Final = {
     "content": {
         MEDIA_TYPE: {
@@ -93,8 +111,10 @@ class _Route(_AboutItself):
         handler = super().get_route_handler()
 
         async def strict(request: Request) -> Response:
+            leisurely = at_leisure() if request.url.path in _AT_LEISURE else nullcontext()
             async with request.app.state.worker.log_watch.waited_for():
-                response = await handler(_Request(request.scope, request.receive))
+                with leisurely:
+                    response = await handler(_Request(request.scope, request.receive))
             reads = request.method == "GET" or request.url.path in _READS
             if reads and response.status_code == HTTPStatus.OK and not request.app.state.worker.is_in_session():
                 # frozen between the question and the answer: somebody else may have decided meanwhile

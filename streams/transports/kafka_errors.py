@@ -27,6 +27,10 @@ _ADDRESS = re.compile(r"\('([^']+)', (\d+)")
 _NEEDS_A_PERSON = (
     kafka.ClusterAuthorizationFailedError,
     kafka.TopicAuthorizationFailedError,
+    kafka.GroupAuthorizationFailedError,
+    kafka.TransactionalIdAuthorizationFailed,
+    kafka.IncompatibleBrokerVersion,
+    kafka.UnsupportedVersionError,
     kafka.MessageSizeTooLargeError,
     kafka.RecordListTooLargeError,
     kafka.InvalidTopicError,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 30.0
 APPEND_S = 15.0
 """An append that takes longer is refused, and tried again by whoever wants it, with a new producer."""
+FLUSH_S = 5.0  # for which a producer that is stopped may still send
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the broker has set
 
 
@@ -67,6 +68,7 @@ class KafkaLog:
         """A producer that did not append in time: the next append takes a new one."""
         self._starting = asyncio.Lock()
         self._replacing = asyncio.Lock()
+        self._abandoning: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Connect. Raises LogUnavailable."""
@@ -92,7 +94,9 @@ class KafkaLog:
         for reader in readers.values():
             await reader.stop()
         if producer is not None:
-            await _abandon(producer)
+            self._abandon(producer)
+        while self._abandoning:
+            await asyncio.wait(self._abandoning)
         if admin is not None:
             await admin.close()
 
@@ -100,15 +104,18 @@ class KafkaLog:
         """See `Log.append`. LogUnavailable after `timeout_s`; Kafka may still append what it has not refused."""
         for topic, partition in {(record.topic, record.partition) for record in records}:
             await self._require(topic, partition)
+        sent: list[asyncio.Future[RecordMetadata]] = []
         producer = self._producer
         try:
             with translated("appending"):
                 async with asyncio.timeout(min(self._timeout_s, APPEND_S)):
                     producer = await self._usable_producer()
-                    sent = [await self._send(producer, record) for record in records]
+                    for record in records:
+                        sent.append(await self._send(producer, record))  # noqa: PERF401 - kept if the next fails
                     return [_appended(metadata) for metadata in await asyncio.gather(*sent)]
         except (LogUnavailable, asyncio.CancelledError):  # who gave up waiting knows no more either
-            self._doubted = producer
+            if sent:
+                self._doubted = producer
             raise
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
@@ -125,14 +132,21 @@ class KafkaLog:
         await self._require(topic, partition)
         with translated(f"asking for the end of {topic}:{partition}"):
             async with asyncio.timeout(self._timeout_s):
-                return await (await self._reader(topic)).end(partition)
+                kept = self._recent.kept(topic, partition)
+                end = await (await self._reader(topic)).end(partition)
+        if end < kept.stop:  # another topic of the same name
+            self._recent.forget(topic, partition)
+        return end
 
     async def earliest(self, topic: str, partition: int) -> int:
         """See `Log.earliest`."""
         await self._require(topic, partition)
         with translated(f"asking for the beginning of {topic}:{partition}"):
             async with asyncio.timeout(self._timeout_s):
-                return await (await self._reader(topic)).earliest(partition)
+                earliest = await (await self._reader(topic)).earliest(partition)
+        if earliest > self._recent.kept(topic, partition).start:
+            self._recent.forget(topic, partition)
+        return earliest
 
     async def partitions(self, topic: str) -> int:
         """See `Log.partitions`."""
@@ -168,6 +182,7 @@ class KafkaLog:
             async with asyncio.timeout(self._timeout_s):
                 wanted = {TopicPartition(topic, partition): RecordsToDelete(offset)}
                 await self._admin_client().delete_records(wanted)
+        self._recent.forget(topic, partition)
 
     async def misfits(self, name: str, retention: timedelta | None) -> list[str]:
         """Return which settings of a topic are others than `create_topic` gives it, as `setting=value, not value`."""
@@ -222,8 +237,14 @@ class KafkaLog:
             # Its sender may have died, or wait for ever for a broker that was started again: aiokafka tells nobody.
             if self._producer._sender.sender_task.done() or self._producer is self._doubted:  # noqa: SLF001
                 broken, self._producer = self._producer, await self._new_producer()
-                await _abandon(broken)
+                self._abandon(broken)
             return self._producer
+
+    def _abandon(self, producer: AIOKafkaProducer) -> None:
+        """Stop it beside what goes on: what others have sent with it is still flushed."""
+        task = asyncio.get_running_loop().create_task(_stop(producer))
+        self._abandoning.add(task)
+        task.add_done_callback(self._abandoning.discard)
 
     async def _send(self, producer: AIOKafkaProducer, record: NewRecord) -> asyncio.Future[RecordMetadata]:
         if (size := len(record.value) + len(record.key or b"")) > (limit := max_record_bytes(record.topic)):
@@ -262,7 +283,18 @@ def _appended(metadata: RecordMetadata) -> Appended:
     return Appended(Position(metadata.topic, metadata.partition, metadata.offset), from_ms(metadata.timestamp))
 
 
-async def _abandon(producer: AIOKafkaProducer) -> None:
-    with suppress(KafkaError, TimeoutError):  # it was broken or cut off already, and its callers were told
-        async with asyncio.timeout(5):
+async def _stop(producer: AIOKafkaProducer) -> None:
+    """Flush and close; what a broker does not take within FLUSH_S is left, its callers were told."""
+    try:
+        async with asyncio.timeout(FLUSH_S):
             await producer.stop()
+    except (KafkaError, TimeoutError):
+        pass  # `stop` does nothing a second time
+    else:
+        return
+    sender = producer._sender.sender_task  # noqa: SLF001
+    sender.cancel()
+    with suppress(KafkaError, TimeoutError):
+        async with asyncio.timeout(FLUSH_S):
+            await producer.client.close()
+    await asyncio.wait({sender}, timeout=FLUSH_S)

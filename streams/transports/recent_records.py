@@ -49,6 +49,12 @@ class RecentRecords:
                 return None
             return list(islice(kept, start - first, start - first + limit))
 
+    def kept(self, topic: str, partition: int) -> range:
+        """Return the offsets of what is held."""
+        with self._lock:
+            held = self._records.get((topic, partition))
+            return range(held[0].position.offset, held[-1].position.offset + 1) if held else range(0)
+
     def forget(self, topic: str, partition: int) -> None:
         """Drop a partition's records: some of them are no longer in the file."""
         with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from aiokafka import errors as kafka
 
-from schemas.log import LogError
+from schemas.log import LogError, LogUnavailable
 from streams.transports.kafka_errors import translated
 
 BOOTSTRAP = "Unable to bootstrap from [('127.0.0.1', 9092, <AddressFamily.AF_INET: 2>), ('b', 9093, 0)]"
@@ -29,3 +29,18 @@ def test_an_error_of_the_client_is_a_sentence(error: Exception, words: str):
     assert words in said
     assert type(error).__name__ not in said
     assert "[Error" not in said
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        kafka.IncompatibleBrokerVersion("Kafka broker does not support the 'DeleteRecordsRequest' Kafka protocol."),
+        kafka.UnsupportedVersionError(),
+        kafka.GroupAuthorizationFailedError(),
+        kafka.TransactionalIdAuthorizationFailed(),
+    ],
+)
+def test_what_stays_as_it_is_is_not_tried_again(error: Exception):
+    with pytest.raises(LogError) as told, translated("removing"):
+        raise error
+    assert not isinstance(told.value, LogUnavailable)

@@ -15,8 +15,9 @@ from workbench import Workbench
 from projections.evolve import events_of
 from projections.retention import drop_expired
 from schemas.events import TickApplied
-from schemas.log import LogError
+from schemas.log import LogError, LogUnavailable
 from schemas.topics import CONVERSATIONS, INBOX
+from streams import retaining
 from streams.parameters import Parameters
 from streams.remember import Remember
 from streams.retaining import Retaining, first_since
@@ -95,13 +96,13 @@ class Kept:
         """Begin with everything handled."""
         self.bench = bench
         self.handled = 1_000
-        retaining = Retaining(bench.log, bench.shards, lambda _topic, _partition: self.handled)
+        removing = Retaining(bench.log, bench.shards, lambda _topic, _partition: self.handled)
         bench.remember = Remember(
             log=bench.log,
             shards=bench.shards,
             pool=bench.deciding_pool,
             parameters=Parameters(),
-            remove=retaining.remove,
+            remove=removing.remove,
         )
 
     async def tick(self, as_of: datetime, days: float = 30) -> TickApplied:
@@ -183,6 +184,26 @@ async def test_a_log_that_does_not_allow_it_keeps_its_observations_and_the_tick_
     await bench.shards.at(0).catch_up()
     assert (await Kept(bench).tick(later(days=100))).expired == 0
     assert "old observations stay in mnemolog.conversations until its own retention" in caplog.text
+    bench.close()
+
+
+class SilentLog(MemoryLog):
+    """A log that deletes nothing, and says each time that it does not answer."""
+
+    async def drop_before(self, topic: str, partition: int, offset: int) -> None:
+        """Be away."""
+        raise LogUnavailable(f"{topic}:{partition}: nothing before {offset} is deleted now")
+
+
+async def test_a_log_that_does_not_answer_is_waited_for_and_then_the_tick_is_closed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(retaining, "REMOVING_SECONDS", 0.2)
+    bench = Workbench(tmp_path / "own", SilentLog())
+    await bench.says("t-1")
+    await bench.shards.at(0).catch_up()
+    assert (await Kept(bench).tick(later(days=100))).expired == 0
+    assert "old observations of partition 0 stay" in caplog.text
     bench.close()
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 from examples import later, remember
+from memory_log import MemoryLog
 from workbench import Workbench
 
+import streams.ticking
 from schemas.inbox import DecayDue
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.ticking import MAX_MISSED_SLOTS, RETENTION_EVERY, Ticking, decay_due, retention_due, slots_between
@@ -17,6 +20,8 @@ from streams.ticking import MAX_MISSED_SLOTS, RETENTION_EVERY, Ticking, decay_du
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from schemas.log import Record
 
 DAY = timedelta(days=1)
 
@@ -198,3 +203,35 @@ async def test_retention_is_due_daily_from_the_first_observation_on(bench: Workb
     assert (due.as_of, due.before) == (midnight(6), midnight(6) - 30 * DAY)
     await bench.remembers(*await bench.log.read(INBOX.name, 0, 0))
     assert await ticking.look(0) == []
+
+
+class SilentLog(MemoryLog):
+    """Partition 0 never answers."""
+
+    async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
+        """Wait for ever, or answer."""
+        if partition == 0:
+            await asyncio.Event().wait()
+        return await super().read(topic, partition, start, limit)
+
+
+async def test_a_silent_partition_does_not_stop_the_clock_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(streams.ticking, "LOOK_SECONDS", 0.1)
+    bench = Workbench(tmp_path / "two", SilentLog(2), partitions=2)
+    await bench.publish(INBOX.name, {}, partition=1)
+    ticking = Ticking(
+        log=bench.log,
+        shards=bench.shards,
+        handled=lambda _topic, _partition: 1_000,
+        clock=SetClock(later(days=1)),
+        make=lambda partition, slot: decay_due(partition, "ladder", slot),
+        every=DAY,
+    )
+    running = asyncio.ensure_future(ticking.run())
+    async with asyncio.timeout(10):
+        while await bench.log.end(INBOX.name, 1) == 1:  # noqa: ASYNC110 - the log has no event for it
+            await asyncio.sleep(0.05)
+    running.cancel()
+    bench.close()
