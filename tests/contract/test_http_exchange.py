@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 from contract.front_door import FrontDoor, front_door, turn
+from examples import nested
 
 from schemas.identity import Owner
 
@@ -197,6 +198,7 @@ async def test_a_line_with_its_content_alone_is_a_memory_and_the_same_line_the_s
         ({"formed_at": "2099-01-01T00:00:00Z"}, "$[1].formed_at", "lies in the future"),
         ({"user_id": "*"}, "$[1].user_id", "reserved"),
         ({"metadata": {"n": "x" * 70_000}}, "$[1].metadata", "at most"),
+        ({"metadata": nested(253)}, "$[1].metadata", "at most 32 objects and lists"),
     ],
 )
 async def test_a_bad_line_refuses_the_request_and_is_named(
