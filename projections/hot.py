@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Place: TypeAlias = tuple[Key, str]
 
 MOST_MEMORIES: Final = 200_000
-"""Of all hot users together; then those asked about longest ago are let go."""
+"""Of all hot users together, a user counting as one more; then those asked about longest ago are let go."""
 FEW: Final = 8
 """Up to one in so many memories may change for the orders to be mended, and not made anew."""
 MOST_PROFILES: Final = 32
@@ -191,7 +191,8 @@ class HotUser:
         """Return what the profile has of a memory, None for nothing."""
         if memory is None or not memory.attribute:
             return None
-        return (memory.status, memory.value, _agents(memory), memory.expires_at, memory.content)
+        said = (memory.content, memory.value, memory.key_dialogue)  # which may name a sensitive topic
+        return (memory.status, _agents(memory), memory.expires_at, *said)
 
     def _shelves_of(self, agent_id: str | None) -> list[_Shelf]:
         if agent_id is None:
@@ -242,8 +243,9 @@ class HotUsers:
         else:
             known.follow(state)
             self._users.move_to_end(state.owner)
-        self._memories += len(state.memories) - self._sizes.get(state.owner, 0)
-        self._sizes[state.owner] = len(state.memories)
+        size = 1 + len(state.memories)
+        self._memories += size - self._sizes.get(state.owner, 0)
+        self._sizes[state.owner] = size
         while self._memories > self._most and len(self._users) > 1:
             owner, _ = self._users.popitem(last=False)
             self._memories -= self._sizes.pop(owner)
