@@ -65,6 +65,7 @@ class HotUser:
         """By the agents that know them; () for all agents."""
         self._profiles: dict[tuple[str | None, Sight, frozenset[str] | None], _Kept] = {}
         self._topics = Topics(())
+        self._has_other_topics = False
         self._sensitive: set[str] | None = None
         """The memories that are about a sensitive topic; None when that is not known."""
         self._fill()
@@ -88,8 +89,8 @@ class HotUser:
             if self._about_user(known) != self._about_user(memory):
                 self._profiles.clear()
         if any(m.attribute == SENSITIVE for m in changed):
-            self._sensitive = None
-        elif self._sensitive is not None:
+            self._has_other_topics = True
+        if self._sensitive is not None:
             self._sensitive -= {m.memory_id for m in changed}
             self._sensitive |= {m.memory_id for m in changed if self._topics.touch(m)}
 
@@ -214,16 +215,32 @@ class HotUser:
 
     def _hidden(self) -> set[str]:
         """Return the memories that are about a sensitive topic."""
+        memories = self._state.memories
+        about = self._state.by_attribute.get(SENSITIVE, ())
         if self._sensitive is None:
-            memories = self._state.memories
-            named = (memories[i] for i in self._state.by_attribute.get(SENSITIVE, ()))
-            topics = Topics(m.value or m.content for m in named if m.status == ACTIVE)
-            if topics.values != self._topics.values:
-                self._profiles.clear()
-            self._topics = topics
-            about = self._state.by_attribute.get(SENSITIVE, ())
-            self._sensitive = {m.memory_id for m in memories.values() if topics.touch(m)} if topics.values else {*about}
+            self._learn_topics()
+            touch = self._topics.touch
+            some = memories.values() if self._topics.values else [memories[i] for i in about]
+            self._sensitive = {m.memory_id for m in some if touch(m)}
+        elif self._has_other_topics:  # only what is new of them is looked for, and what is gone
+            before = self._topics.values
+            self._learn_topics()
+            new, hidden = Topics(self._topics.values - before), self._sensitive
+            if before - self._topics.values:
+                hidden = {i for i in hidden if self._topics.touch(memories[i])}
+            if new.values:
+                hidden |= {i for i, m in memories.items() if new.touch(m)}
+            self._sensitive = hidden
         return self._sensitive
+
+    def _learn_topics(self) -> None:
+        memories = self._state.memories
+        named = (memories[i] for i in self._state.by_attribute.get(SENSITIVE, ()))
+        topics = Topics(m.value or m.content for m in named if m.status == ACTIVE)
+        self._has_other_topics = False
+        if topics.values != self._topics.values:
+            self._profiles.clear()
+            self._topics = topics
 
 
 class HotUsers:
