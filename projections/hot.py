@@ -131,6 +131,13 @@ class HotUser:
                 hidden, own = self._hidden(), self._state.memories
                 return lambda m: m.memory_id not in hidden if m.memory_id in own else not self._topics.touch(m)
 
+    def names_sensitive(self, text: str, sight: Sight) -> bool:
+        """Tell whether a text of the conversation mentions a topic that is not to be seen."""
+        if sight is Sight.EVERYTHING:
+            return False
+        self._hidden()  # knows the topics
+        return self._topics.are_in(text)
+
     def profile(
         self, at: datetime, agent_id: str | None, sight: Sight, only: Collection[str] | None = None
     ) -> dict[str, Any]:

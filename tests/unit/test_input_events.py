@@ -219,7 +219,9 @@ def test_what_was_published_is_to_the_letter_what_is_decoded(raw: dict[str, Any]
 
 @pytest.mark.parametrize("metadata", ["[]", "{", '"x"', orjson.dumps(nested(33)).decode(), "[" * 2_000])
 def test_metadata_of_avro_is_held_to_the_limits_of_json(metadata: str):
-    message = replace(parsed(TURN), metadata=metadata)
+    turn = parsed(TURN)
+    assert isinstance(turn, TurnRecorded)
+    message = replace(turn, metadata=metadata)
     with pytest.raises(InvalidEvent) as error:
         observation_of_record(record(codec.encode(message)))
     assert [f.path for f in error.value.faults] == ["$.metadata"]
