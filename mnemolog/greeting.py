@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from projections.queries import Queries
+    from projections.contexts import Contexts
     from schemas.identity import Owner
 
 PROMPT: Final = """You are a friendly and helpful voice assistant. Based on the following memory summary of previous \
@@ -34,16 +34,16 @@ log = logging.getLogger("mnemolog.greeting")
 class Greeting:
     """Greets, or says nothing: then the agent has a greeting of its own. It meets no memory: nothing is recalled."""
 
-    def __init__(self, queries: Queries, write: Callable[[str], Awaitable[str]] | None, *, seconds: float) -> None:
+    def __init__(self, contexts: Contexts, write: Callable[[str], Awaitable[str]] | None, *, seconds: float) -> None:
         """`write` asks a model, None without one; `seconds` bound how long it is waited for."""
-        self._queries = queries
+        self._contexts = contexts
         self._write = write
         self._seconds = seconds
 
     async def greet(self, owner: Owner, agent_id: str | None, now: datetime) -> str:
         """Return a greeting; empty when nothing is remembered, there is no model, it fails or takes too long."""
-        found = self._queries.profile(owner, now, None, agent_id)
-        if self._write is None or not found["sources"]:  # how somebody talks is not yet who it is
+        found = self._contexts.profile(owner, agent_id, now)
+        if self._write is None or found is None or not found["sources"]:  # how somebody talks is not yet who it is
             return ""
         try:
             async with asyncio.timeout(self._seconds):

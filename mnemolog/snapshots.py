@@ -21,6 +21,7 @@ from schemas.identity import (
 from schemas.inbox import ImportMemory, ReviseMemory
 from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent
 from schemas.instant import read_instant
+from schemas.nesting import check_depth
 from schemas.text import digest
 from schemas.words import Category, Kind, MemoryType, Scope, Status
 
@@ -102,6 +103,7 @@ class Snapshot(BaseModel):
     @field_validator("key_dialogue", "metadata")
     @classmethod
     def _is_json(cls, value: object) -> object:
+        check_depth(value)
         try:
             size = len(orjson.dumps(value))
         except (TypeError, ValueError):

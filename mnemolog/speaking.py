@@ -39,4 +39,4 @@ class Speaking:
             model = make_model(settings, metrics)
             exits.push_async_callback(model.aclose)
             write = model.write
-        return cls(contexts, Greeting(queries, write, seconds=settings.greeting_timeout_seconds))
+        return cls(contexts, Greeting(contexts, write, seconds=settings.greeting_timeout_seconds))

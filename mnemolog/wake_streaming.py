@@ -8,6 +8,7 @@ partition moves or the caller comes back with the position that it heard last.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ WAKES_AT_ONCE: Final = 50
 RETRY_MILLISECONDS: Final = 1_000
 """After which a caller who lost the stream is asked to come back."""
 
+log = logging.getLogger("mnemolog.wake_streaming")
 _POSITIONS: Final = re.compile(r"\d{1,9}:\d{1,18}(,\d{1,9}:\d{1,18})*")
 
 
@@ -174,8 +176,13 @@ def read_positions(text: str) -> dict[int, int]:
 
 
 def _event(wake: dict[str, Any], positions: Mapping[int, int] | None) -> bytes:
-    """Spell a wake as an event; with an id when the caller may go on behind it."""
-    return (b"" if positions is None else _id(positions)) + b"event: wake\ndata: " + orjson.dumps(wake) + b"\n\n"
+    """Spell a wake as an event; with an id when the caller may go on behind it; as a comment where JSON cannot."""
+    try:
+        told = orjson.dumps(wake)
+    except (TypeError, ValueError):  # the wakes behind it are told all the same
+        log.exception("wake %s is not told: JSON cannot carry it", wake.get("wake_id"))
+        return b": a wake that JSON cannot carry was left out\n\n"
+    return (b"" if positions is None else _id(positions)) + b"event: wake\ndata: " + told + b"\n\n"
 
 
 def _id(positions: Mapping[int, int]) -> bytes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from projections.importance import grade
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from projections.memory import Memory
     from projections.searching import Found
@@ -44,6 +44,11 @@ conversational and helpful."""
 """PowerMem's CONTEXT_MESSAGE_WITH_MEMORY_TEMPLATE."""
 
 
+def never(_text: str) -> bool:
+    """Hide nothing."""
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryContext:
     """What an agent is told before its next answer (Luna), without the working memory."""
@@ -57,6 +62,8 @@ class MemoryContext:
     memories: Sequence[Found]
     total_memories: int
     most_important: Sequence[Memory]
+    hides: Callable[[str], bool] = never
+    """Tells of a text of the conversation whether it is not to be seen."""
 
     @property
     def prompt(self) -> str:

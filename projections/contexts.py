@@ -70,7 +70,13 @@ class Contexts:
             memories=memories,
             total_memories=hot.total(now, asked.agent_id, sight),
             most_important=important,
+            hides=lambda text: hot.names_sensitive(text, sight),
         )
+
+    def profile(self, owner: Owner, agent_id: str | None, now: datetime) -> dict[str, Any] | None:
+        """Return the profile as a context shows it at the last intimacy that a turn carried. Raises NotHeld."""
+        asked = ContextAsked(query="", agent_id=agent_id)
+        return self._profile(self._queries.hot_user(owner, now), owner, asked, self._sight(owner, asked), now)
 
     def _sight(self, owner: Owner, asked: ContextAsked) -> Sight:
         intimacy = asked.intimacy

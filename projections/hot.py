@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Place: TypeAlias = tuple[Key, str]
 
 MOST_MEMORIES: Final = 200_000
-"""Of all hot users together; then those asked about longest ago are let go."""
+"""Of all hot users together, a user counting as one more; then those asked about longest ago are let go."""
 FEW: Final = 8
 """Up to one in so many memories may change for the orders to be mended, and not made anew."""
 MOST_PROFILES: Final = 32
@@ -65,6 +65,7 @@ class HotUser:
         """By the agents that know them; () for all agents."""
         self._profiles: dict[tuple[str | None, Sight, frozenset[str] | None], _Kept] = {}
         self._topics = Topics(())
+        self._has_other_topics = False
         self._sensitive: set[str] | None = None
         """The memories that are about a sensitive topic; None when that is not known."""
         self._fill()
@@ -88,8 +89,8 @@ class HotUser:
             if self._about_user(known) != self._about_user(memory):
                 self._profiles.clear()
         if any(m.attribute == SENSITIVE for m in changed):
-            self._sensitive = None
-        elif self._sensitive is not None:
+            self._has_other_topics = True
+        if self._sensitive is not None:
             self._sensitive -= {m.memory_id for m in changed}
             self._sensitive |= {m.memory_id for m in changed if self._topics.touch(m)}
 
@@ -129,6 +130,13 @@ class HotUser:
             case Sight.NOTHING_SENSITIVE:
                 hidden, own = self._hidden(), self._state.memories
                 return lambda m: m.memory_id not in hidden if m.memory_id in own else not self._topics.touch(m)
+
+    def names_sensitive(self, text: str, sight: Sight) -> bool:
+        """Tell whether a text of the conversation mentions a topic that is not to be seen."""
+        if sight is Sight.EVERYTHING:
+            return False
+        self._hidden()  # knows the topics
+        return self._topics.are_in(text)
 
     def profile(
         self, at: datetime, agent_id: str | None, sight: Sight, only: Collection[str] | None = None
@@ -191,7 +199,8 @@ class HotUser:
         """Return what the profile has of a memory, None for nothing."""
         if memory is None or not memory.attribute:
             return None
-        return (memory.status, memory.value, _agents(memory), memory.expires_at, memory.content)
+        said = (memory.content, memory.value, memory.key_dialogue)  # which may name a sensitive topic
+        return (memory.status, _agents(memory), memory.expires_at, *said)
 
     def _shelves_of(self, agent_id: str | None) -> list[_Shelf]:
         if agent_id is None:
@@ -213,16 +222,32 @@ class HotUser:
 
     def _hidden(self) -> set[str]:
         """Return the memories that are about a sensitive topic."""
+        memories = self._state.memories
+        about = self._state.by_attribute.get(SENSITIVE, ())
         if self._sensitive is None:
-            memories = self._state.memories
-            named = (memories[i] for i in self._state.by_attribute.get(SENSITIVE, ()))
-            topics = Topics(m.value or m.content for m in named if m.status == ACTIVE)
-            if topics.values != self._topics.values:
-                self._profiles.clear()
-            self._topics = topics
-            about = self._state.by_attribute.get(SENSITIVE, ())
-            self._sensitive = {m.memory_id for m in memories.values() if topics.touch(m)} if topics.values else {*about}
+            self._learn_topics()
+            touch = self._topics.touch
+            some = memories.values() if self._topics.values else [memories[i] for i in about]
+            self._sensitive = {m.memory_id for m in some if touch(m)}
+        elif self._has_other_topics:  # only what is new of them is looked for, and what is gone
+            before = self._topics.values
+            self._learn_topics()
+            new, hidden = Topics(self._topics.values - before), self._sensitive
+            if before - self._topics.values:
+                hidden = {i for i in hidden if self._topics.touch(memories[i])}
+            if new.values:
+                hidden |= {i for i, m in memories.items() if new.touch(m)}
+            self._sensitive = hidden
         return self._sensitive
+
+    def _learn_topics(self) -> None:
+        memories = self._state.memories
+        named = (memories[i] for i in self._state.by_attribute.get(SENSITIVE, ()))
+        topics = Topics(m.value or m.content for m in named if m.status == ACTIVE)
+        self._has_other_topics = False
+        if topics.values != self._topics.values:
+            self._profiles.clear()
+            self._topics = topics
 
 
 class HotUsers:
@@ -242,8 +267,9 @@ class HotUsers:
         else:
             known.follow(state)
             self._users.move_to_end(state.owner)
-        self._memories += len(state.memories) - self._sizes.get(state.owner, 0)
-        self._sizes[state.owner] = len(state.memories)
+        size = 1 + len(state.memories)
+        self._memories += size - self._sizes.get(state.owner, 0)
+        self._sizes[state.owner] = size
         while self._memories > self._most and len(self._users) > 1:
             owner, _ = self._users.popitem(last=False)
             self._memories -= self._sizes.pop(owner)

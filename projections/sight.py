@@ -40,17 +40,27 @@ class Topics:
 
     def __init__(self, values: Iterable[str]) -> None:
         self.values = frozenset(plain for value in values if (plain := fold(value).strip()))
-        spelt = "|".join(_by_itself(value) for value in sorted(self.values))
-        self._pattern = re.compile(spelt) if spelt else None
+        self._alone: dict[str, re.Pattern[str]] = {}
+        """Patterns of the values that were met, by themselves or within a word."""
 
     def touch(self, memory: Memory) -> bool:
         """Tell whether a memory is about a sensitive topic."""
         if memory.attribute == SENSITIVE:
             return True
-        if self._pattern is None:
+        return self.are_in("\n".join((memory.content, memory.value or "", *memory.key_dialogue)))
+
+    def are_in(self, text: str) -> bool:
+        """Tell whether a text mentions one of them."""
+        if not self.values:
             return False
-        said = (memory.content, memory.value or "", *memory.key_dialogue)
-        return self._pattern.search(fold("\n".join(said))) is not None
+        said = fold(text)
+        return any(value in said and self._stands_in(value, said) for value in self.values)
+
+    def _stands_in(self, value: str, said: str) -> bool:
+        pattern = self._alone.get(value)
+        if pattern is None:
+            pattern = self._alone[value] = re.compile(_by_itself(value))
+        return pattern.search(said) is not None
 
 
 def _by_itself(value: str) -> str:

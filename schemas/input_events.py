@@ -9,13 +9,23 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+)
 
 from schemas.envelope import Envelope
 from schemas.faults import plain
 from schemas.identity import InvalidOwner, check_user_id
 from schemas.images import image_faults
 from schemas.instant import read_instant
+from schemas.nesting import check_depth
 from schemas.observations import (
     ArticleInferred,
     Observation,
@@ -68,6 +78,14 @@ def _short_enough(text: str | None) -> str | None:
     return text
 
 
+def _not_too_deep(metadata: dict[str, Any]) -> dict[str, Any]:
+    check_depth(metadata)
+    return metadata
+
+
+_Metadata = Annotated[dict[str, Any], AfterValidator(_not_too_deep)]
+
+
 class _Event(_Strict):
     event_id: Id | None = None
     user_id: str = DEFAULT_USER
@@ -91,7 +109,7 @@ class _Turn(_Event):
     content: str
     infer: bool = True
     context: _Context | None = None
-    metadata: dict[str, Any] = {}
+    metadata: _Metadata = {}
     _content = field_validator("content")(_short_enough)
 
 
@@ -117,7 +135,7 @@ class _Screenshot(_Event):
     app: str | None = None
     title: str | None = None
     relevance: Literal["low", "medium", "high"] = "medium"
-    metadata: dict[str, Any] = {}
+    metadata: _Metadata = {}
     _content = field_validator("text", "summary")(_short_enough)
 
 
@@ -126,7 +144,7 @@ class _Article(_Event):
     article_id: Id | None = None
     title: str | None = None
     content: str
-    metadata: dict[str, Any] = {}
+    metadata: _Metadata = {}
     _content = field_validator("content")(_short_enough)
 
 

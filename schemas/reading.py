@@ -21,7 +21,8 @@ from schemas.input_events import (
     body_digest,
     parse_event,
 )
-from schemas.observations import OBSERVATIONS, ScreenshotAnalysed
+from schemas.nesting import check_depth
+from schemas.observations import OBSERVATIONS, ScreenshotAnalysed, SessionEnded
 from schemas.pieces import text_of
 
 if TYPE_CHECKING:
@@ -129,11 +130,25 @@ def _checked(message: Observation) -> Observation:
         raise InvalidEvent([Fault("$.envelope.event_id", f"must have 1 to {MAX_ID_CHARACTERS} characters")])
     if len(text_of(message).encode()) > MAX_AVRO_TEXT_BYTES:
         raise InvalidEvent([Fault("$", f"its text has more than {MAX_AVRO_TEXT_BYTES} bytes: split the event")])
+    if not isinstance(message, SessionEnded) and message.metadata != "{}":
+        _check_metadata(message.metadata)
     if isinstance(message, ScreenshotAnalysed) and (
         faults := list(image_faults(message.text, message.image, message.image_url))
     ):
         raise InvalidEvent([Fault(*fault) for fault in faults])
     return message
+
+
+def _check_metadata(text: str) -> None:
+    try:
+        metadata = orjson.loads(text)
+        check_depth(metadata)
+    except orjson.JSONDecodeError:
+        metadata = None
+    except ValueError as error:
+        raise InvalidEvent([Fault("$.metadata", str(error))]) from None
+    if not isinstance(metadata, dict):
+        raise InvalidEvent([Fault("$.metadata", "must be a JSON object")])
 
 
 def _of_json(record: Record, tenant: str) -> Observation:

@@ -69,8 +69,8 @@ plan or an event is also its `occurred_on`.
 matters, and what it is.
 - What the assistant merely suggested, asked, guessed or explained is not remembered. It counts only when the user \
 confirms it, or when it is something that the two did or felt together.
-- What was recalled from this memory and put into a line ("Here's what I remember", "Memorise:", 用户记忆, 用户信息, \
-相关回忆) is known already: do not remember it again.
+- What was recalled from this memory and put into a line ("Here's what I remember from our past conversations", \
+用户记忆, 用户信息, 相关回忆) is known already: do not remember it again. A list of the user's own is no such thing.
 - `sources` are the numbers of the lines that the memory came from. Every memory cites at least one.
 - Say each thing once. Small talk without any information is not a memory.
 

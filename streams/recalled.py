@@ -1,7 +1,7 @@
 """Finds what an agent recalled and put into the prompt: it is known already, and no words of the user's.
 
-The frames are those of the systems that mnemolog replaces: PowerMem's message and its `Memorise:`, Evatar's
-`## 用户记忆`, Luna's sections.
+The frames are those of the systems that mnemolog replaces, exactly as they write them: PowerMem's message, Evatar's
+`## 用户记忆`, Luna's sections. Anything else that looks alike is the user's own.
 """
 
 from __future__ import annotations
@@ -9,23 +9,40 @@ from __future__ import annotations
 import re
 from typing import Final
 
+_LISTED: Final = r"- [^\n]*(?:\n[ \t]*- [^\n]*)*\n?"
 _MESSAGE: Final = (
-    r"^[ \t]*Here['’]s what I remember from our past conversations\b"
-    r"(?:(?!Now the user is asking:).)*(?:Now the user is asking:[ \t]*|\Z)"
+    r"(?P<message>Here['’]s what I remember from our past conversations that might be relevant:"
+    rf"(?:[ \t]*\n){{1,3}}[ \t]*(?:Memorise:[ \t]*\n[ \t]*)?{_LISTED})"
 )
-_ENDING: Final = r"^[ \t]*Please respond naturally, as if you['’]re continuing our conversation\.(?:(?!\n\n).)*"
-_LISTED: Final = r"^[ \t]*(?:Memorise:|## 用户记忆)[ \t]*(?:\n+[ \t]*- [^\n]*)*\n?"
-_SECTION: Final = r"^[ \t]*=== [^\n]*(?:用户信息|相关回忆)[ \t]*===[ \t]*(?:\n+[ \t]*• [^\n]*)*\n?"
-_RECALLED: Final = re.compile(rf"{_MESSAGE}|{_LISTED}|{_SECTION}", re.MULTILINE | re.DOTALL)
-_ENDS: Final = re.compile(_ENDING, re.MULTILINE | re.DOTALL)
+_BLOCK: Final = r"## 用户记忆[ \t]*(?:\n[ \t]*- \[(?:long_term|short_term)\] \[[^\]\n]*\] [^\n]*)+\n?"
+_PROFILE: Final = r"=== 🧑\u200d?💼 用户信息 ===[ \t]*(?:\n[ \t]*• (?:姓名|生日|职业|喜好|性格):[^\n]*)+\n?"
+_EPISODE: Final = r"• (?:(?!\n\n|\n[ \t]*• ).)*?\(重要性: [^)\n]{1,9}/4\)[ \t]*$"
+_EPISODES: Final = rf"=== 💭 相关回忆 ===[ \t]*(?:\n[ \t]*{_EPISODE})+\n?"
+_RECALLED: Final = re.compile(rf"^[ \t]*(?:{_MESSAGE}|{_BLOCK}|{_PROFILE}|{_EPISODES})", re.MULTILINE | re.DOTALL)
+_CLOSES: Final = re.compile(r"^[ \t]*Now the user is asking:[ \t]*", re.MULTILINE)
+_ENDS: Final = re.compile(
+    r"^[ \t]*Please respond naturally, as if you['’]re continuing our conversation\.[^\n]*", re.MULTILINE
+)
 
 
 def recalled(text: str) -> list[tuple[int, int]]:
-    """Return the stretches (half open, in order) of a turn that were recalled from memory."""
-    stretches = [match.span() for match in _RECALLED.finditer(text)]
-    if stretches and (end := _ENDS.search(text, stretches[-1][1])):
+    """Return the stretches (half open, in order) of a turn that were recalled from memory.
+
+    Of PowerMem's message that is everything around the question; without `Now the user is asking:` the list alone.
+    """
+    stretches, place, asked = list[tuple[int, int]](), 0, -1
+    is_closed = True
+    while found := _RECALLED.search(text, place):
+        place = found.end()
+        if found["message"] is not None and is_closed:
+            closing = _CLOSES.search(text, place)
+            is_closed = closing is not None  # else there is none further on either
+            if closing is not None:
+                place = asked = closing.end()
+        stretches.append((found.start(), place))
+    if asked >= 0 and (end := _ENDS.search(text, asked)):
         stretches.append(end.span())
-    return stretches
+    return sorted(stretches)
 
 
 def without_recalled(texts: list[str]) -> list[str]:

@@ -212,3 +212,11 @@ def tick(as_of: datetime, policy: str = "ladder") -> DecayDue:
         policy=policy,
         as_of=as_of,
     )
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """Return an object of so many objects and lists within each other."""
+    inner: Any = 1
+    for level in range(depth - 1):
+        inner = [inner] if level % 2 else {"in": inner}
+    return {"a": inner}

@@ -1,7 +1,8 @@
 """What an agent is told before it speaks: the context of its next answer, and a greeting."""
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from fastapi import Response
 
@@ -20,6 +21,8 @@ from projections.views import memory_view
 from schemas.identity import Owner, derived_id
 
 router = routes("agents", "/v1")
+NAMES: Final = frozenset({"role", "event_id", "session_id", "agent_id", "occurred_at", "recorded_at"})
+"""Of a turn, what says whose it is and not what was said."""
 
 
 @router.post("/context", response_model=shapes.Context)
@@ -70,10 +73,21 @@ def _told(owner: Owner, found: MemoryContext, working: list[dict[str, Any]], at:
             for one in found.relevant_episodes
         ],
         "recent_episodes": [memory_view(owner, memory, at) for memory in found.recent_episodes],
-        "working_memory": working,
+        "working_memory": [turn for turn in working if not found.hides("\n".join(_words(turn)))],
         "memories": [result(one, at) for one in found.memories],
         "total_memories": found.total_memories,
         "prompt": found.prompt,
         "block": found.block,
         "message": found.message,
     }
+
+
+def _words(turn: dict[str, Any]) -> Iterator[str]:
+    """Yield every text in a turn, however it is shaped."""
+    left: list[Any] = [value for name, value in turn.items() if name not in NAMES]
+    while left:
+        part = left.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict | list):
+            left.extend(part.values() if isinstance(part, dict) else part)

@@ -1,10 +1,22 @@
 """What is asked before an agent speaks, and about how the two get on: the bodies and query strings."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mnemolog.http.requests import MAX_FOUND, MAX_PAGE_SIZE, Asked, Body, Id, Instant, KnownAt, Unit, UserId, Value
+from mnemolog.http.requests import (
+    MAX_FOUND,
+    MAX_PAGE_SIZE,
+    Asked,
+    Body,
+    Id,
+    Instant,
+    KnownAt,
+    Shallow,
+    Unit,
+    UserId,
+    Value,
+)
 from schemas.words import Tier
 
 MAX_WORKING_MEMORY = 1_000
@@ -31,7 +43,7 @@ class Context(Body):
     history_limit: Annotated[int, Field(ge=0, le=MAX_PAGE_SIZE)] = 10
     working_memory: (
         Annotated[
-            list[dict[str, Any]],
+            list[Shallow],
             Field(max_length=MAX_WORKING_MEMORY, description="by default the last turns of the session"),
         ]
         | None

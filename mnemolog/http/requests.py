@@ -11,6 +11,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from schemas.identity import check_user_id
 from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES
 from schemas.instant import read_instant
+from schemas.nesting import check_depth
 from schemas.words import Category, Kind, MemoryType, Scope, SourceType, Status, TickPolicy
 
 MAX_EVENTS = 1_000
@@ -54,6 +55,11 @@ def _asks_something(text: str) -> str:
     return text
 
 
+def _not_too_deep(value: dict[str, Any]) -> dict[str, Any]:
+    check_depth(value)
+    return value
+
+
 def _json(value: dict[str, Any]) -> dict[str, Any]:
     try:
         size = len(orjson.dumps(value))
@@ -79,7 +85,8 @@ Id = Annotated[str, Field(min_length=1, max_length=256)]
 Content = Annotated[str, AfterValidator(_says_something), AfterValidator(_fits)]
 Question = Annotated[str, AfterValidator(_asks_something), AfterValidator(_fits)]
 Value = Annotated[str, AfterValidator(_fits)]
-Metadata = Annotated[dict[str, Any], AfterValidator(_json)]
+Shallow = Annotated[dict[str, Any], AfterValidator(_not_too_deep)]
+Metadata = Annotated[Shallow, AfterValidator(_json)]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 Limit = Annotated[

@@ -63,7 +63,7 @@ class WakesPart(Body):
     tenant: str
     user_id: str | None
     agent_id: str | None = None
-    since: dict[str, int | None]
+    since: dict[Annotated[str, Field(pattern=r"^[0-9]{1,9}$")], Annotated[int, Field(ge=0)] | None]
 
 
 class WakeConfiguration(Shape):

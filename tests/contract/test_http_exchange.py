@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 from contract.front_door import FrontDoor, front_door, turn
+from examples import nested
 
 from schemas.identity import Owner
 
@@ -233,6 +234,7 @@ async def test_what_is_known_already_is_shared_with_the_agents_that_its_import_n
         ({"formed_at": "2099-01-01T00:00:00Z"}, "$[1].formed_at", "lies in the future"),
         ({"user_id": "*"}, "$[1].user_id", "reserved"),
         ({"metadata": {"n": "x" * 70_000}}, "$[1].metadata", "at most"),
+        ({"metadata": nested(253)}, "$[1].metadata", "at most 32 objects and lists"),
     ],
 )
 async def test_a_bad_line_refuses_the_request_and_is_named(

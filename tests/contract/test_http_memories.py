@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
+from examples import nested
 
 from schemas.identity import Owner
 
@@ -166,6 +167,7 @@ async def test_a_list_refuses_what_it_does_not_know(door: FrontDoor, query: str,
         ("importance", 1.1), ("importance", -0.1), ("importance", "0.5"), ("kind", "odd"), ("category", "odd"),
         ("memory_type", "odd"), ("scope", "odd"), ("content", " "), ("content", "x" * 65537), ("content", 7),
         ("user_id", ""), ("user_id", "a\nb"), ("user_id", "x" * 257), ("nonsense", 1), ("metadata", []),
+        ("metadata", nested(33)), ("metadata", nested(253)),
     ],
 )  # fmt: skip
 async def test_remembering_refuses_what_it_does_not_know(door: FrontDoor, field: str, value: object):

@@ -11,6 +11,7 @@ from contract.front_door import FrontDoor, front_door, turn
 
 from mnemolog.http.edge import MAX_BODY_BYTES, Edge
 from mnemolog.metrics import Metrics
+from mnemolog.peers import FORWARDED
 from schemas.log import LogFull, LogUnavailable
 
 if TYPE_CHECKING:
@@ -89,6 +90,13 @@ async def test_a_query_parameter_that_is_not_known_is_refused_on_every_route(doo
     response = await door.http.request(method, path, json={} if method == "POST" else None)
     assert check(response, 422) == "$.wat: is not known here: remove it or correct its name"
     assert [e["path"] for e in response.json()["errors"]] == ["$.wat"]
+
+
+@pytest.mark.parametrize("since", [{"abc": 1}, {"0": -1}, {"": 1}, {"1" * 5_000: 1}])
+async def test_a_worker_that_asks_for_wakes_of_no_partition_is_refused(door: FrontDoor, since: dict[str, int]):
+    asked = {"tenant": "default", "user_id": None, "since": since}
+    response = await door.post("/v1/internal/wakes", asked, **{FORWARDED: door.worker.url})
+    assert (response.status_code, len(response.json()["errors"])) == (422, 1)
 
 
 async def test_what_is_missing_or_blank_is_said_in_our_words(door: FrontDoor):

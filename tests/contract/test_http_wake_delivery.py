@@ -11,10 +11,11 @@ import pytest_asyncio
 from contract.front_door import FrontDoor, front_door
 from contract.listening import Heard, listening
 from contract.wake_calls import YEARS, remind, soon, wakes
+from examples import nested
 
 from mnemolog.http import wake_shapes
 from mnemolog.http.app import make_http
-from mnemolog.wake_streaming import Listener, begin, stream
+from mnemolog.wake_streaming import Listener, _event, begin, stream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -164,6 +165,12 @@ async def test_a_wake_of_no_agent_shows_an_agent_only_what_it_knows(tmp_path_fac
         assert {m["content"] for m in heard.wake["memories"]} == {"likes tea", "told to X", "told to Y"}
         for wake in (to_x.wake, listed):
             assert {m["content"] for m in wake["memories"]} == {"likes tea", "told to X"}
+
+
+async def test_a_wake_that_json_cannot_carry_ends_no_stream(caplog: pytest.LogCaptureFixture):
+    wake = {"wake_id": "w-1", "memories": [{"metadata": nested(254)}]}
+    assert _event(wake, {0: 1}) == b": a wake that JSON cannot carry was left out\n\n"
+    assert "wake w-1 is not told" in caplog.text
 
 
 async def test_a_stream_ends_when_the_worker_stops(tmp_path_factory: pytest.TempPathFactory):

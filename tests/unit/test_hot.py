@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from examples import LUNA, XIAOMING, forget, later, remember, share
 from given import Given, given
 
@@ -79,3 +81,22 @@ def test_users_asked_about_longest_ago_are_let_go():
     users.of(other)
     assert users.of(first) is not hot
     assert shown(users.of(first)) == ["喜欢乙", "喜欢甲"]
+
+
+def test_users_without_memories_are_let_go_too():
+    users = HotUsers(most_memories=3)
+    states = [UserState(owner=Owner("default", f"u{number}")) for number in range(10)]
+    kept = [users.of(state) for state in states]
+    again = [users.of(state) is hot for state, hot in zip(reversed(states), reversed(kept), strict=True)]
+    assert again == [True] * 3 + [False] * 7
+
+
+def test_a_kept_profile_leaves_out_what_comes_to_name_a_sensitive_topic_in_a_quotation():
+    fed = [remember(f"喜欢{t}", f"c-{t}", attribute="likes", value=t) for t in "甲乙丙丁戊己庚辛壬癸"]
+    known = given(*fed, remember("别提", "c-0", attribute="sensitive_topics", value="前女友"))
+    hot, liked = HotUser(known.state), known.of("喜欢甲")
+    assert "甲" in hot.profile(AT, None, Sight.NOTHING_SENSITIVE)["likes"]
+    merged = replace(liked, key_dialogue=("和前女友一起",))
+    hot.follow(replace(known.state, memories=known.state.memories.set(liked.memory_id, merged)))
+    assert "甲" not in hot.profile(AT, None, Sight.NOTHING_SENSITIVE)["likes"]
+    assert "甲" in hot.profile(AT, None, Sight.EVERYTHING)["likes"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from examples import MONDAY, XIAOMING, envelope, forget, later
+from examples import MONDAY, XIAOMING, envelope, forget, later, nested
 
 from schemas import codec
 from schemas.codec import Undecodable
@@ -100,6 +100,10 @@ def test_what_is_left_out_has_the_defaults():
         (TURN | {"context": {"intimacy": 101}}, "$.context.intimacy"),
         (TURN | {"context": {"else": 1}}, "$.context.else"),
         (TURN | {"metadata": []}, "$.metadata"),
+        (TURN | {"metadata": nested(33)}, "$.metadata"),
+        (TURN | {"metadata": nested(253)}, "$.metadata"),
+        (SCREEN | {"metadata": nested(33)}, "$.metadata"),
+        (ARTICLE | {"metadata": nested(33)}, "$.metadata"),
         (SCREEN | {"relevance": "none"}, "$.relevance"),
         (TURN | {"content": "\ud800"}, "$"),
     ],
@@ -211,3 +215,19 @@ def test_avro_keeps_to_the_limits_of_json():
 def test_what_was_published_is_to_the_letter_what_is_decoded(raw: dict[str, Any]):
     message = parsed(raw)
     assert repr(codec.decode(codec.encode(message))) == repr(message)
+
+
+@pytest.mark.parametrize("metadata", ["[]", "{", '"x"', orjson.dumps(nested(33)).decode(), "[" * 2_000])
+def test_metadata_of_avro_is_held_to_the_limits_of_json(metadata: str):
+    turn = parsed(TURN)
+    assert isinstance(turn, TurnRecorded)
+    message = replace(turn, metadata=metadata)
+    with pytest.raises(InvalidEvent) as error:
+        observation_of_record(record(codec.encode(message)))
+    assert [f.path for f in error.value.faults] == ["$.metadata"]
+
+
+def test_metadata_may_nest_as_deep_as_it_says():
+    message = parsed(TURN, metadata=nested(32))
+    assert isinstance(message, TurnRecorded)
+    assert orjson.loads(message.metadata) == nested(32)

@@ -6,7 +6,11 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+from examples import remember
+from given import given
 
+from projections import context
+from projections.context import episodes_section, memorise, profile_section
 from schemas.envelope import Envelope
 from schemas.observations import TurnRecorded
 from schemas.pieces import MAX_PIECE_CHARACTERS
@@ -48,7 +52,8 @@ async def contents(content: str) -> list[str]:
         (MESSAGE.format(query="I like green tea."), ["User likes green tea"]),
         (BLOCK + "\n我喜欢喝绿茶", ["用户喜欢喝绿茶"]),
         (SECTIONS + "\n我喜欢喝绿茶", ["用户喜欢喝绿茶"]),
-        ("Memorise:\n- I live in Berlin.\n", []),
+        (BLOCK + "\nI live in Oslo", ["User lives in Oslo"]),
+        (MESSAGE.format(query="hm")[: MESSAGE.index("Now")] + "I live in Oslo", ["User lives in Oslo"]),
         (MESSAGE.format(query=""), []),
     ],
 )
@@ -71,12 +76,29 @@ def test_the_model_does_not_see_what_was_recalled(said: str):
         "Here's what I remember from school: I live in Berlin.",
         "- 我喜欢喝绿茶\n- 我住在北京",
         "I wrote: Memorise: the list",
+        "Memorise:\n- My name is Anna\n- I live in Oslo",
+        "Here's what I remember from our past conversations is nothing, so: my name is Anna.\n- I live in Oslo",
+        "Here's what I remember from our past conversations that might be relevant: nothing. My name is Anna",
+        "=== 我的用户信息 ===\n• 对花生过敏",
+        "=== 🧑💼 用户信息 ===\n• 对花生过敏",
+        "=== 💭 相关回忆 ===\n• 我喜欢喝绿茶",
+        "## 用户记忆\n- 我叫张三",
+        "## 用户记忆法\n- [long_term] [people] 我叫张三",
         "",
     ],
 )
 def test_the_users_own_words_stay(said: str):
     assert recalled(said) == []
     assert [p.text for p in pieces_of(turn(said), MONDAY)] == [said]
+
+
+def test_what_a_context_writes_is_recalled_to_its_last_word():
+    episode = given(remember("在海边\n送花", "c-1", kind="episodic")).only
+    known = {"user_name": "张三", "birthday": None, "occupation": None, "likes": ["茶"], "personality_traits": []}
+    prompt = f"{profile_section(known)}\n{episodes_section([episode])}"
+    message = context.MESSAGE.format(related_memory=memorise(["one\ntwo", "three"]), user_query="What now?")
+    for text, left in ((prompt, ""), (f"{prompt}\nI moved to Berlin", "I moved to Berlin"), (message, "What now?")):
+        assert without_recalled([text])[0].strip() == left
 
 
 def test_what_is_to_be_kept_verbatim_is_kept_as_it_is():
@@ -103,6 +125,10 @@ def test_pieces_that_hold_nothing_recalled_are_as_they_were():
         "Here's what I remember from our past conversations\n" * 1_200,
         "=== 用户信息 " * 5_000,
         "## 用户记忆\n" * 6_000,
+        "Here's what I remember from our past conversations that might be relevant:\n- a\n" * 800,
+        "=== 💭 相关回忆 ===\n• " * 3_000,
+        "=== 💭 相关回忆 ===\n• " + "(重要性: " * 9_000,
+        "=== 💭 相关回忆 ===\n• " + "(重要性: 1/4) " * 9_000,
     ],
 )
 def test_looking_for_it_takes_a_time_that_grows_with_the_text(text: str):

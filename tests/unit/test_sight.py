@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import pytest
-from examples import remember
+from examples import MONDAY, forget, remember
 from given import given
 
+from projections.hot import HotUser
 from projections.sight import Sight, Topics, sight_of
 
 
@@ -47,3 +51,34 @@ def test_a_mention_is_the_topics_text_in_any_spelling(topic: str, content: str, 
 def test_what_fills_the_slot_is_about_a_sensitive_topic_whatever_it_says():
     memory = given(remember("别提", "c-1", attribute="sensitive_topics", value="工作")).only
     assert Topics([]).touch(memory)
+
+
+def test_many_topics_are_looked_for_in_many_memories_within_a_moment():
+    some = given(remember("用户喜欢喝茶", "c-1")).only
+    memories = [replace(some, content=f"the {n}th day was quiet " * 25) for n in range(1_000)]
+    topics = Topics(f"topic number {n}" for n in range(300))
+    started = time.process_time()
+    assert not any(topics.touch(memory) for memory in memories)
+    assert time.process_time() - started < 1
+
+
+def test_topics_that_come_and_go_hide_what_they_name_and_no_more():
+    quiet = [remember(f"事{n}", f"q-{n}") for n in range(40)]
+    known = given(*quiet, remember("和前女友看电影", "c-1"), remember("欠债很多", "c-2"))
+    hot = HotUser(known.state)
+
+    def hides() -> list[str]:
+        seen = {m.content for m in hot.best(MONDAY, None, Sight.NOTHING_SENSITIVE, 100)}
+        return [text for text in ("和前女友看电影", "欠债很多") if text not in seen]
+
+    assert hides() == []
+    for command, topic, hidden in (("s-1", "前女友", 1), ("s-2", "债", 2), ("s-3", "无关", 2)):
+        known = known.when(remember(f"别提{topic}", command, attribute="sensitive_topics", value=topic))
+        hot.follow(known.state)
+        assert len(hides()) == hidden, topic
+    known = known.when(forget(known.of("别提前女友").memory_id, "f-1", MONDAY))
+    hot.follow(known.state)
+    assert hides() == ["欠债很多"]
+    assert HotUser(known.state).total(MONDAY, None, Sight.NOTHING_SENSITIVE) == hot.total(
+        MONDAY, None, Sight.NOTHING_SENSITIVE
+    )
