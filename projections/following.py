@@ -77,7 +77,8 @@ class Following:
     async def search(self, owner: Owner, query: IndexQuery) -> Legs:
         """Search the index when it has been told of the user's last change. Raises IndexUnavailable."""
         while True:
-            if owner in self._behind or owner in self._being_told or await self._is_another():
+            # Asked first: while it waits, somebody else may find that the index is another, and begin to fill it.
+            if await self._is_another() or owner in self._behind or owner in self._being_told:
                 await self.tell()
             asked = self._kept_as
             legs = await self.index.search(query)
