@@ -101,7 +101,7 @@ def make_app(
                 if event.message.generation_id != app.consumer_generation_id:
                     continue  # it waited until a rebalance was over: it comes again, after those before it
                 try:
-                    await handler.handle(_delivery(event))
+                    await handler.handle(_delivery(event, app))
                     took(label, time.perf_counter() - began)
                 except NotHeld:
                     continue  # it was taken away: whoever has it now gets the record again
@@ -183,7 +183,7 @@ def handled(app: faust.App, topic: str, partition: int) -> int:
     return int(consumer.handled(TP(topic, partition)))
 
 
-def _delivery(event: Any) -> Delivery:  # noqa: ANN401 - Faust's event is untyped
+def _delivery(event: Any, app: faust.App) -> Delivery:  # noqa: ANN401 - Faust's event is untyped
     message = event.message
     record = Record(
         position=Position(message.topic, message.partition, message.offset),
@@ -192,4 +192,4 @@ def _delivery(event: Any) -> Delivery:  # noqa: ANN401 - Faust's event is untype
         value=message.value,
         headers=tuple(message.headers.items() if isinstance(message.headers, dict) else message.headers or ()),
     )
-    return Delivery(record, event.ack)
+    return Delivery(record, event.ack, lambda: bool(message.generation_id == app.consumer_generation_id))

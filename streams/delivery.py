@@ -11,9 +11,19 @@ if TYPE_CHECKING:
     from schemas.log import Record
 
 
+def always() -> bool:
+    """Tell that no rebalance comes between."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A record may be delivered any number of times; `ack` says that this position needs no delivery any more."""
+    """A record may be delivered any number of times; `ack` says that this position needs no delivery any more.
+
+    `is_current` tells whether no rebalance has come since: after one, the record comes again behind those before it,
+    and what waited meanwhile must not be taken in ahead of them.
+    """
 
     record: Record
     ack: Callable[[], None]
+    is_current: Callable[[], bool] = always

@@ -116,7 +116,7 @@ class Observe:
             await self._put_aside(delivery, "decode", str(error))
         else:
             await self._observe(delivery, message)
-        if self._shards.term(position.partition) != term:
+        if self._shards.term(position.partition) != term or not delivery.is_current():
             return
         place = (position.topic, position.partition)
         self._delivered[place] = max(self._delivered.get(place, 0), position.offset + 1)
@@ -132,7 +132,7 @@ class Observe:
         await self._shards.ready(partition)
         topic, following = record.position.topic, record.position.offset + 1
         await fold_patiently(lambda: self._shards.up_to(topic, partition, following))
-        if self._shards.term(partition) != term:
+        if self._shards.term(partition) != term or not delivery.is_current():
             return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here
         first = self._shards.at(partition).turns.first(owner, message.envelope.event_id)
         if first is not None and first.position != record.position:

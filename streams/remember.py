@@ -106,7 +106,7 @@ class Remember:
         await self._shards.ready(partition)
         if isinstance(item, Tick):
             await self._pool.settle(partition)
-        if self._shards.term(partition) != term:
+        if self._shards.term(partition) != term or not delivery.is_current():
             return  # taken away meanwhile: the items before it were dropped, and it must not be decided before them
         if isinstance(item, Tick):
             await self._pool.submit(partition, owner, lambda: self._apply_tick(delivery, item))

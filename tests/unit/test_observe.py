@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from schemas import codec
 from schemas.identity import Owner, derived_id
 from schemas.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import ARTICLES, CONVERSATIONS, SCREENSHOTS, partition_of
+from streams.delivery import Delivery
 from streams.extractor import Rejected
 from streams.window import WindowLimits
 
@@ -229,3 +231,17 @@ async def test_an_event_whose_record_cannot_be_used_is_known_as_dead(tmp_path: P
     assert "$.role" in (turns.dead(XIAOMING, "t-9") or "")
     assert turns.dead(XIAOMING, "t-8") is None
     bench.close()
+
+
+async def test_a_record_that_waited_over_a_rebalance_is_left_to_come_again_in_its_order(bench: Workbench):
+    current = True
+    record = await bench.says("t-1", "I like tea")
+    bench.shards.release(0)
+    bench.shards.unassign()
+    late = asyncio.create_task(bench.observe.handle(Delivery(record, lambda: None, lambda: current)))
+    await asyncio.sleep(0.01)
+    current = False
+    bench.shards.assign([0])
+    await bench.shards.hold(0)
+    await late
+    assert bench.observe.open_sessions() == []
