@@ -70,7 +70,8 @@ async def share_here(worker: Worker, item: ImportMemory) -> Shared:
     is_new = not is_decided(worker.shards.state(owner), command_id)
     if is_new:
         with suppress(AnotherCommand):  # shared twice at the same time: the first one counts
-            await worker.commands.submit(item)
+            if (await worker.commands.submit(item)).outcome is None:
+                return Shared(command_id=command_id, is_new=True, memory=None)
     decisions = worker.shards.of(owner).ledger.decided(owner, command_id)
     outcome = next((o for d in decisions for o in d.outcomes), None)
     if outcome is None or outcome.memory_id is None:
