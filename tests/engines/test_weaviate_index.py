@@ -33,8 +33,12 @@ async def empty_index(weaviate: WeaviateServer) -> AsyncIterator[WeaviateIndex]:
     """Open an index that holds nothing, whatever the tests before have left."""
     index = WeaviateIndex(WeaviateAddress.parse(weaviate.url), partitions=8)
     try:
-        active, _ = await index.collection.generations()
-        await index.collection.drop(active)
+        first = WeaviateIndex(WeaviateAddress.parse(weaviate.url), partitions=8, generation=1)
+        await first.collection.open()
+        await first.close()
+        await index.collection.activate(1)
+        for generation in (await index.collection.generations())[1]:
+            await index.collection.drop(generation)
         yield index
     finally:
         await index.close()
