@@ -18,7 +18,7 @@ from schemas.topics import INBOX, INPUTS, LEDGER
 from schemas.words import RETENTION, WAKE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from projections.shards import Shards
     from schemas.clock import Clock
@@ -47,17 +47,18 @@ def _derived(policy: str, as_of: datetime, *partition: int) -> str:
 def decay_due(partition: int, policy: str, as_of: datetime) -> DecayDue:
     """Return the tick of a partition: the same policy and instant always have the same id."""
     as_of = as_of.astimezone(UTC)
-    return DecayDue(envelope=_envelope(partition, policy, as_of), policy=policy, as_of=as_of)
+    return DecayDue(envelope=tick_envelope(partition, policy, as_of), policy=policy, as_of=as_of)
 
 
 def retention_due(partition: int, as_of: datetime, days: float) -> RetentionDue:
     """Return the tick that removes a partition's observations older than so many days; 0 removes none."""
     as_of = as_of.astimezone(UTC)
     before = as_of - timedelta(days=days) if days else None
-    return RetentionDue(envelope=_envelope(partition, RETENTION, as_of), as_of=as_of, before=before)
+    return RetentionDue(envelope=tick_envelope(partition, RETENTION, as_of), as_of=as_of, before=before)
 
 
-def _envelope(partition: int, policy: str, as_of: datetime) -> Envelope:
+def tick_envelope(partition: int, policy: str, as_of: datetime) -> Envelope:
+    """Return the envelope of a partition's tick; `as_of` in UTC."""
     owner = partition_owner(partition)
     return Envelope(
         event_id=_derived(policy, as_of, partition),
@@ -79,6 +80,18 @@ def slots_between(first: datetime, last: datetime, every: timedelta) -> list[dat
     newest, oldest = int(last.timestamp() // period), int(first.timestamp() // period) + 1
     oldest = max(oldest, newest - MAX_MISSED_SLOTS + 1)
     return [datetime.fromtimestamp(slot * period, UTC) for slot in range(newest, oldest - 1, -1)]
+
+
+async def look_for_ever(shards: Shards, look: Callable[[int], Awaitable[object]], every_seconds: float) -> None:
+    """Look at each partition held, again and again; one that cannot be looked at keeps no other waiting for long."""
+    while True:
+        await asyncio.sleep(every_seconds)
+        for partition in shards.held():
+            try:
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await look(partition)
+            except (TimeoutError, LogUnavailable, NotHeld, ShardUnavailable):
+                continue  # looked at again in a moment, by whoever has it then
 
 
 class Ticking:
@@ -112,14 +125,7 @@ class Ticking:
 
     async def run(self) -> None:
         """Look again and again, for ever."""
-        while True:
-            await asyncio.sleep(min(LOOK_EVERY_SECONDS, self._every.total_seconds() / 4))
-            for partition in self._shards.held():
-                try:
-                    async with asyncio.timeout(LOOK_SECONDS):
-                        await self.look(partition)
-                except (TimeoutError, LogUnavailable, NotHeld, ShardUnavailable):
-                    continue  # looked at again in a moment, by whoever has it then
+        await look_for_ever(self._shards, self.look, min(LOOK_EVERY_SECONDS, self._every.total_seconds() / 4))
 
     async def look(self, partition: int) -> list[datetime]:
         """Append the partition's oldest due slot, if what was observed before it is remembered; return what was."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
+from dataclasses import replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
-from projections.shard_trouble import ShardUnavailable
-from projections.shards import NotHeld
-from schemas.envelope import Envelope
 from schemas.identity import derived_id, partition_owner
-from schemas.log import LogUnavailable
 from schemas.topics import LEDGER
 from schemas.waking import WakeDue
 from schemas.words import WAKE
-from streams.ticking import LOOK_SECONDS, tick_id, tick_record
+from streams.ticking import look_for_ever, tick_envelope, tick_record
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -32,17 +28,11 @@ def wake_due(partition: int, as_of: datetime, *, after: int | None = None) -> Wa
     With `after` it is the owner's: the next one after so many decisions about ticks, whatever its instant.
     """
     as_of = as_of.astimezone(UTC)
-    owner, cause = partition_owner(partition), as_of.isoformat() if after is None else f"after {after}"
-    return WakeDue(
-        envelope=Envelope(
-            event_id=derived_id("tick", WAKE, cause, partition),
-            tenant=owner.tenant,
-            user_id=owner.user_id,
-            occurred_at=as_of,
-            correlation_id=tick_id(WAKE, as_of) if after is None else None,
-        ),
-        as_of=as_of,
-    )
+    envelope = tick_envelope(partition, WAKE, as_of)
+    if after is not None:
+        its_id = derived_id("tick", WAKE, f"after {after}", partition)
+        envelope = replace(envelope, event_id=its_id, correlation_id=None)
+    return WakeDue(envelope=envelope, as_of=as_of)
 
 
 class Waking:
@@ -58,14 +48,7 @@ class Waking:
 
     async def run(self) -> None:
         """Look again and again, for ever."""
-        while True:
-            await asyncio.sleep(self._every_seconds)
-            for partition in self._shards.held():
-                try:
-                    async with asyncio.timeout(LOOK_SECONDS):
-                        await self.look(partition)
-                except (TimeoutError, LogUnavailable, NotHeld, ShardUnavailable):
-                    continue  # looked at again in a moment, by whoever has it then
+        await look_for_ever(self._shards, self.look, self._every_seconds)
 
     async def look(self, partition: int) -> WakeDue | None:
         """Append a tick if a wake of the partition is due, and none is on its way; return it."""

@@ -10,14 +10,14 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from aiokafka.errors import KafkaConnectionError, KafkaError, MessageSizeTooLargeError
 
-from schemas.log import Appended, LogError, LogUnavailable, Position, Record, UnknownTopic
+from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
 from schemas.topics import MAX_LETTER_BYTES, max_record_bytes
 from streams.transports import kafka_group, kafka_topics
 from streams.transports.kafka_errors import ask_why, translated
 from streams.transports.kafka_reading import TopicReader
 from streams.transports.kafka_security import KafkaSecurity
 from streams.transports.milliseconds import from_ms
-from streams.transports.recent_records import RecentRecords
+from streams.transports.recent_records import RecentRecords, as_read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from aiokafka.structs import RecordMetadata
 
-    from schemas.log import NewRecord
+    from schemas.log import NewRecord, Record
     from streams.transports.kafka_group import Member
 
 TIMEOUT_S = 30.0
@@ -259,15 +259,7 @@ class KafkaLog:
     def _keep(self, record: NewRecord, done: asyncio.Future[RecordMetadata]) -> None:
         if done.cancelled() or done.exception() is not None or done.result().offset < 0:
             return
-        at = done.result()
-        kept = Record(
-            position=Position(at.topic, at.partition, at.offset),
-            recorded_at=from_ms(at.timestamp),
-            key=record.key,
-            value=record.value,
-            headers=tuple(record.headers),
-        )
-        self._recent.add([kept])
+        self._recent.add([as_read(record, _place(done.result()))])
 
     def _admin_client(self) -> AIOKafkaAdminClient:
         if self._admin is None:
@@ -280,6 +272,10 @@ def _appended(metadata: RecordMetadata) -> Appended:
         raise LogUnavailable("Kafka has the record, but does not say where any more: append it again")
     if metadata.timestamp_type != LOG_APPEND_TIME:
         raise LogError(f"topic {metadata.topic} has no append time: set message.timestamp.type=LogAppendTime")
+    return _place(metadata)
+
+
+def _place(metadata: RecordMetadata) -> Appended:
     return Appended(Position(metadata.topic, metadata.partition, metadata.offset), from_ms(metadata.timestamp))
 
 

@@ -7,10 +7,12 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from schemas.log import Record
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from schemas.log import Record
+    from schemas.log import Appended, NewRecord
 
 MAX_RECORDS: Final = 512
 MAX_BYTES: Final = 1 << 20
@@ -60,3 +62,14 @@ class RecentRecords:
         with self._lock:
             self._records.pop((topic, partition), None)
             self._bytes.pop((topic, partition), None)
+
+
+def as_read(record: NewRecord, appended: Appended) -> Record:
+    """Return what reading the record just appended gives."""
+    return Record(
+        position=appended.position,
+        recorded_at=appended.recorded_at,
+        key=record.key,
+        value=record.value,
+        headers=record.headers,
+    )

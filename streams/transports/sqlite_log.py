@@ -13,7 +13,7 @@ from schemas.log import LogDamaged, LogError, UnknownTopic
 from streams.transports.directory_lock import DirectoryLock
 from streams.transports.log_waiters import LogWaiters
 from streams.transports.milliseconds import to_ms
-from streams.transports.recent_records import RecentRecords
+from streams.transports.recent_records import RecentRecords, as_read
 from streams.transports.sqlite_cleanup import compact_partition, delete_until
 from streams.transports.sqlite_file import (
     LOG_FILE,
@@ -25,7 +25,7 @@ from streams.transports.sqlite_file import (
     meaning,
     open_file,
 )
-from streams.transports.sqlite_rows import append_rows, as_read, from_row, spell
+from streams.transports.sqlite_rows import append_rows, from_row, spell
 from streams.transports.sqlite_writer import Job, SqliteWriter
 
 if TYPE_CHECKING:

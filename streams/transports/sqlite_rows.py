@@ -54,17 +54,6 @@ def from_row(topic: str, partition: int, row: Row) -> Record:
     )
 
 
-def as_read(record: NewRecord, appended: Appended) -> Record:
-    """Return what reading the record just appended gives."""
-    return Record(
-        position=appended.position,
-        recorded_at=appended.recorded_at,
-        key=record.key,
-        value=record.value,
-        headers=record.headers,
-    )
-
-
 def append_rows(
     connection: sqlite3.Connection,
     places: Iterable[tuple[str, int]],
