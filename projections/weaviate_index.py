@@ -18,15 +18,17 @@ from weaviate.classes.data import DataObject
 from weaviate.classes.query import Filter
 
 from projections.index import IndexUnavailable
+from projections.large_users import LargeUsers
 from projections.weaviate_collection import WRITE_SECONDS, WeaviateCollection, unless_there_is_no_tenant, vector_name
 from projections.weaviate_generations import WeaviateGenerations
 from projections.weaviate_objects import by_tenant, object_id, owner_id, partition_tenant, properties
-from projections.weaviate_search import WeaviateSearch
+from projections.weaviate_search import FEW, WeaviateSearch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from uuid import UUID
 
+    from projections.embedded_index import Load
     from projections.index import IndexEntry, IndexQuery, Legs
     from projections.weaviate_address import WeaviateAddress
 
@@ -55,15 +57,22 @@ class WeaviateIndex:
     def __init__(
         self,
         address: WeaviateAddress,
+        load: Load,
         *,
         partitions: int,
         api_key: str | None = None,
         generation: int | None = None,
+        few: int = FEW,
     ) -> None:
-        """Connect at first use. `generation` None: the one that is searched."""
+        """Connect at first use. `generation` None: the one that is searched.
+
+        `load(tenant, user_id)` returns the user's active memories from the shard, for users with more than `few`.
+        """
         self.collection = WeaviateCollection(address, api_key, generation)
+        self._load = load
         self._partitions = partitions
-        self._search = WeaviateSearch(self.collection, partitions)
+        self._large = LargeUsers(load)
+        self._search = WeaviateSearch(self.collection, self._large, partitions, few)
 
     async def kept_as(self) -> str:
         """Return Weaviate's address and what tells its contents from others there. Raises IndexUnavailable."""
@@ -81,14 +90,16 @@ class WeaviateIndex:
 
     def _generation(self, generation: int) -> WeaviateIndex:
         address, api_key = self.collection.address, self.collection.api_key
-        return WeaviateIndex(address, partitions=self._partitions, api_key=api_key, generation=generation)
+        return WeaviateIndex(address, self._load, partitions=self._partitions, api_key=api_key, generation=generation)
 
     async def reopen(self) -> None:
         """Look again at which collection the alias names."""
         self.collection.forget()
+        await self._large.reopen()
 
     def let_go(self, tenant: str, user_id: str) -> None:
-        """Do nothing: the next worker finds the user's memories here."""
+        """Drop what is at hand of the user; the next worker finds the memories in Weaviate."""
+        self._large.let_go(tenant, user_id)
 
     async def check(self) -> None:
         """Raise IndexUnavailable unless Weaviate is ready; see whether what it holds is still the same."""
@@ -119,6 +130,7 @@ class WeaviateIndex:
                     old += [one.uuid for one in objects]
             await self._write(tenant, new)
             await self._delete(tenant, old)
+        await self._large.put(entries)
 
     async def remove(self, tenant: str, user_id: str, memory_ids: Mapping[str, int]) -> None:
         """Drop memories, each unless it is held at a later version than is named; unknown ids are no error."""
@@ -128,6 +140,7 @@ class WeaviateIndex:
             held = await self._held(where, [(owner, memory_id) for memory_id in ids[start : start + _BATCH]])
             known = ((one, memory_ids[memory_id]) for (_, memory_id), objects in held.items() for one in objects)
             await self._delete(where, [one.uuid for one, version in known if one.version <= version])
+        await self._large.remove(tenant, user_id, memory_ids)
 
     async def _held(self, tenant: str, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[_Held]]:
         """Return the objects there are of memories, which are named by owner and id."""

@@ -12,13 +12,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID, uuid5
 
-from projections.bm25 import idf
 from projections.index import Hit
 from schemas.identity import NAMESPACE, Owner
 from schemas.topics import partition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from projections.bm25 import Statistics
     from projections.index import IndexEntry, IndexQuery
@@ -29,8 +28,6 @@ _NOBODY: Final = ""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _MARK_BYTES: Final = 9
-_FINENESS: Final = 16
-"""Times that a word is repeated, at most, to give it its weight."""
 
 
 def owner_id(tenant: str, user_id: str) -> UUID:
@@ -133,19 +130,13 @@ def near(found: Properties, distance: float) -> Hit:
     return Hit(found["memory_id"], int(found["version"]), round(1.0 - distance, 6))
 
 
-def weights(holding: Mapping[str, int], rows: int, everybody: int) -> dict[str, int]:
-    """Return how often to repeat each token, so that Weaviate, which weighs it among all users, weighs it as we do."""
-    ratios = {token: idf(max(rows, count), count) / idf(everybody, count) for token, count in holding.items()}
-    most = max(ratios.values(), default=1.0)
-    return {token: max(1, round(_FINENESS * ratio / most)) for token, ratio in ratios.items()}
-
-
-def hits_of(
-    found: Iterable[Properties], query: IndexQuery, statistics: Statistics, holding: Mapping[str, int]
-) -> tuple[Hit, ...]:
-    """Score what is the user's and passes the filters, and return the best."""
+def hits_of(found: Collection[Properties], query: IndexQuery, statistics: Statistics) -> tuple[Hit, ...]:
+    """Score what is the user's and passes the filters, and return the best; `found` are all that have a word."""
+    before = mark(query.tenant, query.user_id)
+    words = [one["tokens"].split() for one in found]
+    holding = {token: sum(token in each for each in words) for token in (before + token for token in query.tokens)}
     return ordered(
-        Hit(one["memory_id"], int(one["version"]), statistics.score(one["tokens"].split(), holding))
-        for one in found
+        Hit(one["memory_id"], int(one["version"]), statistics.score(each, holding))
+        for one, each in zip(found, words, strict=True)
         if passes(one, query)
     )[: query.limit]

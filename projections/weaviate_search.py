@@ -1,15 +1,20 @@
-"""Searching Weaviate: both legs fetched and scored for one user at a time, by our own BM25 and by the cosine."""
+"""Searching Weaviate for one user at a time: both legs fetched, and scored by our own BM25 and by the cosine.
+
+Of a user with more than a few memories the words are weighed at the shard. Weaviate's weights follow the other users of
+the tenant, it reads all memories that have a word to count them, and of those that it has not yet written to a segment
+it returns the oldest and not the best (1.35.2).
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from weaviate.classes.aggregate import Metrics
 from weaviate.classes.query import Filter, MetadataQuery
 
 from projections.bm25 import Statistics
-from projections.index import Hit, Legs
+from projections.index import Legs
 from projections.weaviate_collection import (
     SEARCH_SECONDS,
     WeaviateCollection,
@@ -27,23 +32,21 @@ from projections.weaviate_objects import (
     owner_id,
     partition_tenant,
     wanted_of,
-    weights,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from weaviate.collections.classes.filters import _Filters
     from weaviate.collections.collection import CollectionAsync
 
-    from projections.index import IndexQuery
+    from projections.index import Hit, IndexQuery
+    from projections.large_users import LargeUsers
 
+Leg: TypeAlias = "tuple[Hit, ...]"
 _FOUND: Final = ["owner", "memory_id", "version", "tokens", "occurred_us", *COLUMNS]
 _TIES: Final = 16
 """Hits asked for beyond the limit, so that equals at the limit are told apart by id."""
-_CANDIDATES: Final = 400
-"""With fewer memories that have a word of the query all are looked at, and the keyword leg is exact."""
-_LARGE_KNOWN: Final = 10_000
+FEW: Final = 64
+"""Up to so many memories of a user the keyword leg is Weaviate's, which returns all that have one of the words."""
 _MOST: Final = 10_000
 """What Weaviate answers at most, unless it is configured otherwise."""
 
@@ -51,52 +54,45 @@ _MOST: Final = 10_000
 class WeaviateSearch:
     """Asks one collection; what a late writer has left may be among the hits, at another version than the shard's."""
 
-    def __init__(self, collection: WeaviateCollection, partitions: int) -> None:
+    def __init__(self, collection: WeaviateCollection, large: LargeUsers, partitions: int, few: int) -> None:
+        """`large` answers for users with more than `few` memories, and what is deeper than Weaviate goes."""
         self.collection = collection
+        self._large = large
         self._partitions = partitions
-        self._large: frozenset[tuple[str, str]] = frozenset()
-        """Users for whom all memories with a word were too many before; a hint, which saves asking in vain."""
+        self._few = few
 
     async def search(self, query: IndexQuery) -> Legs:
         """Search one user's memories; an unknown user has empty legs."""
         tenant = partition_tenant(query.tenant, query.user_id, self._partitions)
         ours = (await self.collection.open()).with_tenant(tenant)
-        legs = asyncio.gather(self._keyword(ours, query), self._semantic(ours, query))
-        nothing: tuple[tuple[Hit, ...], tuple[Hit, ...]] = ((), ())
+        legs = asyncio.gather(self._semantic(ours, query), self._keyword(ours, query))
+        nothing: tuple[Leg, Leg] = ((), ())
         found = await self.collection.reach(unless_there_is_no_tenant(legs, nothing), SEARCH_SECONDS)
         if found is nothing:
             await self.collection.be_the_same()
-        return Legs(*found)
-
-    async def _keyword(self, ours: CollectionAsync, query: IndexQuery) -> tuple[Hit, ...]:
-        """Score by our own BM25 what Weaviate finds: its weights would follow the other users of the tenant."""
-        before = mark(query.tenant, query.user_id)
-        asked = [before + token for token in query.tokens]
-        user = (query.tenant, query.user_id)
-        if not asked:
-            return ()
-        if user not in self._large:
-            found, statistics = await asyncio.gather(_all(ours, asked), _statistics(ours, query))
-            if len(found) < _CANDIDATES:
-                words = [set(one["tokens"].split()) for one in found]
-                holding = {token: sum(token in has for has in words) for token in asked}
-                return hits_of(found, query, statistics, holding)
-            self._large = (self._large if len(self._large) < _LARGE_KNOWN else frozenset()) | {user}
-        statistics, counts = await asyncio.gather(
-            _statistics(ours, query), asyncio.gather(*(_count(ours, token) for token in (None, *asked)))
+        semantic, keyword = found
+        # what has to be loaded first is, outside the time that Weaviate is given
+        return Legs(
+            keyword=await self._large.keyword(query) if keyword is None else keyword,
+            semantic=await self._large.semantic(query) if semantic is None else semantic,
         )
-        if statistics.rows < _CANDIDATES:
-            self._large -= {user}
-        holding = {token: count for token, count in zip(asked, counts[1:], strict=True) if count}
-        found = await _best(ours, query, weights(holding, statistics.rows, counts[0])) if holding else []
-        return hits_of(found, query, statistics, holding)
 
-    async def _semantic(self, ours: CollectionAsync, query: IndexQuery) -> tuple[Hit, ...]:
+    async def _keyword(self, ours: CollectionAsync, query: IndexQuery) -> Leg | None:
+        """Return the leg; None where the user's words have to be loaded for it."""
+        if not query.tokens:
+            return ()
+        if self._large.are_loaded(query.tenant, query.user_id):
+            return await self._large.keyword(query)
+        found, statistics = await asyncio.gather(_all(ours, query, self._few), _statistics(ours, query))
+        return hits_of(found, query, statistics) if statistics.rows <= self._few else None
+
+    async def _semantic(self, ours: CollectionAsync, query: IndexQuery) -> Leg | None:
+        """Return the leg; None where it is deeper than Weaviate answers."""
         if query.vector is None or query.embedding_model is None or len(query.vector) not in self.collection.dimensions:
             return ()
         chosen = _chosen(query) & Filter.by_property("embedding_model").equal(exactly(query.embedding_model))
         limit = query.limit + _TIES
-        while True:
+        while limit <= _MOST:
             answer = await ours.query.near_vector(
                 query.vector.tolist(),
                 target_vector=vector_name(len(query.vector)),
@@ -111,36 +107,18 @@ class WeaviateSearch:
             ):
                 return hits[: query.limit]
             limit *= 4
+        return None
 
 
-async def _all(ours: CollectionAsync, asked: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the memories that have one of the words, if they are fewer than _CANDIDATES."""
+async def _all(ours: CollectionAsync, query: IndexQuery, few: int) -> list[dict[str, Any]]:
+    """Return the memories that have one of the words, if the user has but a few."""
+    before = mark(query.tenant, query.user_id)
     answer = await ours.query.bm25(
-        " ".join(asked), query_properties=["tokens"], limit=_CANDIDATES, return_properties=_FOUND
-    )
-    return [dict(one.properties) for one in answer.objects]
-
-
-async def _best(ours: CollectionAsync, query: IndexQuery, weights: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return the memories that score best, some more than the limit.
-
-    Weaviate scores all before we cut: asked for fewer than there are, it misses some of the best (1.35.2, of what it
-    has not yet written to a segment).
-    """
-    repeated = " ".join(token for token, times in weights.items() for _ in range(times))
-    scored = await ours.query.bm25(
-        repeated,
+        " ".join(before + token for token in query.tokens),
         query_properties=["tokens"],
-        limit=_MOST,
-        filters=_chosen(query),
-        return_properties=[],
-        return_metadata=MetadataQuery(score=True),
+        limit=max(1, few),
+        return_properties=_FOUND,
     )
-    first = sorted(scored.objects, key=lambda one: -(one.metadata.score or 0.0))[: query.limit + query.limit // 4]
-    if not first:
-        return []
-    chosen = Filter.by_id().contains_any([one.uuid for one in first])
-    answer = await ours.query.fetch_objects(filters=chosen, limit=len(first), return_properties=_FOUND)
     return [dict(one.properties) for one in answer.objects]
 
 
@@ -150,12 +128,6 @@ async def _statistics(ours: CollectionAsync, query: IndexQuery) -> Statistics:
     counted = await ours.aggregate.over_all(filters=_of_user(query), return_metrics=lengths)
     total: Any = counted.properties.get("length")
     return Statistics(counted.total_count or 0, int(total.sum_ or 0) if total else 0)
-
-
-async def _count(ours: CollectionAsync, token: str | None) -> int:
-    """Return how many memories hold a token; None: how many there are."""
-    chosen = None if token is None else Filter.by_property("tokens").contains_any([token])
-    return (await ours.aggregate.over_all(filters=chosen)).total_count or 0
 
 
 def _of_user(query: IndexQuery) -> _Filters:

@@ -11,7 +11,8 @@ import httpx
 import numpy as np
 import pytest
 from contract.alike import compare, world
-from contract.index_examples import CAT, COFFEE, FOOD, FOUR, SPORT, four, query
+from contract.followed import FakeShard, Followed
+from contract.index_examples import ANIMALS, CAT, COFFEE, FOOD, FOUR, SPORT, WORK, entry, four, mixed, query
 from contract.index_suite import IndexSuite
 from weaviate_server import running_weaviate
 
@@ -20,6 +21,7 @@ from projections.embedded_index import EmbeddedIndex
 from projections.index import IndexChanged, IndexUnavailable
 from projections.weaviate_address import WeaviateAddress
 from projections.weaviate_index import WeaviateIndex
+from projections.weaviate_search import FEW
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -27,13 +29,21 @@ if TYPE_CHECKING:
 
     from weaviate_server import WeaviateServer
 
+    from projections.embedded_index import Load
+
+
+def is_not_asked(tenant, user_id):
+    raise AssertionError(f"the shard is asked for {tenant}/{user_id}")
+
 
 @asynccontextmanager
-async def empty_index(weaviate: WeaviateServer) -> AsyncIterator[WeaviateIndex]:
+async def empty_index(
+    weaviate: WeaviateServer, load: Load = is_not_asked, *, few: int = FEW
+) -> AsyncIterator[WeaviateIndex]:
     """Open an index that holds nothing, whatever the tests before have left."""
-    index = WeaviateIndex(WeaviateAddress.parse(weaviate.url), partitions=8)
+    index = WeaviateIndex(WeaviateAddress.parse(weaviate.url), load, partitions=8, few=few)
     try:
-        first = WeaviateIndex(WeaviateAddress.parse(weaviate.url), partitions=8, generation=1)
+        first = WeaviateIndex(WeaviateAddress.parse(weaviate.url), load, partitions=8, generation=1)
         await first.collection.open()
         await first.close()
         await index.collection.activate(1)
@@ -47,21 +57,80 @@ async def empty_index(weaviate: WeaviateServer) -> AsyncIterator[WeaviateIndex]:
 class TestWeaviateIndex(IndexSuite):
     @pytest.fixture
     async def index(self, weaviate: WeaviateServer) -> AsyncIterator[WeaviateIndex]:
-        async with empty_index(weaviate) as index:
+        async with empty_index(weaviate, few=1000) as index:
             yield index
+
+
+class TestWithWordsWeighedAtTheShard(IndexSuite):
+    @pytest.fixture(params=[False, True])
+    async def index(self, weaviate: WeaviateServer, request) -> AsyncIterator[Followed]:
+        shard = FakeShard()
+        async with empty_index(weaviate, shard.load, few=0) as index:
+            yield PutAtOnce(index, shard, loaded_early=request.param)
+
+
+class PutAtOnce(Followed):
+    """Several memories are one batch: each by itself would take as long."""
+
+    def __init__(self, index, shard, *, loaded_early):
+        super().__init__(lambda _load: index, loaded_early=loaded_early)
+        self.shard = shard
+
+    async def put(self, entries):
+        for one in entries:
+            self.shard.put(one)
+        await self.index.put(entries)
+        if self.loaded_early:
+            for tenant, user_id in {(one.tenant, one.user_id) for one in entries}:
+                await self.index.search(query("x", user_id=user_id, tenant=tenant))
 
 
 @pytest.mark.parametrize("size", [60, 1500])
 async def test_its_answers_are_those_of_the_embedded_index(weaviate: WeaviateServer, size: int):
-    """The smaller user's keyword leg is exact; the larger one's has more memories with a word than are looked at."""
+    """The smaller user's keyword leg is Weaviate's, the larger one's is the shard's."""
     mine, theirs = world(size, size, 60, "mine"), world(7, 400, 1, "theirs")
     embedded = EmbeddedIndex(lambda _tenant, _user: mine.memories)
-    async with empty_index(weaviate) as index:
+    async with empty_index(weaviate, lambda _tenant, _user: mine.memories if size > FEW else []) as index:
         await index.put([*mine.memories, *theirs.memories])
         overlap, recall, recall_embedded = await compare(index, embedded, mine)
     assert overlap >= 0.9
     assert abs(recall - recall_embedded) <= 0.01
     assert recall_embedded > 0.3
+
+
+async def test_a_user_who_grows_is_found_with_the_same_scores(weaviate: WeaviateServer):
+    shard = FakeShard()
+    async with empty_index(weaviate, shard.load, few=4) as index:
+        grown = PutAtOnce(index, shard, loaded_early=True)
+        await grown.put(FOUR)
+        assert not shard.loads
+        await grown.put([entry("tea", "Anna drinks tea", FOOD)])
+        after = await grown.search(query("Anna 咖啡"))
+        assert shard.loads == [("default", "u1")]
+        assert after == await EmbeddedIndex(shard.load).search(query("Anna 咖啡"))
+        await grown.put([replace(CAT, version=2, tokens=analyser.tokens("Anna keeps a cat"))])
+        assert len((await grown.search(query("Anna"))).keyword) == 4
+        index.let_go("default", "u1")  # another worker has the user, and decides
+        shard.put(replace(CAT, version=3, tokens=analyser.tokens("a cat")))
+        assert len((await grown.search(query("Anna"))).keyword) == 3
+
+
+async def test_a_question_deeper_than_weaviate_answers_is_answered_all_the_same(weaviate: WeaviateServer):
+    """10,000 is the most that Weaviate returns; a search goes so deep where filters hide what is nearest."""
+    shard = FakeShard()
+    many = [entry(f"m{n}", "Anna", mixed(FOOD, WORK)) for n in range(10_050)]
+    for one in many:
+        shard.put(one)
+    last = entry("last", "Boris", ANIMALS)
+    shard.put(last)
+    async with empty_index(weaviate, shard.load) as index:
+        await index.put([*many, last])
+        deep = await index.search(query("Anna Boris", FOOD, limit=12_000))
+        assert (len(deep.keyword), len(deep.semantic)) == (10_051, 10_051)
+        assert deep.semantic[-1].memory_id == last.memory_id
+        expected = sorted(one.memory_id for one in many)[:3]
+        equals = await index.search(query(vector=FOOD, limit=3))
+        assert expected == [hit.memory_id for hit in equals.semantic]
 
 
 async def test_what_it_holds_is_there_after_a_restart(weaviate: WeaviateServer, tmp_path: Path):
@@ -89,7 +158,7 @@ async def test_a_model_of_another_length_is_held_beside_the_first(weaviate: Weav
 
 async def test_another_generation_is_filled_beside_the_active_one_and_then_takes_its_place(weaviate: WeaviateServer):
     address = WeaviateAddress.parse(weaviate.url)
-    fresh = WeaviateIndex(address, partitions=8, generation=2)
+    fresh = WeaviateIndex(address, is_not_asked, partitions=8, generation=2)
     async with empty_index(weaviate) as index:
         await index.put([COFFEE])
         await fresh.put([CAT])
@@ -107,7 +176,7 @@ class Frozen(WeaviateIndex):
     """A worker's index that stands still at one step until it is woken."""
 
     def __init__(self, address, step):
-        super().__init__(address, partitions=8)
+        super().__init__(address, is_not_asked, partitions=8)
         self.step, self.reached, self.woken = step, asyncio.Event(), asyncio.Event()
 
     async def pause(self, step):
@@ -171,7 +240,7 @@ async def test_a_writer_that_is_killed_late_leaves_what_others_wrote_meanwhile(w
 
 
 async def test_what_two_workers_put_at_once_is_there_once(weaviate: WeaviateServer):
-    other = WeaviateIndex(WeaviateAddress.parse(weaviate.url), partitions=8)
+    other = WeaviateIndex(WeaviateAddress.parse(weaviate.url), is_not_asked, partitions=8)
     async with empty_index(weaviate) as index:
         await index.put([CAT])
         await asyncio.gather(index.put(FOUR), other.put(FOUR))
@@ -186,7 +255,7 @@ async def test_a_collection_that_was_made_anew_has_another_name_and_a_generation
     weaviate: WeaviateServer,
 ):
     address = WeaviateAddress.parse(weaviate.url)
-    beside, other = (WeaviateIndex(address, partitions=8, generation=number) for number in (2, None))
+    beside, other = (WeaviateIndex(address, is_not_asked, partitions=8, generation=number) for number in (2, None))
     async with empty_index(weaviate) as index:
         await index.put([COFFEE])
         before = await index.kept_as()
