@@ -1,4 +1,4 @@
-"""The index in Weaviate: a Weaviate tenant for each partition, written so that no late writer undoes what is newer.
+"""The index in Weaviate: vectors, a Weaviate tenant for each partition, and no late writer undoes what is newer.
 
 Weaviate has no conditional write. So every object is of one version of a memory and of one copy of that, and is never
 written again with other content: a writer puts the next copy first, and then deletes, by their ids, the objects that it
@@ -18,11 +18,11 @@ from weaviate.classes.data import DataObject
 from weaviate.classes.query import Filter
 
 from projections.index import IndexUnavailable
-from projections.large_users import LargeUsers
+from projections.shard_search import ShardSearch
 from projections.weaviate_collection import WRITE_SECONDS, WeaviateCollection, unless_there_is_no_tenant, vector_name
 from projections.weaviate_generations import WeaviateGenerations
 from projections.weaviate_objects import by_tenant, object_id, owner_id, partition_tenant, properties
-from projections.weaviate_search import FEW, WeaviateSearch
+from projections.weaviate_search import WeaviateSearch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ class _Held:
 
 
 class WeaviateIndex:
-    """Holds every user's active memories; several workers may share it, each writing for its own users.
+    """Holds the vectors of every user's active memories; several workers share it, each writing for its own users.
 
     For everybody's memories all workers write, the same objects.
     """
@@ -62,17 +62,16 @@ class WeaviateIndex:
         partitions: int,
         api_key: str | None = None,
         generation: int | None = None,
-        few: int = FEW,
     ) -> None:
         """Connect at first use. `generation` None: the one that is searched.
 
-        `load(tenant, user_id)` returns the user's active memories from the shard, for users with more than `few`.
+        `load(tenant, user_id)` returns the user's active memories from the shard, where words are searched.
         """
         self.collection = WeaviateCollection(address, api_key, generation)
         self._load = load
         self._partitions = partitions
-        self._large = LargeUsers(load)
-        self._search = WeaviateSearch(self.collection, self._large, partitions, few)
+        self._shard = ShardSearch(load)
+        self._search = WeaviateSearch(self.collection, self._shard, partitions)
 
     async def kept_as(self) -> str:
         """Return Weaviate's address and what tells its contents from others there. Raises IndexUnavailable."""
@@ -95,11 +94,11 @@ class WeaviateIndex:
     async def reopen(self) -> None:
         """Look again at which collection the alias names."""
         self.collection.forget()
-        await self._large.reopen()
+        await self._shard.reopen()
 
     def let_go(self, tenant: str, user_id: str) -> None:
         """Drop what is at hand of the user; the next worker finds the memories in Weaviate."""
-        self._large.let_go(tenant, user_id)
+        self._shard.let_go(tenant, user_id)
 
     async def check(self) -> None:
         """Raise IndexUnavailable unless Weaviate is ready; see whether what it holds is still the same."""
@@ -130,7 +129,7 @@ class WeaviateIndex:
                     old += [one.uuid for one in objects]
             await self._write(tenant, new)
             await self._delete(tenant, old)
-        await self._large.put(entries)
+        await self._shard.put(entries)
 
     async def remove(self, tenant: str, user_id: str, memory_ids: Mapping[str, int]) -> None:
         """Drop memories, each unless it is held at a later version than is named; unknown ids are no error."""
@@ -140,7 +139,7 @@ class WeaviateIndex:
             held = await self._held(where, [(owner, memory_id) for memory_id in ids[start : start + _BATCH]])
             known = ((one, memory_ids[memory_id]) for (_, memory_id), objects in held.items() for one in objects)
             await self._delete(where, [one.uuid for one, version in known if one.version <= version])
-        await self._large.remove(tenant, user_id, memory_ids)
+        await self._shard.remove(tenant, user_id, memory_ids)
 
     async def _held(self, tenant: str, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[_Held]]:
         """Return the objects there are of memories, which are named by owner and id."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from contract.front_door import FrontDoor, front_door
-from contract.index_examples import COFFEE, query
+from contract.index_examples import COFFEE, FOOD, query
 from weaviate_server import WeaviateServer, free_ports, running_weaviate
 
 from mnemolog import together
@@ -154,9 +154,9 @@ async def test_other_memories_in_the_index_are_dropped_by_a_rebuild(node: Weavia
     async with door_of(tmp_path, node) as door:
         await door.remember("likes green tea", "u1")
         await door.worker.shards.following.index.put([COFFEE])
-        assert (await door.worker.shards.following.index.search(query("咖啡"))).keyword
+        assert (await door.worker.shards.following.index.search(query(vector=FOOD))).semantic
         await together.rebuild(door.worker, "index")
-        assert not (await door.worker.shards.following.index.search(query("咖啡"))).keyword
+        assert not (await door.worker.shards.following.index.search(query(vector=FOOD))).semantic
         assert await found(door, "u1", "tea") == ["likes green tea"]
 
 

@@ -1,4 +1,4 @@
-"""Searches at the shard what of a large user Weaviate would answer slowly or not at all."""
+"""The part of a search that the shard answers, beside an index elsewhere that holds vectors only."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _VECTORS_BYTES: Final = 256 * 1024 * 1024
 _NO_VECTOR: Final = np.empty(0, np.float32)
 
 
-class LargeUsers:
-    """Tables of those users who were asked about here, without vectors until a question needs them.
+class ShardSearch:
+    """Tables as the embedded index has them: of every user's words, and of vectors only where a question needs them.
 
-    They are a cache of the shard, as the embedded index's are: loaded at the first question, kept up to date by puts
-    and removals, dropped when others need the room.
+    They are a cache of the shard: loaded at a user's first question, kept up to date by puts and removals, dropped when
+    others need the room.
     """
 
     def __init__(self, load: Load) -> None:
@@ -35,16 +35,12 @@ class LargeUsers:
         )
         self._vectors = EmbeddedIndex(load, max_bytes=_VECTORS_BYTES)
 
-    def are_loaded(self, tenant: str, user_id: str) -> bool:
-        """Tell whether the user's words are at hand."""
-        return self._words.follows(tenant, user_id)
-
     async def keyword(self, query: IndexQuery) -> tuple[Hit, ...]:
-        """Return the keyword leg, of any depth."""
-        return (await self._words.search(replace(query, vector=None))).keyword
+        """Return the keyword leg."""
+        return (await self._words.search(replace(query, vector=None))).keyword if query.tokens else ()
 
     async def semantic(self, query: IndexQuery) -> tuple[Hit, ...]:
-        """Return the semantic leg, of any depth."""
+        """Return the semantic leg, which loads the user's vectors."""
         return (await self._vectors.search(replace(query, tokens=()))).semantic
 
     async def put(self, entries: Sequence[IndexEntry]) -> None:
