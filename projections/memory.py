@@ -12,6 +12,7 @@ from projections.wakes import NO_WAKES, Wakes
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from projections.closeness import ByAgent
     from schemas.identity import Owner
 
 ACTIVE: Final = "active"
@@ -115,3 +116,5 @@ class UserState:
     by_attribute: Map[str, tuple[str, ...]] = Map()
     """Memories by their attribute, in the order of forming."""
     wakes: Wakes = NO_WAKES
+    closeness: ByAgent = Map()
+    """How close the user is to each agent, where the turns that said so may be kept no more."""
