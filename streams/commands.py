@@ -19,7 +19,6 @@ from schemas.identity import commanded_memory_id
 from schemas.refusals import Refusal
 from schemas.text import content_hash
 from streams import known, slots
-from streams.candidates import supersede
 from streams.draft import SHORT_TERM_LIFE
 from streams.sharing import decide_share, is_share
 
@@ -57,7 +56,8 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
         detail = f"the profile keeps the {item.attribute} that it has"
         draft.say("0", "refused", Refusal.PROFILE_KEEPS.because(detail), present[-1].memory_id)
         return
-    newer = slots.newer_than(held, effective)
+    held = held or slots.opposed(draft.state, said, keeps=profile_keeps)
+    newer, present = slots.newer_than(held, effective), slots.present(held, effective)
     memory_id = commanded_memory_id(draft.state.owner, item.envelope.event_id)
     draft.add(
         MemoryFormed(
@@ -88,7 +88,7 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
     )
     draft.say("0", "superseded" if newer else "formed", "a newer value is known" if newer else "new", memory_id)
     if newer is None:
-        supersede(draft, present, memory_id, effective)
+        slots.supersede(draft, present, memory_id, effective)
 
 
 def decide_revise(draft: Draft, item: ReviseMemory) -> None:
@@ -143,7 +143,7 @@ def decide_forget(draft: Draft, item: ForgetMemory) -> None:
         draft.say(memory.memory_id, "forgotten", "asked for", memory.memory_id)
 
 
-def decide_restore(draft: Draft, item: RestoreMemory) -> None:
+def decide_restore(draft: Draft, item: RestoreMemory, *, profile_keeps: bool) -> None:
     """Bring a forgotten or expired memory back; where the same text is active, that one is reinforced."""
     effective = item.envelope.occurred_at
     memory = draft.state.memories.get(item.memory_id)
@@ -163,7 +163,8 @@ def decide_restore(draft: Draft, item: RestoreMemory) -> None:
     if same is not None:
         _reinforce(draft, same, "restored", "the same text is active")
         return
-    held = [m for m in slots.holders(draft.state, said) if m.memory_id != memory.memory_id]
+    held = slots.holders(draft.state, said) or slots.opposed(draft.state, said, keeps=profile_keeps)
+    held = [m for m in held if m.memory_id != memory.memory_id]
     newer = next(iter(slots.present(held, effective)), None)
     draft.add(
         MemoryRestored(

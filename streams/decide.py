@@ -65,7 +65,7 @@ def decide(
         case ForgetMemory():
             commands.decide_forget(draft, item)
         case RestoreMemory():
-            commands.decide_restore(draft, item)
+            commands.decide_restore(draft, item, profile_keeps=parameters.profile_keeps)
         case RecordRecall():
             last = commands.decide_recall(draft, item)
         case ImportMemory():

@@ -108,9 +108,15 @@ async def test_a_correction_comes_after_what_it_corrects():
     assert [(p.value, p.sources) for p in found] == [("Paris", (0,)), ("Berlin", (1,))]
 
 
-async def test_no_longer_liking_is_a_dislike():
-    found = (await read(("user", "I don't like coffee any more"))).proposals
+@pytest.mark.parametrize("said", ["I don't like coffee any more", "I no longer like coffee.", "I hate coffee now"])
+async def test_no_longer_liking_is_a_dislike(said: str):
+    found = (await read(("user", said))).proposals
     assert [(p.attribute, p.value) for p in found] == [("dislikes", "coffee")]
+
+
+async def test_liking_again_is_a_like():
+    found = (await read(("user", "我又喜欢咖啡了"))).proposals
+    assert [(p.attribute, p.value) for p in found] == [("likes", "咖啡")]
 
 
 async def test_a_plan_keeps_its_words_and_is_dated_by_the_day_it_was_said():
