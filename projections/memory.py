@@ -90,6 +90,11 @@ class Memory:
         return agent_id is None or self.known_to(agent_id)
 
     @property
+    def slot(self) -> str | None:
+        """The slot of the profile that it fills; one whose value was taken from it fills none."""
+        return None if self.value == "" else self.attribute
+
+    @property
     def indexed_agent_id(self) -> str | None:
         """The one agent that finds it in the index; None where several may, and it must be looked at here who does."""
         return None if self.shared_with else self.agent_id

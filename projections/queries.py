@@ -58,9 +58,10 @@ class Filters:
 
     def accept(self, memory: Memory) -> bool:
         """Tell whether a memory passes."""
-        named = ("kind", "memory_type", "category", "source_type", "attribute")
+        named = ("kind", "memory_type", "category", "source_type")
         return (
-            all(getattr(self, n) in (None, getattr(memory, n)) for n in named)
+            self.attribute in (None, memory.slot)
+            and all(getattr(self, n) in (None, getattr(memory, n)) for n in named)
             and memory.visible_to(self.agent_id)
             and (self.since is None or memory.occurred_at >= self.since)
             and (self.until is None or memory.occurred_at <= self.until)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from projections.importance import DECIMALS
 from projections.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
 from schemas.decision import MAX_CHANGES
+from schemas.envelope import Sealed
 from schemas.events import (
     MemoryForgotten,
     MemoryFormed,
@@ -18,7 +19,7 @@ from schemas.events import (
 from schemas.identity import commanded_memory_id
 from schemas.refusals import Refusal
 from schemas.text import content_hash
-from streams import known, slots
+from streams import known, rewording, slots
 from streams.draft import SHORT_TERM_LIFE
 from streams.sharing import decide_share, is_share
 
@@ -91,8 +92,11 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
         slots.supersede(draft, present, memory_id, effective)
 
 
-def decide_revise(draft: Draft, item: ReviseMemory) -> None:
-    """Change what is given, if the memory is shown and has the expected version."""
+def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> None:
+    """Change what is given, if the memory is shown and has the expected version.
+
+    A new text without a value says what the slot holds now, if it still does.
+    """
     memory = _shown(draft, item.memory_id)
     if memory is None:
         return
@@ -110,6 +114,10 @@ def decide_revise(draft: Draft, item: ReviseMemory) -> None:
         return
     memory_type = item.memory_type
     effective = item.envelope.occurred_at
+    value = item.value
+    if value is None and item.content is not None:
+        said = rewording.value_of(memory, item.content.text, effective.date())
+        value = None if said is None else Sealed.clear(said)
     draft.add(
         MemoryRevised(
             envelope=draft.envelope(),
@@ -123,12 +131,20 @@ def decide_revise(draft: Draft, item: ReviseMemory) -> None:
             importance=None if item.importance is None else round(item.importance, DECIMALS),
             memory_type=memory_type,
             expires_at=effective + SHORT_TERM_LIFE if memory_type == "short_term" else None,
-            value=item.value,
+            value=value,
             source_ids=[],
             pieces=[],
         )
     )
     draft.say(memory.memory_id, "revised", "edited", memory.memory_id)
+    after = draft.state.memories[memory.memory_id]
+    says = _as_said(after, after.content, draft)
+    if value is not None:
+        opposed = slots.present(slots.opposed(draft.state, says, keeps=profile_keeps), effective)
+        slots.supersede(draft, opposed, memory.memory_id, effective)
+    if memory_type is not None and (held := slots.present(slots.holders(draft.state, says), effective)):
+        # What would have been over, and was not superseded for that reason, lasts now.
+        slots.supersede(draft, held[:-1], held[-1].memory_id, effective)
 
 
 def decide_forget(draft: Draft, item: ForgetMemory) -> None:
@@ -226,7 +242,7 @@ def _as_said(memory: Memory, content: str, draft: Draft, agent_id: str | None = 
         agent_id=agent_id or memory.agent_id,
         scope=memory.scope,
         kind=memory.kind,
-        attribute=memory.attribute,
+        attribute=memory.slot,
         value=memory.value,
         embedding_model=memory.embedding_model,
         vector=b"",

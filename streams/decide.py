@@ -61,7 +61,7 @@ def decide(
         case RememberFact():
             commands.decide_remember(draft, item, profile_keeps=parameters.profile_keeps)
         case ReviseMemory():
-            commands.decide_revise(draft, item)
+            commands.decide_revise(draft, item, profile_keeps=parameters.profile_keeps)
         case ForgetMemory():
             commands.decide_forget(draft, item)
         case RestoreMemory():

@@ -42,7 +42,7 @@ def opposed(state: UserState, said: Statement, *, keeps: bool) -> list[Memory]:
 
 def _filling(state: UserState, attribute: str, said: Statement) -> list[Memory]:
     known = (state.memories[i] for i in state.by_attribute.get(attribute, ()))
-    seen = [m for m in known if m.scope == said.scope and m.known_to(said.agent_id)]
+    seen = [m for m in known if m.slot and m.scope == said.scope and m.known_to(said.agent_id)]
     return sorted(seen, key=lambda m: m.said_at)  # stable: what was decided later is newer
 
 
@@ -84,4 +84,4 @@ def fills_same(memory: Memory, said: Statement) -> bool:
     """Tell whether a memory of the same text also says the same of the profile, as far as anything is said of it."""
     if said.attribute is None:
         return True
-    return memory.attribute == said.attribute and (said.value is None or holds(memory, said.value))
+    return memory.slot == said.attribute and (said.value is None or holds(memory, said.value))

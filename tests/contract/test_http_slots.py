@@ -55,3 +55,16 @@ async def test_a_changed_value_is_looked_at_like_a_new_one(door: FrontDoor):
     assert (refused.status_code, [e["path"] for e in refused.json()["errors"]]) == (422, ["$.value"])
     assert (await door.http.patch(path, json={"value": "May 20"})).status_code == 200
     assert (await profile(door, "changed"))["birthday"] == "May 20"
+
+
+async def test_a_changed_text_changes_the_value_or_empties_the_slot(door: FrontDoor):
+    memory = await door.remember("用户住在北京", "moved", attribute="city", value="北京")
+    path = f"/v1/memories/{memory['memory_id']}"
+    revised = (await door.http.patch(path, json={"content": "用户住在上海"})).json()
+    assert (revised["attribute"], revised["value"], (await profile(door, "moved"))["city"]) == ("city", "上海", "上海")
+    emptied = (await door.http.patch(path, json={"content": "用户养了一只猫"})).json()
+    assert (emptied["attribute"], emptied["value"], (await profile(door, "moved"))["city"]) == (None, None, None)
+    assert (await door.get("/v1/memories", user_id="moved", attribute="city")).json()["total"] == 0
+    filled = (await door.http.patch(path, json={"value": "广州"})).json()
+    assert (filled["attribute"], (await profile(door, "moved"))["city"]) == ("city", "广州")
+    assert (await door.http.patch(path, json={"value": ""})).json()["value"] is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from examples import candidate, extracted, forget, later, piece, remember, restore, said, tick
+from examples import candidate, extracted, forget, later, piece, remember, restore, revise, said, tick
 from given import Given, given
 
 from schemas.attributes import SINGLE
@@ -208,3 +208,11 @@ def test_a_taste_that_is_remembered_or_brought_back_meets_its_opposite_too():
     gone = liked.when(forget(liked.only.memory_id, "c-2", later(days=1))).when(fact).then("formed")
     back = gone.when(restore(liked.only.memory_id, "c-3", later(days=3))).then("superseded")
     assert back.active(later(days=4)) == ["讨厌咖啡"]
+
+
+def test_a_value_that_is_made_to_last_meets_the_newer_one_that_came_when_it_would_have_been_over():
+    short = remember(BEIJING, "c-1", attribute="city", value="北京", memory_type="short_term")
+    newer = remember(SHANGHAI, "c-2", later(days=5), attribute="city", value="上海")
+    known = given(short, newer)
+    lasting = revise(known.of(BEIJING).memory_id, "c-3", later(days=1), memory_type="long_term")
+    assert known.when(lasting).then("revised", "superseded").active(later(days=6)) == [SHANGHAI]
