@@ -57,7 +57,7 @@ async def test_a_date_is_told_with_its_place_and_the_first_one_is_a_milestone():
     [first] = await told("We had our first date at a jazz bar.")
     assert (first.event_type, first.content) == ("milestone", "User had their first date at a jazz bar")
     [elsewhere] = await told("昨天我和小雨约会了", TurnContext(scene="外滩"))
-    assert elsewhere.content == "昨天用户和小雨约会了 (外滩)"
+    assert elsewhere.content == "昨天（2026-01-04）用户和小雨约会了 (外滩)"
     [there] = await told("我们第一次约会了，好开心", TurnContext(scene="断桥"))
     assert (there.event_type, there.content) == ("milestone", "用户第一次约会了，好开心 (断桥)")
     [share] = await told("我们今天和好了", TurnContext(scene="断桥"))
@@ -67,12 +67,12 @@ async def test_a_date_is_told_with_its_place_and_the_first_one_is_a_milestone():
 @pytest.mark.parametrize(
     ("text", "content", "emotion"),
     [
-        ("昨天我们第一次约会，在西湖，好开心", "昨天用户第一次约会，在西湖，好开心", "happy"),
-        ("我们昨天约会了，去了外滩", "用户昨天约会了，去了外滩", None),
-        ("我们昨天约会了，去了之后他走了", "用户昨天约会了", None),
+        ("昨天我们第一次约会，在西湖，好开心", "昨天（2026-01-04）用户第一次约会，在西湖，好开心", "happy"),
+        ("我们昨天约会了，去了外滩", "用户昨天（2026-01-04）约会了，去了外滩", None),
+        ("我们昨天约会了，去了之后他走了", "用户昨天（2026-01-04）约会了", None),
         (
             "We had our first date yesterday, at a jazz bar, and I was so happy.",
-            "User had their first date yesterday, at a jazz bar, and user was so happy",
+            "User had their first date yesterday (2026-01-04), at a jazz bar, and user was so happy",
             "happy",
         ),
         ("We went on a date, in Paris", "User went on a date, in Paris", None),
