@@ -1,4 +1,4 @@
-"""When two texts count as the same text: the spelling that exact duplicates share, and the keys made from it."""
+"""How texts are spelt: as exact duplicates share them, the keys made from that, and on one line."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ def normalised(text: str) -> str:
     while (again := unicodedata.normalize("NFKC", folded.casefold())) != folded:
         folded = again
     return " ".join(folded.split()).rstrip(_FULL_STOPS + " ")
+
+
+def on_one_line(text: str) -> str:
+    """Return the text with each run of white space as one space, none at either end: as a line of a prompt has it.
+
+    What was remembered can then not begin a line of its own, nor pose as another part of the prompt.
+    """
+    return " ".join(text.split())
 
 
 def digest(text: str) -> bytes:
