@@ -8,6 +8,7 @@ import unicodedata
 DIGEST_BYTES = 16
 
 _FULL_STOPS = "。．."
+_UNSEEN = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 
 
 def normalised(text: str) -> str:
@@ -29,6 +30,11 @@ def on_one_line(text: str) -> str:
     What was remembered can then not begin a line of its own, nor pose as another part of the prompt.
     """
     return " ".join(text.split())
+
+
+def is_blank(text: str) -> bool:
+    """Tell whether nothing of a text can be seen: white space, line ends, zero width and control characters only."""
+    return not text.strip() or all(unicodedata.category(character) in _UNSEEN for character in text)
 
 
 def digest(text: str) -> bytes:

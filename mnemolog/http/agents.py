@@ -12,7 +12,7 @@ from fastapi import Query, Response
 from mnemolog.composition import Worker
 from mnemolog.http import shapes
 from mnemolog.http.memories import paged
-from mnemolog.http.requests import MAX_PAGE_SIZE, EpisodesAsked, Id, Instant, KnownAt, UserId
+from mnemolog.http.requests import MAX_PAGE_SIZE, EpisodesAsked, Id, Instant, KnownAt, UserOrOwner
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held, Tenant
 from projections.observed import Turn
@@ -77,7 +77,7 @@ async def turns(
     session_id: str,
     worker: Held,
     tenant: Tenant,
-    user_id: UserId = DEFAULT_USER,
+    user_id: UserOrOwner = DEFAULT_USER,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE)] = 20,
 ) -> Response:
     """Return working memory: a session's most recent turns as published, oldest first."""

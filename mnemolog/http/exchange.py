@@ -14,7 +14,7 @@ from mnemolog.composition import Worker
 from mnemolog.http.exchange_shapes import Imported
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.publishing import NDJSON, read_events
-from mnemolog.http.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserId
+from mnemolog.http.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserOrNone
 from mnemolog.http.routes import answer, answers, routes
 from mnemolog.http.tenants import Held, Tenant
 from mnemolog.importing import WAITING, import_all
@@ -73,7 +73,7 @@ async def import_(
     request: Request,
     worker: Held,
     tenant: Tenant,
-    user_id: Annotated[UserId | None, Query(description="whose they become; default: each line's own")] = None,
+    user_id: Annotated[UserOrNone | None, Query(description="whose they become; default: each line's own")] = None,
     wait: Wait = 5.0,
 ) -> Response:
     """Import memories, at most 1,000: 200 when all are decided, else 202. Importing again changes nothing.

@@ -19,7 +19,7 @@ from mnemolog.http.requests import (
     MemoryId,
     NewMemory,
     Revision,
-    UserId,
+    UserOrNone,
 )
 from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import CommandId, Held, Tenant
@@ -82,7 +82,7 @@ async def one(
     memory_id: MemoryId,
     worker: Held,
     tenant: Tenant,
-    user_id: UserId | None = None,
+    user_id: UserOrNone | None = None,
     as_of: Instant | None = None,
     known_at: KnownAt = None,  # noqa: ARG001 - refused when given
 ) -> Response:
@@ -101,7 +101,7 @@ async def revise(
     worker: Held,
     tenant: Tenant,
     command_id: CommandId,
-    user_id: UserId | None = None,
+    user_id: UserOrNone | None = None,
 ) -> Response:
     """Change what is given; 409 when the memory has moved on from `expected_version`."""
     changes = Changes(**asked.model_dump(exclude={"expected_version"}))
@@ -114,7 +114,7 @@ async def revise(
 
 @router.delete("/{memory_id}", response_model=shapes.Memory, responses=COMMAND)
 async def forget(
-    memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserId | None = None
+    memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserOrNone | None = None
 ) -> Response:
     """Forget a memory: 200 says that it can no longer be found. Forgetting it again changes nothing."""
     owner = owner_of(worker, tenant, memory_id, user_id)
@@ -123,7 +123,7 @@ async def forget(
 
 @router.post("/{memory_id}/restore", response_model=shapes.Memory, responses=COMMAND)
 async def restore(
-    memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserId | None = None
+    memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserOrNone | None = None
 ) -> Response:
     """Bring a memory back; where the same text is active, that memory is returned."""
     owner = owner_of(worker, tenant, memory_id, user_id)
@@ -131,7 +131,7 @@ async def restore(
 
 
 @router.get("/{memory_id}/history", response_model=shapes.History, responses=UNKNOWN)
-async def history(memory_id: MemoryId, worker: Held, tenant: Tenant, user_id: UserId | None = None) -> Response:
+async def history(memory_id: MemoryId, worker: Held, tenant: Tenant, user_id: UserOrNone | None = None) -> Response:
     """Return every event about a memory, and the words and answers that it came from."""
     owner_of(worker, tenant, memory_id, user_id)
     return answer(await worker.queries.history(tenant, memory_id))
@@ -146,7 +146,7 @@ async def importance(
     since: Annotated[Instant | None, Query(alias="from", description="by default when it was formed")] = None,
     until: Annotated[Instant | None, Query(alias="to", description="by default now")] = None,
     points: Annotated[int, Query(ge=1, le=MAX_POINTS)] = 31,
-    user_id: UserId | None = None,
+    user_id: UserOrNone | None = None,
 ) -> Response:
     """Return importance and strength at evenly spaced instants, read from the log."""
     now = worker.clock.now()
