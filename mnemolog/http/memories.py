@@ -55,6 +55,9 @@ async def listed(asked: Annotated[MemoriesAsked, Query()], worker: Held, tenant:
     if asked.user_id is None and asked.scope != "global":
         fault = Fault("$.user_id", "is missing: say whose memories to list, or scope=global")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
+    if asked.limit is not None and asked.model_fields_set & {"page", "page_size"}:
+        fault = Fault("$.limit", "cannot be used with page or page_size: give limit for the first ones, or a page")
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
     everyone, now = Owner(tenant, GLOBAL_USER), worker.clock.now()
     whose = [everyone] if asked.scope == "global" else [Owner(tenant, asked.user_id or "")]
     if asked.include_global and asked.scope is None:
