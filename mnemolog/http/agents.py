@@ -59,10 +59,10 @@ async def episodes(user_id: str, asked: Annotated[EpisodesAsked, Query()], worke
 
 
 @router.get("/users/{user_id:text}/stats", response_model=shapes.Stats)
-async def stats(user_id: str, worker: Held, tenant: Tenant) -> Response:
-    """Count a user's active memories."""
+async def stats(user_id: str, worker: Held, tenant: Tenant, agent_id: Id | None = None) -> Response:
+    """Count a user's active memories: all, or those that an agent knows."""
     owner = Owner(tenant, check_user_id(user_id))
-    found = worker.queries.memories(owner, Filters(), now=worker.clock.now())
+    found = worker.queries.memories(owner, Filters(agent_id=agent_id), now=worker.clock.now())
     return answer(
         {
             "total": len(found),
