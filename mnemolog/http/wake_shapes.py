@@ -6,12 +6,10 @@ from pydantic import AfterValidator, Field
 
 from mnemolog.http.requests import Asked, Body, Id, Instant, Question, Text, not_blank
 from mnemolog.http.shapes import Memory, Shape
+from mnemolog.wake_commands import DEFAULT_CHANNEL, MAX_REMINDER_BYTES, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES
 from projections.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 
-MAX_WAKE_MEMORIES = 100
-MAX_REMINDER_BYTES = 4 * 1024
 MAX_REMINDERS_SHOWN = 200
-DEFAULT_CHANNEL = "dm"
 
 
 def _is_short(text: str) -> str:
@@ -24,9 +22,9 @@ class WakeWanted(Body):
     """How to wake a user's agent; what is left out is what the settings say."""
 
     every_seconds: Annotated[float, Field(ge=LEAST_EVERY_SECONDS, le=MOST_EVERY_SECONDS, allow_inf_nan=False)]
-    text: Annotated[Text, not_blank("say what to tell the agent"), Field(max_length=16_384)] | None = None
+    text: Annotated[Text, not_blank("say what to tell the agent"), Field(max_length=MAX_WAKE_CHARACTERS)] | None = None
     memory_limit: Annotated[int, Field(ge=0, le=MAX_WAKE_MEMORIES)] | None = None
-    query: Annotated[Question, Field(max_length=16_384)] | None = None
+    query: Annotated[Question, Field(max_length=MAX_WAKE_CHARACTERS)] | None = None
     agent_id: Id | None = None
 
 
