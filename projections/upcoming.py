@@ -88,6 +88,11 @@ def yearly_day(text: str) -> YearlyDay | None:
     return None
 
 
+def names_day(text: str) -> bool:
+    """Tell whether a text spells a day, be it one that no year has."""
+    return any(pattern.search(text) for pattern in _SPELLINGS)
+
+
 def upcoming(memories: Iterable[Memory], as_of: datetime, days: int, agent_id: str | None = None) -> list[Ahead]:
     """Return what lies at most so many days ahead of an instant (UTC), the nearest first.
 

@@ -192,6 +192,7 @@ class Remember:
         Observations are removed before the decision says so: a tick that comes again finds them gone.
         """
         if isinstance(tick, RetentionDue):
+            await self._keep_closeness(partition, tick, place)
             return 0, await self._remove(partition, tick.before) if tick.before else 0
         if isinstance(tick, WakeDue):
             due = self._shards.at(partition).ledger.wakes.due(tick.as_of)
@@ -206,6 +207,12 @@ class Remember:
             decayed, expired = decayed + some[0], expired + some[1]
         return decayed, expired
 
+    async def _keep_closeness(self, partition: int, tick: RetentionDue, place: Place) -> None:
+        said, owner = self._shards.at(partition).turns.said, None
+        while tick.before and (owner := said.carrier(owner)) is not None:
+            await self._meet_tick(owner, tick, place)
+            await asyncio.sleep(0)
+
     def _raised(self, partition: int, tick_id: str) -> int:
         return self._shards.at(partition).ledger.wakes.raised_by(tick_id)
 
@@ -217,6 +224,9 @@ class Remember:
                 return state
             if isinstance(tick, WakeDue):
                 decision = await self._wake(state, tick, place)
+            elif isinstance(tick, RetentionDue):
+                close_to = self._shards.of(owner).turns.said.close_to(owner)
+                decision = decide_tick(state, tick, place, self._parameters, close_to=close_to)
             else:
                 decision = decide_tick(state, tick, place, self._parameters)
             if decision is None:

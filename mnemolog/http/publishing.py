@@ -12,7 +12,7 @@ from mnemolog import accepting
 from mnemolog.composition import Worker
 from mnemolog.http import shapes
 from mnemolog.http.problems import Problem, summary
-from mnemolog.http.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserId
+from mnemolog.http.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
 from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import Held, IdempotencyKey, Tenant
 from mnemolog.peers import LINES
@@ -57,7 +57,7 @@ async def publish(
     if len(raws) > MAX_EVENTS:
         detail = f"the request has {len(raws)} events: at most {MAX_EVENTS} are allowed, send them in parts"
         raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
-    now = worker.clock.now()
+    now, sight = worker.clock.now(), worker.settings.sight
     events: list[Observation] = []
     faults: list[Fault] = []
     for place, raw in enumerate(raws):
@@ -67,7 +67,7 @@ async def publish(
             event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
             event = parse_event(raw, tenant=tenant, accepted_at=now, event_id=event_id)
-            _check_sight(event, worker.settings.sight)
+            _check_sight(event, sight)
             events.append(event)
         except InvalidEvent as error:
             faults += [_placed(f, f"$[{place}]" if many else "$") for f in error.faults]
@@ -77,7 +77,7 @@ async def publish(
 
 
 @router.get("/v1/events/{event_id:text}", response_model=shapes.EventState, responses=refused(HTTPStatus.NOT_FOUND))
-async def state(event_id: str, worker: Held, tenant: Tenant, user_id: UserId = DEFAULT_USER) -> Response:
+async def state(event_id: str, worker: Held, tenant: Tenant, user_id: UserOrOwner = DEFAULT_USER) -> Response:
     """Return how far an event has come, and what it led to."""
     states = await worker.publishing.states(Owner(tenant, user_id), [event_id])
     if event_id not in states:
@@ -113,8 +113,8 @@ async def accept(
 
 def _check_sight(event: Observation, sight: Sight) -> None:
     """Refuse a picture that would not be looked at. Raises InvalidEvent."""
-    image = image_of(event) if is_extractable(event) else None
-    if image is not None and (refusal := sight.refusal(image)):
+    image = image_of(event)
+    if image is not None and is_extractable(event) and (refusal := sight.refusal(image)):
         raise InvalidEvent([Fault("$.image_url" if isinstance(image, str) else "$.image", refusal)])
 
 

@@ -11,7 +11,8 @@ from given import given
 from mnemolog.greeting import PROMPT
 from mnemolog.http.context_requests import Context
 from mnemolog.http.evatar import EvatarsMemories
-from mnemolog.http.requests import DEFAULT_LIMIT, MAX_PAGE_SIZE, MemoriesAsked, NewMemory, Search
+from mnemolog.http.memory_requests import NewMemory
+from mnemolog.http.requests import DEFAULT_LIMIT, MAX_PAGE_SIZE, MemoriesAsked, Search
 from mnemolog.settings import from_environment
 from projections.context import FREE_ATTRIBUTES, FREE_EPISODES
 from schemas.attributes import LISTS, MAPS, SINGLE
