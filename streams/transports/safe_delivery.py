@@ -38,6 +38,7 @@ class SafeDelivery(Consumer):
         )
         self._delivered: dict[TP, deque[int]] = {}  # offsets, in order; the first is not done
         self._safe: dict[TP, int] = {}  # what may be committed; kept until it is, and the next is higher
+        self._at_group: dict[TP, int | None] = {}  # where the group goes on, as far as it has told
         self._partitions_changed = asyncio.Event()
         self._stops = 0
         self._positions_since = 0  # of so many stops: a worker that was never stopped may begin
@@ -158,11 +159,14 @@ class SafeDelivery(Consumer):
         return last if last is not None else self._committed_offset[tp] or 0
 
     async def _commit_offsets(self, offsets: Mapping[TP, int], start_new_transaction: bool = True) -> bool:  # noqa: FBT001, FBT002
-        before = {tp: self._committed_offset[tp] for tp in offsets}
-        committed = await super()._commit_offsets(offsets, start_new_transaction)
-        if not committed:  # Faust counts it as committed even so, and would not try again
-            self._committed_offset.update({tp: old for tp, old in before.items() if tp in self._delivered})
-        return bool(committed)
+        committed = bool(await super()._commit_offsets(offsets, start_new_transaction))
+        # Faust counts what the group refused as committed too: it would not try again, and of what comes again it would
+        # take no acknowledgement.
+        for tp in self._at_group.keys() & offsets.keys():
+            if committed:
+                self._at_group[tp] = offsets[tp]
+            self._committed_offset[tp] = self._at_group[tp]
+        return committed
 
     # -- generations
 
@@ -188,7 +192,10 @@ class SafeDelivery(Consumer):
 
     async def _seek_to_committed(self) -> None:
         self._forget(set(self._delivered))
-        await super().perform_seek()
+        committed = await self.seek_to_committed()
+        self._at_group = {tp: offset or None for tp, offset in committed.items()}
+        self._read_offset.update(self._at_group)
+        self._committed_offset.update(self._at_group)  # Faust would leave there what the group does not know
 
     async def seek(self, partition: TP, offset: int) -> None:
         """Go to an offset; what was delivered before does not hold up commits any more."""
