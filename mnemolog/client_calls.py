@@ -240,11 +240,14 @@ def importance(
     return get(path_of("v1", "memories", memory_id, "importance"), **query)
 
 
-def episodes(user_id: str, *, page: int = 1, page_size: int = 50, as_of: Instant | None = None) -> Call[Json]:
+def episodes(
+    user_id: str, agent_id: str | None = None, *, page: int = 1, page_size: int = 50, as_of: Instant | None = None
+) -> Call[Json]:
     """List what happened, the newest first: `{items, total, page, page_size}`."""
-    return get(path_of("v1", "users", user_id, "episodes"), page=page, page_size=page_size, as_of=as_of)
+    query = query_of(agent_id=agent_id, page=page, page_size=page_size, as_of=as_of)
+    return get(path_of("v1", "users", user_id, "episodes"), **query)
 
 
-def stats(user_id: str) -> Call[Json]:
-    """Count a user's active memories: `{total, by_type, by_category}`."""
-    return get(path_of("v1", "users", user_id, "stats"))
+def stats(user_id: str, agent_id: str | None = None) -> Call[Json]:
+    """Count a user's active memories, or those that an agent knows: `{total, by_type, by_category}`."""
+    return get(path_of("v1", "users", user_id, "stats"), agent_id=agent_id)

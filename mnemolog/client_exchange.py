@@ -30,7 +30,9 @@ def import_memories(
 ) -> Call[Json]:
     """Import at most 1,000 memories, as `export` gives them; of `user_id`, else each of its own user.
 
-    Returns `{items: [{memory_id, action, reason}], imported, known, waiting, skipped}`. The same again changes nothing.
+    Returns `{items: [{memory_id, action, reason}], imported, known, waiting, refused, skipped}`.
+
+    The same again changes nothing.
     """
     return Call(
         method="POST",

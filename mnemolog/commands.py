@@ -11,6 +11,7 @@ import numpy as np
 import orjson
 
 from mnemolog.log_watch import at_leisure
+from projections.evolve import is_decided
 from projections.memory import ACTIVE
 from projections.shards import NotHeld
 from schemas import codec
@@ -93,6 +94,8 @@ class TickAnswer:
     expired: int
     raised: int
     applied: bool
+    repeated: bool
+    """It was applied everywhere before: the counts are those of then."""
 
 
 class Commands:
@@ -190,6 +193,9 @@ class Commands:
         Without `make` it is one of decay.
         """
         ticks = {p: make(p, as_of) if make else decay_due(p, policy, as_of) for p in self._shards.held()}
+        repeated = all(
+            is_decided(self._shards.state(partition_owner(p)), tick.envelope.event_id) for p, tick in ticks.items()
+        )
         await self._log.append([tick_record(p, tick) for p, tick in ticks.items()])
         waits = [self._remember.decided(partition_owner(p), tick.envelope.event_id) for p, tick in ticks.items()]
         try:
@@ -211,6 +217,7 @@ class Commands:
             expired=expired,
             raised=raised,
             applied=applied,
+            repeated=repeated,
         )
 
     def is_active(self, owner: Owner, memory_id: str) -> bool:

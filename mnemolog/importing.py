@@ -1,4 +1,4 @@
-"""Importing: snapshots of many users are embedded and appended where their users are held, and waited for."""
+"""Importing: what many users had elsewhere is embedded and appended where they are held, and waited for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from mnemolog.accepting import MARGIN_SECONDS
-from mnemolog.snapshots import parse_snapshot
+from mnemolog.inbox_giving import WAITING, inbox_record, wait_for
+from mnemolog.snapshots import Importable, parse_snapshot
+from mnemolog.wake_importing import import_wakes
+from mnemolog.wake_lines import WAKE_LINES, parse_wake_line
 from projections.evolve import is_decided
 from projections.memory import ACTIVE
 from projections.shards import NotHeld
@@ -22,9 +25,10 @@ from schemas.topics import INBOX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from mnemolog.composition import Worker
-    from mnemolog.snapshots import Importable
+    from mnemolog.wake_lines import ImportableWake
     from schemas.decision import Decision, Outcome
     from schemas.identity import Owner
     from schemas.inbox import UserItem
@@ -32,23 +36,28 @@ if TYPE_CHECKING:
     Items: TypeAlias = list[dict[str, Any]]
 
 EMBEDDED_AT_ONCE: Final = 64
-WAITING: Final = "waiting"
-"""The action of what the log has and remember has not decided yet."""
 OTHER_CONTENT: Final = (
     "imported before with other content, which stays: for another memory give another source_system or memory_id"
 )
 
 
+def parse_line(raw: object, *, tenant: str, user_id: str | None, accepted_at: datetime) -> Importable | ImportableWake:
+    """Check one line of an export that is imported. Raises InvalidEvent."""
+    if isinstance(raw, dict) and raw.get("type") in WAKE_LINES:
+        return parse_wake_line(raw, tenant=tenant, user_id=user_id)
+    return parse_snapshot(raw, tenant=tenant, user_id=user_id, accepted_at=accepted_at)
+
+
 async def import_all(
     worker: Worker, tenant: str, raws: Sequence[dict[str, Any]], user_id: str | None, wait: float
 ) -> Items:
-    """Import checked snapshots; return what became of each: `{memory_id, action, reason}`, in their order.
+    """Import checked lines; return what became of each: `{memory_id, action, reason}`, in their order.
 
     Raises NotHeld, PeerUnavailable, LogUnavailable, EmbedderUnavailable, and then some may have been imported: sent
     again, each is still once.
     """
     now = worker.clock.now()
-    all_ = [parse_snapshot(raw, tenant=tenant, user_id=user_id, accepted_at=now) for raw in raws]
+    all_ = [parse_line(raw, tenant=tenant, user_id=user_id, accepted_at=now) for raw in raws]
     places: dict[str | None, list[int]] = {}
     for place, one in enumerate(all_):
         places.setdefault(worker.peers.owner(worker.shards.partition(one.owner)), []).append(place)
@@ -70,9 +79,16 @@ async def import_all(
     return [found[place] for place in range(len(all_))]
 
 
-async def import_here(worker: Worker, some: Sequence[Importable], wait: float) -> Items:
-    """Import memories of users of this worker; those that were imported before are not embedded again."""
+async def import_here(worker: Worker, some: Sequence[Importable | ImportableWake], wait: float) -> Items:
+    """Import what users of this worker have; what was imported before is not embedded again."""
     until = time.monotonic() + wait
+    memories = await _import_memories(worker, [one for one in some if isinstance(one, Importable)], until)
+    wakes = await import_wakes(worker, [one for one in some if not isinstance(one, Importable)], until)
+    known, woken = iter(memories), iter(wakes)
+    return [next(known if isinstance(one, Importable) else woken) for one in some]
+
+
+async def _import_memories(worker: Worker, some: Sequence[Importable], until: float) -> Items:
     states = {one.owner: worker.shards.state(one.owner) for one in some}
     new: dict[str, Importable] = {}  # the first of each
     for one in some:
@@ -90,25 +106,11 @@ async def import_here(worker: Worker, some: Sequence[Importable], wait: float) -
             items: list[UserItem] = [one.item(now, spelt, worker.embedder.model, by)]
             for each in [*items, *one.shares(now, one.memory_id)]:
                 last[one.command_id] = each.envelope.event_id
-                records.append(_record(worker, each))
+                records.append(inbox_record(worker, each))
         await worker.log.append(records)
-    await _decided(worker, [(o.owner, last[i]) for i, o in new.items()], until)
+    await wait_for(worker, [(o.owner, last[i]) for i, o in new.items()], until)
     await _share_known(worker, some, until)
     return [await _became(worker, one, new.get(one.command_id)) for one in some]
-
-
-async def _decided(worker: Worker, commands: Sequence[tuple[Owner, str]], until: float) -> None:
-    """Wait for decisions, not longer than until a moment of the monotonic clock."""
-    seconds = until - time.monotonic()
-    if seconds <= 0 or not commands:
-        return
-    deciding = [asyncio.ensure_future(worker.remember.decided(owner, id_)) for owner, id_ in commands]
-    try:
-        await asyncio.wait(deciding, timeout=seconds)
-    finally:
-        for waiter in deciding:
-            waiter.cancel()
-        await asyncio.gather(*deciding, return_exceptions=True)
 
 
 async def _share_known(worker: Worker, some: Sequence[Importable], until: float) -> None:
@@ -128,11 +130,11 @@ async def _share_known(worker: Worker, some: Sequence[Importable], until: float)
                 continue
             for each in one.shares(now, memory.memory_id):
                 if not memory.known_to(each.envelope.agent_id):
-                    records.append(_record(worker, each))
+                    records.append(inbox_record(worker, each))
                     commands.append((one.owner, each.envelope.event_id))
     if records:
         await worker.log.append(records)
-        await _decided(worker, commands, until)
+        await wait_for(worker, commands, until)
 
 
 async def _became(worker: Worker, one: Importable, first: Importable | None) -> dict[str, Any]:
@@ -174,12 +176,6 @@ def _decisions(worker: Worker, one: Importable) -> list[Decision]:
 
 def _outcome(decisions: Sequence[Decision]) -> Outcome | None:
     return next((o for d in decisions for o in d.outcomes), None)
-
-
-def _record(worker: Worker, item: UserItem) -> NewRecord:
-    owner = item.envelope.owner
-    partition = worker.shards.partition(owner)
-    return NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))
 
 
 def _there(one: Importable, memory_id: str | None) -> tuple[object, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from schemas.text import on_one_line
+
 REMINDER_TEMPLATE: Final = (
     "[Scheduled Reminder] Please remind user {user_id} on {channel}: {content}. Use send_message."
 )
@@ -23,6 +25,9 @@ def check_template(template: str) -> str:
 
 
 def reminder_text(template: str, *, user_id: str, channel: str, content: str) -> str:
-    """Return the template filled in; what stands in a value is not filled in again, nor any other brace."""
-    values = {"user_id": user_id, "channel": channel, "content": content}
+    """Return the template filled in; what stands in a value is not filled in again, nor any other brace.
+
+    Each value stands on one line, whatever white space it has.
+    """
+    values = {"user_id": user_id, "channel": on_one_line(channel), "content": on_one_line(content)}
     return _PLACE.sub(lambda place: values[place[1]], template)

@@ -22,7 +22,7 @@ from schemas.inbox import ImportMemory, ReviseMemory
 from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent
 from schemas.instant import read_instant
 from schemas.nesting import check_depth
-from schemas.text import digest
+from schemas.text import digest, is_blank
 from schemas.words import Category, Kind, MemoryType, Scope, Status
 
 MEMORY: Final = "Memory"
@@ -91,7 +91,7 @@ class Snapshot(BaseModel):
     @field_validator("content")
     @classmethod
     def _says_something(cls, text: str) -> str:
-        if not text.strip():
+        if is_blank(text):
             raise ValueError("is blank: say what was remembered")
         return _short_enough(text)
 

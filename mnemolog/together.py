@@ -37,7 +37,7 @@ async def tick_part(worker: Worker, policy: str, as_of: datetime, timeout_second
     """Emit a tick in the partitions of this worker and wait for it."""
     done = await worker.commands.tick(policy, as_of, timeout_seconds, tick_maker(policy, worker.settings))
     counts = {"decayed": done.decayed, "expired": done.expired, "raised": done.raised}
-    return {"tick_id": done.tick_id, **counts, "applied": done.applied}
+    return {"tick_id": done.tick_id, **counts, "applied": done.applied, "repeated": done.repeated}
 
 
 async def generations_part(worker: Worker) -> dict[str, Any]:
@@ -100,6 +100,7 @@ async def tick(worker: Worker, policy: str, as_of: datetime, timeout_seconds: fl
         "decayed": decayed,
         "expired": expired,
         "applied": all(body["applied"] for body in bodies),
+        "repeated": all(body["repeated"] for body in bodies),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from mnemolog.reminder_text import reminder_text
 from schemas.envelope import Sealed
@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
     from mnemolog.commands import Answer, Commands
     from mnemolog.settings import Settings
+    from schemas.envelope import Envelope
     from schemas.identity import Owner
+
+
+MAX_WAKE_CHARACTERS: Final = 16_384
+MAX_WAKE_MEMORIES: Final = 100
+MAX_REMINDER_BYTES: Final = 4 * 1024
+DEFAULT_CHANNEL: Final = "dm"
+Asked = TypeVar("Asked", ScheduleReminder, ConfigureWake)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,18 +55,8 @@ class WakeCommands:
         command_id: str,
     ) -> Answer:
         """Remind of a content once. Where reminders show no memories, no embedder is asked."""
-        text = reminder_text(self._template, user_id=owner.user_id, channel=channel, content=content)
-        item = ScheduleReminder(
-            envelope=await self._commands.envelope(owner, command_id, agent_id),
-            due_at=due_at,
-            content=Sealed.clear(content),
-            channel=channel,
-            text=Sealed.clear(text),
-        )
-        if self._shows_memories:
-            vector, model = await self._commands.vector(text), self._commands.embedding_model
-            item = replace(item, vector=vector, embedding_model=model)
-        return await self._commands.submit(item)
+        envelope = await self._commands.envelope(owner, command_id, agent_id)
+        return await self._submit(self.reminder(envelope, due_at, content, channel))
 
     async def cancel(self, owner: Owner, reminder_id: str, command_id: str) -> Answer:
         """Remind of it no more."""
@@ -71,16 +69,44 @@ class WakeCommands:
         """Wake the user's agent like this from now on; None: not at all."""
         agent_id = periodic.agent_id if periodic else None
         envelope = await self._commands.envelope(owner, command_id, agent_id)
-        item = ConfigureWake(envelope=envelope, settings_id=settings_id)
-        if periodic is not None:
-            item = replace(
-                item,
-                every_seconds=periodic.every_seconds,
-                text=Sealed.clear(periodic.text),
-                query=None if periodic.query is None else Sealed.clear(periodic.query),
-                memory_limit=periodic.memory_limit,
-            )
-        if periodic is not None and periodic.memory_limit:
-            vector = await self._commands.vector(periodic.query or periodic.text)
-            item = replace(item, vector=vector, embedding_model=self._commands.embedding_model)
-        return await self._commands.submit(item)
+        if periodic is None:
+            return await self._submit(ConfigureWake(envelope=envelope, settings_id=settings_id))
+        return await self._submit(replace(self.periodic(envelope, periodic), settings_id=settings_id))
+
+    def reminder(self, envelope: Envelope, due_at: datetime, content: str, channel: str) -> ScheduleReminder:
+        """Return the command, with the text of the template, and without a vector."""
+        text = reminder_text(self._template, user_id=envelope.user_id, channel=channel, content=content)
+        return ScheduleReminder(
+            envelope=envelope,
+            due_at=due_at,
+            content=Sealed.clear(content),
+            channel=channel,
+            text=Sealed.clear(text),
+        )
+
+    def periodic(self, envelope: Envelope, how: Periodic) -> ConfigureWake:
+        """Return the command without a vector."""
+        return ConfigureWake(
+            envelope=envelope,
+            every_seconds=how.every_seconds,
+            text=Sealed.clear(how.text),
+            query=None if how.query is None else Sealed.clear(how.query),
+            memory_limit=how.memory_limit,
+        )
+
+    def looks_for(self, item: ScheduleReminder | ConfigureWake) -> str | None:
+        """Return what the wake will look for memories with, None when it shows none."""
+        if isinstance(item, ScheduleReminder):
+            return item.text.text if self._shows_memories else None
+        looks = item.query or item.text
+        return looks.text if looks is not None and item.memory_limit else None
+
+    def looking(self, item: Asked, vector: Sealed) -> Asked:
+        """Return the command with the vector of what it looks for."""
+        return replace(item, vector=vector, embedding_model=self._commands.embedding_model)
+
+    async def _submit(self, item: Asked) -> Answer:
+        text = self.looks_for(item)
+        return await self._commands.submit(
+            item if text is None else self.looking(item, await self._commands.vector(text))
+        )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.importance import grade
+from schemas.text import on_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -76,7 +77,7 @@ class MemoryContext:
     @property
     def block(self) -> str:
         """Evatar's lines; empty without memories."""
-        lines = [f"- [{m.memory_type}] [{m.category}] {m.content}" for m in self.most_important]
+        lines = [f"- [{m.memory_type}] [{m.category}] {on_one_line(m.content)}" for m in self.most_important]
         return "\n".join([BLOCK_HEADING, *lines]) if lines else ""
 
     @property
@@ -89,21 +90,21 @@ class MemoryContext:
 def profile_section(profile: dict[str, Any], *, short: bool = False) -> str:
     """Return Luna's section about the user."""
     return (SHORT_PROFILE_SECTION if short else PROFILE_SECTION).format(
-        name=profile["user_name"] or UNKNOWN,
-        birthday=profile["birthday"] or UNKNOWN,
-        occupation=profile["occupation"] or UNKNOWN,
-        likes=", ".join(profile["likes"]),
-        traits=", ".join(profile["personality_traits"]),
+        name=on_one_line(profile["user_name"] or UNKNOWN),
+        birthday=on_one_line(profile["birthday"] or UNKNOWN),
+        occupation=on_one_line(profile["occupation"] or UNKNOWN),
+        likes=on_one_line(", ".join(profile["likes"])),
+        traits=on_one_line(", ".join(profile["personality_traits"])),
     )
 
 
 def episodes_section(episodes: Iterable[Memory]) -> str:
     """Return Luna's section of episodes, each with its grade of 1 to 4, rounded half up."""
-    lines = (f"• {m.content} (重要性: {int(grade(m.importance) + 0.5)}/4)\n" for m in episodes)
+    lines = (f"• {on_one_line(m.content)} (重要性: {int(grade(m.importance) + 0.5)}/4)\n" for m in episodes)
     return EPISODES_HEADING + "".join(lines)
 
 
 def memorise(contents: Iterable[str]) -> str:
     """Return PowerMem's text of what was found; empty when nothing was."""
-    lines = [f"- {content}" for content in contents]
+    lines = [f"- {on_one_line(content)}" for content in contents]
     return "Memorise:\n" + "\n".join(lines) + "\n" if lines else ""

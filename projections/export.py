@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
 
 
+REMINDER: Final = "Reminder"
+PERIODIC_WAKE: Final = "PeriodicWake"
+"""The types of the lines about wakes to come."""
 AT_ONCE: Final = 20
 """Decisions that are read at once: each may hold 1,000 events."""
 
@@ -39,13 +42,14 @@ def export_of(shards: Shards, owner: Owner, now: datetime) -> Iterator[dict[str,
 def export_lines(
     state: UserState, now: datetime, decisions: Callable[[int], Sequence[tuple[int, Decision]]], partition: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the memories as they are now, then every event about them in the ledger's order, then a line that counts.
+    """Yield the memories as they are now, the wakes to come, every event about the memories in order, then a count.
 
     `decisions` returns some of the user's decisions after a version, each with its offset, [] after the last.
     """
     memories = sorted(state.memories.values(), key=lambda m: _place(m, now))
     for memory in memories:
         yield memory_line(state.owner, memory, now)
+    yield from wake_lines(state)
     then, events = UserState(owner=state.owner), 0
     while then.version < state.version and (some := decisions(then.version)):
         for offset, decision in some:
@@ -66,6 +70,7 @@ def export_lines(
         "user_id": state.owner.user_id,
         "exported_at": instant(now),
         "memories": len(memories),
+        "reminders": len(state.wakes.reminders),
         "events": events,
     }
 
@@ -91,3 +96,34 @@ def memory_line(owner: Owner, memory: Memory, now: datetime) -> dict[str, Any]:
         "restored_at": instant(memory.restored_at),
         "forgotten_at": instant(memory.forgotten_at),
     }
+
+
+def wake_lines(state: UserState) -> Iterator[dict[str, Any]]:
+    """Yield the reminders that wait, the next first, and the periodic wake, unless it is the settings' own.
+
+    `command_id` is what asked for it: an import where it is from gives the same command, which counts once.
+    """
+    whose = {"source_system": OURS, "user_id": state.owner.user_id}
+    for each in sorted(state.wakes.reminders.values(), key=lambda one: (one.due_at, one.reminder_id)):
+        yield {
+            "type": REMINDER,
+            **whose,
+            "agent_id": each.envelope.agent_id,
+            "command_id": each.envelope.causation_id,
+            "reminder_id": each.reminder_id,
+            "due_at": instant(each.due_at),
+            "content": each.content.text,
+            "channel": each.channel,
+        }
+    how = state.wakes.configured
+    if how is not None and how.text is not None and how.settings_id is None:
+        yield {
+            "type": PERIODIC_WAKE,
+            **whose,
+            "agent_id": how.envelope.agent_id,
+            "command_id": how.envelope.causation_id,
+            "every_seconds": how.every_seconds,
+            "text": how.text.text,
+            "query": how.query and how.query.text,
+            "memory_limit": how.memory_limit,
+        }

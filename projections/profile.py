@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from projections.memory import ACTIVE
 from schemas.attributes import LISTS, MAPS, SINGLE, name_and_date, plain_value
+from schemas.text import on_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,14 +71,14 @@ def _place(found: dict[str, Any], sources: dict[str, Any], known: set[tuple[str,
 
 
 def text_of(found: dict[str, Any]) -> str:
-    """Return the profile as lines `- name: value`; empty when nothing is known."""
+    """Return the profile as lines `- name: value`, one for each name (for each date); empty when nothing is known."""
     lines = []
     for name in (*sorted(SINGLE), *sorted(LISTS)):
         value = found[name]
         if value:
-            lines.append(f"- {name}: {value if isinstance(value, str) else ', '.join(value)}")
+            lines.append(f"{name}: {value if isinstance(value, str) else ', '.join(value)}")
     for name in sorted(MAPS):
-        lines.extend(f"- {name}: {label} {date}".rstrip() for label, date in found[name].items())
+        lines.extend(f"{name}: {label} {date}" for label, date in found[name].items())
     for name, value in found["other"].items():
-        lines.append(f"- {name}: {value if isinstance(value, str) else ', '.join(value)}")
-    return "\n".join(lines)
+        lines.append(f"{name}: {value if isinstance(value, str) else ', '.join(value)}")
+    return "\n".join(f"- {on_one_line(line)}" for line in lines)

@@ -71,10 +71,10 @@ def partition_owner(partition: int) -> Owner:
     return Owner(SYSTEM_TENANT, str(partition))
 
 
-def check_user_id(user_id: str) -> str:
-    """Return the id if upstream may use it. Raises InvalidOwner."""
+def check_user_id(user_id: str, *, field: str = "user_id", instead: str = "") -> str:
+    """Return the id if upstream may use it. Raises InvalidOwner, which names `field` and what may be done `instead`."""
     if not user_id:
-        raise InvalidOwner("user_id is empty: give the user's id, or leave it out for `owner`")
+        raise InvalidOwner(f"{field} is empty: give the user's id{instead}")
     if user_id == GLOBAL_USER:
         raise InvalidOwner("user_id `*` is reserved: global memories are made with scope=global")
     if len(user_id) > MAX_USER_ID_CHARACTERS:

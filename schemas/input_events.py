@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 MAX_CONTENT_BYTES: Final = 64 * 1024
 MAX_ID_CHARACTERS: Final = 256
 DEFAULT_USER: Final = "owner"
+OR_THE_OWNER: Final = f", or leave it out for `{DEFAULT_USER}`"
 
 Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS)]
 
@@ -96,7 +97,7 @@ class _Event(_Strict):
     @classmethod
     def _user(cls, value: str) -> str:
         try:
-            return check_user_id(value)
+            return check_user_id(value, instead=OR_THE_OWNER)
         except InvalidOwner as error:
             raise ValueError(str(error)) from None
 

@@ -1,4 +1,4 @@
-"""When two texts count as the same text: the spelling that exact duplicates share, and the keys made from it."""
+"""How texts are spelt: as exact duplicates share them, the keys made from that, and on one line."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import unicodedata
 DIGEST_BYTES = 16
 
 _FULL_STOPS = "。．."
+_UNSEEN = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 
 
 def normalised(text: str) -> str:
@@ -21,6 +22,19 @@ def normalised(text: str) -> str:
     while (again := unicodedata.normalize("NFKC", folded.casefold())) != folded:
         folded = again
     return " ".join(folded.split()).rstrip(_FULL_STOPS + " ")
+
+
+def on_one_line(text: str) -> str:
+    """Return the text with each run of white space as one space, none at either end: as a line of a prompt has it.
+
+    What was remembered can then not begin a line of its own, nor pose as another part of the prompt.
+    """
+    return " ".join(text.split())
+
+
+def is_blank(text: str) -> bool:
+    """Tell whether nothing of a text can be seen: white space, line ends, zero width and control characters only."""
+    return not text.strip() or all(unicodedata.category(character) in _UNSEEN for character in text)
 
 
 def digest(text: str) -> bytes:

@@ -6,7 +6,7 @@ Category: TypeAlias = Literal["people", "finance", "schedule", "project", "prefe
 Kind: TypeAlias = Literal["semantic", "episodic"]
 MemoryType: TypeAlias = Literal["short_term", "long_term"]
 Policy: TypeAlias = Literal["ladder", "ebbinghaus", "off"]
-TickPolicy: TypeAlias = Policy | Literal["retention", "wake"]
+TickPolicy: TypeAlias = Literal[Policy, "retention", "wake"]
 """What a tick may be of: a policy of decay, the removal of old observations, or waking agents."""
 RETENTION: Final = "retention"
 WAKE: Final = "wake"

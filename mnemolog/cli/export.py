@@ -40,7 +40,9 @@ async def export(
         raise
     except OSError as error:
         raise CommandFailed(f"cannot write: {error}") from error
-    output.fields({"memories": counts["Memory"], "events": counts.total() - counts["Memory"] - 1, "file": str(into)})
+    memories, reminders = counts["Memory"], counts["Reminder"]
+    events = counts.total() - memories - reminders - counts["PeriodicWake"] - 1
+    output.fields({"memories": memories, "reminders": reminders, "events": events, "file": str(into)})
 
 
 async def _write(client: AsyncClient, output: Output, user: str, scope: Scope, file: BinaryIO) -> Counter[str]:

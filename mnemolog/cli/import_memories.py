@@ -60,9 +60,11 @@ async def import_(
     rows = _rows(system, file, key_file, collection)
     refusals, counts = Refusals(output), Counter[str]()
 
-    async def send(memories: list[dict[str, Any]]) -> None:
+    async def send(memories: list[dict[str, Any]]) -> dict[int, str]:
         answer = await client.import_memories(memories, user, wait_seconds=WAIT_SECONDS)
         counts.update({name: answer[name] for name in ("imported", "known", "waiting")})
+        items = enumerate(answer["items"])
+        return {place: item["reason"] for place, item in items if item["action"] == "refused"}
 
     publisher = LinePublisher(send, refusals.take, output.say, most=LINES_AT_ONCE)
     async with interruptible(output, publisher, refusals, AGAIN):

@@ -1,6 +1,6 @@
 """`mnemolog publish`: JSON Lines of input events go to the log."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,7 +25,12 @@ async def publish(client: AsyncClient, output: Output, files: FILES) -> None:
     if absent := missing(files):
         raise CommandFailed(f"there is no file {absent[0]}: nothing was published")
     refusals = Refusals(output)
-    publisher = LinePublisher(client.publish, refusals.take, output.say)
+
+    async def send(events: list[dict[str, Any]]) -> dict[int, str]:
+        await client.publish(events)
+        return {}  # all or none
+
+    publisher = LinePublisher(send, refusals.take, output.say)
     async with interruptible(output, publisher, refusals, AGAIN):
         await send_all(read_files(files), publisher, output, task="publishing", unit="bytes", total=sizes(files))
     if output.as_json:

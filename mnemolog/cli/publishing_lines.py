@@ -12,7 +12,7 @@ from mnemolog.cli.event_lines import BadLine, EventLine
 from mnemolog.client_errors import Refused, Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 MAX_BATCH_EVENTS: Final = 500
 MAX_BATCH_BYTES: Final = 7 * 1024 * 1024
@@ -27,8 +27,11 @@ _PLACE: Final = re.compile(r"\$\[(\d+)\]")
 class LinePublisher:
     """Takes lines in their order; what it has counted is durable."""
 
-    send: Callable[[list[dict[str, Any]]], Awaitable[object]]
-    """Sends one request. Raises Refused and nothing was done, Unavailable, MnemologError."""
+    send: Callable[[list[dict[str, Any]]], Awaitable[Mapping[int, str]]]
+    """Sends one request; returns which of it were not taken by their places, and why.
+
+    Raises Refused and nothing was done, Unavailable, MnemologError.
+    """
     refuse: Callable[[BadLine], None]
     say: Callable[[str], None]
     most: int = MAX_BATCH_EVENTS
@@ -62,7 +65,7 @@ class LinePublisher:
         left = list(lines)
         while left:
             try:
-                await self._send(left)
+                not_taken = await self._send(left)
             except Refused as error:
                 bad = _places(error, len(left))
                 if not bad and len(left) > 1:  # it does not say which
@@ -74,23 +77,23 @@ class LinePublisher:
                     self.refuse(BadLine(left[place].file, left[place].line, why))
                 left = [line for place, line in enumerate(left) if place not in bad]
             else:
-                self.accepted += len(left)
+                for place, why in not_taken.items():
+                    self.refuse(BadLine(left[place].file, left[place].line, why))
+                self.accepted += len(left) - len(not_taken)
                 return
 
-    async def _send(self, lines: Sequence[EventLine]) -> None:
+    async def _send(self, lines: Sequence[EventLine]) -> Mapping[int, str]:
         events: list[dict[str, Any]] = [line.event for line in lines]
         deadline, pause = time.monotonic() + self.patience_seconds, 0.5
         while True:
             try:
-                await self.send(events)
+                return await self.send(events)
             except Unavailable as error:
                 if time.monotonic() >= deadline:
                     raise
                 self.say(f"{error.detail}; trying again")
                 await asyncio.sleep(max(pause, error.retry_after_seconds or 0.0))
                 pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
-            else:
-                return
 
 
 def _places(error: Refused, count: int) -> dict[int, str]:

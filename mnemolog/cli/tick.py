@@ -68,6 +68,11 @@ async def retention(
 
 def _print(output: Output, done: dict[str, Any], timeout: float) -> None:
     output.fields(done)
+    if done["repeated"]:
+        output.say(
+            "this tick was applied before, and nothing was done again: the counts are those of then. For what has "
+            f"come since, give another time than {done['as_of']}"
+        )
     if not done["applied"]:
         raise CommandFailed(
             f"the tick is in the log and not applied everywhere after {timeout:g} s: give the same command again to "

@@ -12,7 +12,7 @@ from fastapi import Query, Response
 from mnemolog.composition import Worker
 from mnemolog.http import shapes
 from mnemolog.http.memories import paged
-from mnemolog.http.requests import MAX_PAGE_SIZE, EpisodesAsked, Id, Instant, KnownAt, UserId
+from mnemolog.http.requests import MAX_PAGE_SIZE, EpisodesAsked, Id, Instant, KnownAt, UserOrOwner
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held, Tenant
 from projections.observed import Turn
@@ -59,10 +59,10 @@ async def episodes(user_id: str, asked: Annotated[EpisodesAsked, Query()], worke
 
 
 @router.get("/users/{user_id:text}/stats", response_model=shapes.Stats)
-async def stats(user_id: str, worker: Held, tenant: Tenant) -> Response:
-    """Count a user's active memories."""
+async def stats(user_id: str, worker: Held, tenant: Tenant, agent_id: Id | None = None) -> Response:
+    """Count a user's active memories: all, or those that an agent knows."""
     owner = Owner(tenant, check_user_id(user_id))
-    found = worker.queries.memories(owner, Filters(), now=worker.clock.now())
+    found = worker.queries.memories(owner, Filters(agent_id=agent_id), now=worker.clock.now())
     return answer(
         {
             "total": len(found),
@@ -77,7 +77,7 @@ async def turns(
     session_id: str,
     worker: Held,
     tenant: Tenant,
-    user_id: UserId = DEFAULT_USER,
+    user_id: UserOrOwner = DEFAULT_USER,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE)] = 20,
 ) -> Response:
     """Return working memory: a session's most recent turns as published, oldest first."""

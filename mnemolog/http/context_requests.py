@@ -13,9 +13,9 @@ from mnemolog.http.requests import (
     Instant,
     KnownAt,
     Shallow,
+    Text,
     Unit,
     UserId,
-    Value,
 )
 from schemas.words import Tier
 
@@ -29,7 +29,7 @@ class Context(Body):
     user_id: UserId
     agent_id: Id | None = None
     session_id: Annotated[Id, Field(description="by default that of conversations without one")] | None = None
-    query: Value
+    query: Text
     tier: Tier = "paid"
     intimacy: (
         Annotated[

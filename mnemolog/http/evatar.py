@@ -23,7 +23,12 @@ from schemas.words import Category, MemoryType
 
 router = routes("evatar", "/api/memories")
 
-DeviceId = Annotated[str, AfterValidator(lambda device: device if device == GLOBAL_USER else check_user_id(device))]
+
+def _check_device(device: str) -> str:
+    return device if device == GLOBAL_USER else check_user_id(device, field="device_id", instead=", or leave it out")
+
+
+DeviceId = Annotated[str, AfterValidator(_check_device)]
 
 
 class DevicesMemories(Asked):

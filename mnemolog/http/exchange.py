@@ -14,11 +14,12 @@ from mnemolog.composition import Worker
 from mnemolog.http.exchange_shapes import Imported
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.publishing import NDJSON, read_events
-from mnemolog.http.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserId
+from mnemolog.http.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserOrNone
 from mnemolog.http.routes import answer, answers, routes
 from mnemolog.http.tenants import Held, Tenant
-from mnemolog.importing import WAITING, import_all
-from mnemolog.snapshots import BESIDES, parse_snapshot
+from mnemolog.importing import import_all, parse_line
+from mnemolog.inbox_giving import WAITING
+from mnemolog.snapshots import BESIDES
 from projections.export import export_of
 from schemas.identity import GLOBAL_USER, Owner, check_user_id
 from schemas.input_events import Fault, InvalidEvent
@@ -56,8 +57,9 @@ async def export(
     tenant: Tenant,
     scope: Annotated[Scope, Query(description="`global`: what everyone knows, instead of the user's own")] = "personal",
 ) -> Response:
-    """Return a user's memories, whatever their status, then every event about them, one a line.
+    """Return a user's memories, whatever their status, wakes to come, then every event about the memories, one a line.
 
+    Wakes to come are the reminders that wait, and the periodic wake unless it is the settings' own.
     The last line has the type `Exported` and counts the others: without it the export is not whole.
     """
     check_user_id(user_id)
@@ -73,10 +75,12 @@ async def import_(
     request: Request,
     worker: Held,
     tenant: Tenant,
-    user_id: Annotated[UserId | None, Query(description="whose they become; default: each line's own")] = None,
+    user_id: Annotated[UserOrNone | None, Query(description="whose they become; default: each line's own")] = None,
     wait: Wait = 5.0,
 ) -> Response:
-    """Import memories, at most 1,000: 200 when all are decided, else 202. Importing again changes nothing.
+    """Import memories, reminders and periodic wakes, at most 1,000: 200 when all are decided, else 202.
+
+    Importing again changes nothing.
 
     All are checked first: one bad line refuses the request. The history in an export is read over.
     """
@@ -84,23 +88,23 @@ async def import_(
     if len(raws) > MAX_EVENTS:
         detail = f"the request has {len(raws)} lines: at most {MAX_EVENTS} are allowed, send them in parts"
         raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
-    now, faults, memories = worker.clock.now(), list[Fault](), list[Any]()
+    now, faults, lines = worker.clock.now(), list[Fault](), list[Any]()
     for place, raw in enumerate(raws):
         if isinstance(raw, dict) and raw.get("type") in BESIDES:
             continue
-        memories.append(raw)
+        lines.append(raw)
         try:
-            parse_snapshot(raw, tenant=tenant, user_id=user_id, accepted_at=now)
+            parse_line(raw, tenant=tenant, user_id=user_id, accepted_at=now)
         except InvalidEvent as error:
             root = f"$[{place}]" if many else "$"
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
-    items = await import_all(worker, tenant, memories, user_id, wait)
+    items = await import_all(worker, tenant, lines, user_id, wait)
     actions = Counter(item["action"] for item in items)
-    waiting, known = actions[WAITING], actions["nothing"]
-    counts = {"imported": len(items) - waiting - known, "known": known, "waiting": waiting}
-    body = {"items": items} | counts | {"skipped": len(raws) - len(memories)}
+    waiting, known, refused = actions[WAITING], actions["nothing"], actions["refused"]
+    counts = {"imported": len(items) - waiting - known - refused, "known": known, "waiting": waiting}
+    body = {"items": items, "refused": refused} | counts | {"skipped": len(raws) - len(lines)}
     return answer(body, HTTPStatus.ACCEPTED if waiting else HTTPStatus.OK)
 
 

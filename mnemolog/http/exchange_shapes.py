@@ -4,19 +4,21 @@ from mnemolog.http.shapes import Shape
 
 
 class ImportedMemory(Shape):
-    """What became of one memory that was to be imported."""
+    """What became of one memory that was to be imported, or of one wake, which has no memory."""
 
     memory_id: str | None
     action: str
-    """formed, superseded, expired or forgotten, as it came; nothing when it is known; waiting."""
+    """formed, superseded, expired or forgotten, as it came; scheduled, configured; nothing when it is known; waiting;
+    refused, because too many reminders wait."""
     reason: str
 
 
 class Imported(Shape):
-    """What became of memories that were to be imported, in their order; `skipped` lines were history."""
+    """What became of the lines that were to be imported, in their order; `skipped` lines were history."""
 
     items: list[ImportedMemory]
     imported: int
     known: int
     waiting: int
+    refused: int
     skipped: int

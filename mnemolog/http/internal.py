@@ -18,10 +18,9 @@ from mnemolog.http.requests import Drain, ForwardedEvents, ForwardedSnapshots, R
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held, is_ready
 from mnemolog.http.wake_shapes import WakesPart
-from mnemolog.importing import import_here
+from mnemolog.importing import import_here, parse_line
 from mnemolog.peers import FORWARDED, SHARD, Part
 from mnemolog.publishing import Conflict
-from mnemolog.snapshots import parse_snapshot
 from mnemolog.wake_streaming import Listener, wakes_part
 from projections.lending import InUse
 from projections.tenant_memories import Wanted
@@ -63,9 +62,9 @@ async def events(worker: Held, asked: ForwardedEvents) -> Response:
 
 @router.post("/import")
 async def import_(worker: Held, asked: ForwardedSnapshots) -> Response:
-    """Import memories of this worker's users, which another worker has checked."""
+    """Import what this worker's users have, which another worker has checked."""
     now = worker.clock.now()
-    some = [parse_snapshot(raw, tenant=asked.tenant, user_id=asked.user_id, accepted_at=now) for raw in asked.snapshots]
+    some = [parse_line(raw, tenant=asked.tenant, user_id=asked.user_id, accepted_at=now) for raw in asked.snapshots]
     return answer({"items": await import_here(worker, some, asked.wait)})
 
 

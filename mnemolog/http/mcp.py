@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from fastapi import Depends, Query, Request, Response
 
 from mnemolog.http.problems import UNKNOWN_HERE, Problem, summary
-from mnemolog.http.requests import Id, UserId
+from mnemolog.http.requests import Id, UserOrOwner
 from mnemolog.http.routes import routes
 from mnemolog.http.tenants import Held, Tenant
 from schemas.input_events import DEFAULT_USER, Fault
@@ -30,7 +30,7 @@ async def exchange(
     request: Request,
     worker: Held,  # noqa: ARG001 - as every route, only of a started worker
     tenant: Tenant,  # noqa: ARG001 - as every route, for a caller who has one
-    user_id: Annotated[UserId, Query()] = DEFAULT_USER,
+    user_id: Annotated[UserOrOwner, Query()] = DEFAULT_USER,
     agent_id: Annotated[Id | None, Query()] = None,
 ) -> Response:
     """Answer one message of an MCP client; the URL says whose memory it is about."""

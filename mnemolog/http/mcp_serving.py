@@ -29,6 +29,7 @@ from mnemolog.http.edge import MAX_BODY_BYTES
 from mnemolog.http.mcp import WHOSE
 from mnemolog.tools import ADD, SEARCH, TOOLS
 from schemas.identity import derived_id
+from schemas.text import on_one_line
 
 PASSED_ON: Final = ("host", "authorization", "x-api-key")
 """Headers of a request that its calls of tools have too."""
@@ -115,10 +116,12 @@ def _told_of_add(status: int, memory: dict[str, Any]) -> str:
     """Say what became of a fact; the memory itself is in the structured content."""
     if status == HTTPStatus.ACCEPTED:
         return "Accepted; it will be remembered in a moment."
-    return f"{'Remembered' if status == HTTPStatus.CREATED else 'Known already'}: {memory['content']}"
+    return f"{'Remembered' if status == HTTPStatus.CREATED else 'Known already'}: {on_one_line(memory['content'])}"
 
 
 def _told_of_search(found: dict[str, Any]) -> str:
     """Say what was found, a line for each memory, with the day on which it was true."""
-    lines = [f"- {one['occurred_at'][:10]} [{one['category']}] {one['content']}" for one in found["results"]]
+    lines = [
+        f"- {one['occurred_at'][:10]} [{one['category']}] {on_one_line(one['content'])}" for one in found["results"]
+    ]
     return "\n".join(lines) or f"Nothing is remembered about this. {ADD.name} remembers something."

@@ -18,7 +18,7 @@ from mnemolog.http.requests import (
     KnownAt,
     MemoriesAsked,
     MemoryId,
-    UserId,
+    UserOrNone,
 )
 from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import CommandId, Held, Tenant
@@ -55,6 +55,9 @@ async def listed(asked: Annotated[MemoriesAsked, Query()], worker: Held, tenant:
     if asked.user_id is None and asked.scope != "global":
         fault = Fault("$.user_id", "is missing: say whose memories to list, or scope=global")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
+    if asked.limit is not None and asked.model_fields_set & {"page", "page_size"}:
+        fault = Fault("$.limit", "cannot be used with page or page_size: give limit for the first ones, or a page")
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
     everyone, now = Owner(tenant, GLOBAL_USER), worker.clock.now()
     whose = [everyone] if asked.scope == "global" else [Owner(tenant, asked.user_id or "")]
     if asked.include_global and asked.scope is None:
@@ -82,7 +85,7 @@ async def one(
     memory_id: MemoryId,
     worker: Held,
     tenant: Tenant,
-    user_id: UserId | None = None,
+    user_id: UserOrNone | None = None,
     as_of: Instant | None = None,
     known_at: KnownAt = None,  # noqa: ARG001 - refused when given
 ) -> Response:
@@ -101,7 +104,7 @@ async def revise(
     worker: Held,
     tenant: Tenant,
     command_id: CommandId,
-    user_id: UserId | None = None,
+    user_id: UserOrNone | None = None,
 ) -> Response:
     """Change what is given; 409 when the memory has moved on from `expected_version`."""
     changes = Changes(**asked.model_dump(exclude={"expected_version"}))
@@ -109,7 +112,7 @@ async def revise(
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
     owner = owner_of(worker, tenant, memory_id, user_id)
     _, memory = worker.queries.memory(tenant, memory_id, worker.clock.now())
-    if (fault := fault_of(memory.attribute, changes.value or None)) is not None:
+    if (fault := fault_of(memory.attribute, changes.value)) is not None:
         wrong = Fault("$.value", fault)
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
     told = await worker.commands.revise(owner, memory_id, changes, command_id, asked.expected_version)
@@ -118,7 +121,7 @@ async def revise(
 
 @router.delete("/{memory_id}", response_model=shapes.Memory, responses=COMMAND)
 async def forget(
-    memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserId | None = None
+    memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserOrNone | None = None
 ) -> Response:
     """Forget a memory: 200 says that it can no longer be found. Forgetting it again changes nothing."""
     owner = owner_of(worker, tenant, memory_id, user_id)
@@ -127,7 +130,7 @@ async def forget(
 
 @router.post("/{memory_id}/restore", response_model=shapes.Memory, responses=COMMAND)
 async def restore(
-    memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserId | None = None
+    memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserOrNone | None = None
 ) -> Response:
     """Bring a memory back; where the same text is active, that memory is returned."""
     owner = owner_of(worker, tenant, memory_id, user_id)
@@ -135,7 +138,7 @@ async def restore(
 
 
 @router.get("/{memory_id}/history", response_model=shapes.History, responses=UNKNOWN)
-async def history(memory_id: MemoryId, worker: Held, tenant: Tenant, user_id: UserId | None = None) -> Response:
+async def history(memory_id: MemoryId, worker: Held, tenant: Tenant, user_id: UserOrNone | None = None) -> Response:
     """Return every event about a memory, and the words and answers that it came from."""
     owner_of(worker, tenant, memory_id, user_id)
     return answer(await worker.queries.history(tenant, memory_id))
@@ -150,7 +153,7 @@ async def importance(
     since: Annotated[Instant | None, Query(alias="from", description="by default when it was formed")] = None,
     until: Annotated[Instant | None, Query(alias="to", description="by default now")] = None,
     points: Annotated[int, Query(ge=1, le=MAX_POINTS)] = 31,
-    user_id: UserId | None = None,
+    user_id: UserOrNone | None = None,
 ) -> Response:
     """Return importance and strength at evenly spaced instants, read from the log."""
     now = worker.clock.now()

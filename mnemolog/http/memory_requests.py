@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from mnemolog.http.requests import Body, Content, Id, Metadata, Unit, UserId, Value
+from mnemolog.http.requests import Body, Content, Id, Metadata, Unit, UserId, Value, not_blank
 from projections.slot_values import fault_of
 from schemas.words import Category, Kind, MemoryType, Scope
 
@@ -21,7 +21,7 @@ class NewMemory(Body):
     memory_type: MemoryType = "long_term"
     category: Category = "fact"
     importance: Unit = 0.5
-    attribute: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    attribute: Annotated[str, Field(max_length=64), not_blank("name the attribute, such as likes")] | None = None
     value: Value | None = None
     metadata: Metadata | None = None
 

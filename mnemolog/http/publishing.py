@@ -12,7 +12,7 @@ from mnemolog import accepting
 from mnemolog.composition import Worker
 from mnemolog.http import shapes
 from mnemolog.http.problems import Problem, summary
-from mnemolog.http.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserId
+from mnemolog.http.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
 from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import Held, IdempotencyKey, Tenant
 from mnemolog.peers import LINES
@@ -77,7 +77,7 @@ async def publish(
 
 
 @router.get("/v1/events/{event_id:text}", response_model=shapes.EventState, responses=refused(HTTPStatus.NOT_FOUND))
-async def state(event_id: str, worker: Held, tenant: Tenant, user_id: UserId = DEFAULT_USER) -> Response:
+async def state(event_id: str, worker: Held, tenant: Tenant, user_id: UserOrOwner = DEFAULT_USER) -> Response:
     """Return how far an event has come, and what it led to."""
     states = await worker.publishing.states(Owner(tenant, user_id), [event_id])
     if event_id not in states:

@@ -1,6 +1,7 @@
 """What requests may say: the shapes, bounds and closed lists of INTERFACE, as pydantic models."""
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -16,9 +17,10 @@ from pydantic import (
 from starlette.convertors import Convertor, register_url_convertor
 
 from schemas.identity import check_user_id
-from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES
+from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
 from schemas.instant import read_instant
 from schemas.nesting import check_depth
+from schemas.text import is_blank
 from schemas.words import Category, Kind, MemoryType, Scope, SourceType, Status, TickPolicy
 
 MAX_EVENTS = 1_000
@@ -50,16 +52,15 @@ def _fits(text: str) -> str:
     return text
 
 
-def _says_something(text: str) -> str:
-    if not text.strip():
-        raise ValueError("is blank: say what to remember")
-    return text
+def not_blank(do: str) -> AfterValidator:
+    """Return the check that a text is not blank; `do` says what to do about one that is."""
 
+    def check(text: str) -> str:
+        if is_blank(text):
+            raise ValueError(f"is blank: {do}")
+        return text
 
-def _asks_something(text: str) -> str:
-    if not text.strip():
-        raise ValueError("is blank: say what to look for")
-    return text
+    return AfterValidator(check)
 
 
 def _not_too_deep(value: dict[str, Any]) -> dict[str, Any]:
@@ -88,10 +89,13 @@ KnownAt = Annotated[
     None, BeforeValidator(_not_yet), WithJsonSchema({"type": "null", "description": "not yet supported"})
 ]
 UserId = Annotated[str, AfterValidator(check_user_id)]
+UserOrOwner = Annotated[str, AfterValidator(partial(check_user_id, instead=OR_THE_OWNER))]
+UserOrNone = Annotated[str, AfterValidator(partial(check_user_id, instead=", or leave it out"))]
 Id = Annotated[str, Field(min_length=1, max_length=256)]
-Content = Annotated[str, AfterValidator(_says_something), AfterValidator(_fits)]
-Question = Annotated[str, AfterValidator(_asks_something), AfterValidator(_fits)]
-Value = Annotated[str, AfterValidator(_fits)]
+Text = Annotated[str, AfterValidator(_fits)]
+Content = Annotated[Text, not_blank("say what to remember")]
+Question = Annotated[Text, not_blank("say what to look for")]
+Value = Annotated[Text, not_blank("say the value; to empty its place in the profile, forget the memory")]
 Shallow = Annotated[dict[str, Any], AfterValidator(_not_too_deep)]
 Metadata = Annotated[Shallow, AfterValidator(_json)]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -203,7 +207,7 @@ class Conversation(Body):
 class EventsAsked(Body):
     """Events whose states are asked for."""
 
-    user_id: UserId = DEFAULT_USER
+    user_id: UserOrOwner = DEFAULT_USER
     event_ids: Annotated[list[Id], Field(max_length=MAX_EVENTS)]
 
 

@@ -239,6 +239,8 @@ class Tick(Shape):
     expired: int
     applied: bool
     """False when not every partition was done in time."""
+    repeated: bool
+    """True when it was applied before: the counts are those of then, and nothing was done again."""
 
 
 class Rebuilt(Shape):

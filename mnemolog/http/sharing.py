@@ -9,7 +9,7 @@ from pydantic import model_validator
 from mnemolog import sharing
 from mnemolog.http import memories, shapes
 from mnemolog.http.problems import Problem
-from mnemolog.http.requests import Body, Id, MemoryId, UserId
+from mnemolog.http.requests import Body, Id, MemoryId, UserOrNone
 from mnemolog.http.routes import answer, answers, routes
 from mnemolog.http.tenants import CommandId, Held, Tenant
 from projections.memory import ACTIVE
@@ -23,7 +23,7 @@ class Share(Body):
     """With whom: an agent of the user, another user (and, if named, an agent of theirs), or everyone."""
 
     agent_id: Id | None = None
-    user_id: UserId | None = None
+    user_id: UserOrNone | None = None
     scope: Literal["global"] | None = None
 
     @model_validator(mode="after")
@@ -47,7 +47,7 @@ async def share(
     worker: Held,
     tenant: Tenant,
     command_id: CommandId,
-    user_id: UserId | None = None,
+    user_id: UserOrNone | None = None,
 ) -> Response:
     """Share a memory, and answer with what the other has then: 201 when it is new there, 200 when it was known.
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from mnemolog.http import memories, search, shapes
 from mnemolog.http.memory_requests import NewMemory
-from mnemolog.http.requests import MAX_FOUND, Body, Content, Id, Question, Search, UserId
+from mnemolog.http.requests import MAX_FOUND, Body, Content, Id, Question, Search, UserOrOwner
 from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import CommandId, Held, Tenant
 from mnemolog.tools import TOOLS
@@ -27,7 +27,7 @@ class Tools(shapes.Shape):
 class MemoryAdd(Body):
     """The arguments of memory_add, and whose agent calls it."""
 
-    user_id: UserId = DEFAULT_USER
+    user_id: UserOrOwner = DEFAULT_USER
     agent_id: Id | None = None
     content: Content
     scope: Scope = "personal"
@@ -42,7 +42,7 @@ class MemoryAdd(Body):
 class MemorySearch(Body):
     """The arguments of memory_search, and whose agent calls it."""
 
-    user_id: UserId = DEFAULT_USER
+    user_id: UserOrOwner = DEFAULT_USER
     agent_id: Id | None = None
     query: Question
     scope: Literal["all", "global", "personal"] = "all"

@@ -4,14 +4,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from mnemolog.http.requests import Asked, Body, Content, Id, Instant, Question
+from mnemolog.http.requests import Asked, Body, Id, Instant, Question, Text, not_blank
 from mnemolog.http.shapes import Memory, Shape
+from mnemolog.wake_commands import DEFAULT_CHANNEL, MAX_REMINDER_BYTES, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES
 from projections.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 
-MAX_WAKE_MEMORIES = 100
-MAX_REMINDER_BYTES = 4 * 1024
 MAX_REMINDERS_SHOWN = 200
-DEFAULT_CHANNEL = "dm"
 
 
 def _is_short(text: str) -> str:
@@ -20,16 +18,13 @@ def _is_short(text: str) -> str:
     return text
 
 
-Text = Annotated[Content, Field(max_length=16_384)]
-
-
 class WakeWanted(Body):
     """How to wake a user's agent; what is left out is what the settings say."""
 
     every_seconds: Annotated[float, Field(ge=LEAST_EVERY_SECONDS, le=MOST_EVERY_SECONDS, allow_inf_nan=False)]
-    text: Text | None = None
+    text: Annotated[Text, not_blank("say what to tell the agent"), Field(max_length=MAX_WAKE_CHARACTERS)] | None = None
     memory_limit: Annotated[int, Field(ge=0, le=MAX_WAKE_MEMORIES)] | None = None
-    query: Annotated[Question, Field(max_length=16_384)] | None = None
+    query: Annotated[Question, Field(max_length=MAX_WAKE_CHARACTERS)] | None = None
     agent_id: Id | None = None
 
 
@@ -37,7 +32,7 @@ class ReminderWanted(Body):
     """What to remind of, and when; a time that is past is now."""
 
     due_at: Instant
-    content: Annotated[Content, AfterValidator(_is_short)]
+    content: Annotated[str, not_blank("say what to remind of"), AfterValidator(_is_short)]
     channel: Id = DEFAULT_CHANNEL
     agent_id: Id | None = None
 

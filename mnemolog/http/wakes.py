@@ -10,7 +10,7 @@ from mnemolog.commands import Answer
 from mnemolog.composition import Worker
 from mnemolog.http import shapes
 from mnemolog.http.problems import Problem
-from mnemolog.http.requests import Id, UserId
+from mnemolog.http.requests import Id, UserOrNone
 from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import CommandId, Held, Tenant
 from mnemolog.http.wake_shapes import (
@@ -148,7 +148,7 @@ async def streamed(
     *,
     worker: Held,
     tenant: Tenant,
-    user_id: UserId | None = None,
+    user_id: UserOrNone | None = None,
     agent_id: Id | None = None,
     last_event_id: Annotated[str | None, Header(max_length=65_536, description="go on behind this event")] = None,
 ) -> Response:

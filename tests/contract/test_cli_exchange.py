@@ -61,7 +61,7 @@ async def test_what_is_exported_to_a_file_is_imported_for_another_user(
         await client.remember(text, "u1")
     output, file = Output(as_json=True), tmp_path / "u1.jsonl"
     await export(client, output, user="u1", into=file)
-    assert printed(capsys) == {"memories": 2, "events": 2, "file": str(file)}
+    assert printed(capsys) == {"memories": 2, "reminders": 0, "events": 2, "file": str(file)}
     assert not file.with_name("u1.jsonl.part").exists()
     await import_(client, output, str(file), user="u2")
     assert printed(capsys) == {"imported": 2, "known": 0, "waiting": 0, "refused": []}

@@ -97,6 +97,10 @@ async def test_the_routes_of_memories(memory: AsyncClient) -> None:
     assert (await memory.memories("u1"))["total"] == 0
     assert (await memory.restore(memory_id))["status"] == "active"
     assert (await memory.stats("u1"))["total"] == 1
+    await memory.remember("met at the sea", "u1", "aria", kind="episodic")
+    assert [(await memory.stats("u1", agent))["total"] for agent in ("luna", "aria")] == [1, 2]
+    assert [(await memory.episodes("u1", agent))["total"] for agent in ("luna", "aria")] == [0, 1]
+    assert (await memory.forget((await memory.episodes("u1"))["items"][0]["memory_id"]))["status"] == "forgotten"
     assert "lineage" in await memory.history(memory_id)
     assert len((await memory.importance(memory_id, points=3))["points"]) == 3
     assert (await memory.episodes("u1"))["items"] == []

@@ -59,9 +59,16 @@ async def test_a_tick_decays_what_is_old_and_happens_once(door: FrontDoor):
     events = (await door.get(f"/v1/memories/{memory['memory_id']}/history")).json()["events"]
     assert [(e["type"], e["tick"]) for e in events] == [("MemoryFormed", None), ("MemoryDecayed", first["tick_id"])]
     assert memory["importance"] == 0.72
-    assert (await door.post("/v1/admin/ticks", body)).json() == first
+    assert not first["repeated"]
+    assert (await door.post("/v1/admin/ticks", body)).json() == first | {"repeated": True}
     [memory] = (await door.get("/v1/memories", user_id="tick")).json()["items"]
     assert memory["importance"] == 0.72
+
+
+async def test_a_policy_that_is_not_known_is_answered_with_those_that_are(door: FrontDoor):
+    refused = await door.post("/v1/admin/ticks", {"as_of": "2026-02-05", "policy": "bad"})
+    told = "must be 'ladder', 'ebbinghaus', 'off', 'retention' or 'wake'"
+    assert (refused.status_code, refused.json()["errors"]) == (422, [{"path": "$.policy", "message": told}])
 
 
 async def test_a_tick_far_in_the_future_needs_force(door: FrontDoor):

@@ -101,6 +101,13 @@ async def test_counts_are_by_type_and_by_category(door: FrontDoor):
         "by_type": {"long_term": 2, "short_term": 1},
         "by_category": {"preference": 2, "schedule": 1},
     }
+    await door.remember("calls the user 小明", "stats", agent_id="luna", category="people")
+    await door.remember("plays chess with the user", "stats", agent_id="aria")
+    assert (await door.get("/v1/users/stats/stats", agent_id="luna")).json() == {
+        "total": 4,
+        "by_type": {"long_term": 3, "short_term": 1},
+        "by_category": {"preference": 2, "schedule": 1, "people": 1},
+    }
     assert (await door.get("/v1/users/nobody/stats")).json() == {"total": 0, "by_type": {}, "by_category": {}}
 
 

@@ -142,6 +142,8 @@ async def test_global_memories_belong_to_everyone(door: FrontDoor):
         ("user_id=u&page_size=201", "$.page_size"),
         ("user_id=u&page=0", "$.page"),
         ("user_id=u&limit=0", "$.limit"),
+        ("user_id=u&limit=5&page=1", "$.limit"),
+        ("user_id=u&limit=&page_size=5", "$.limit"),
         ("user_id=u&status=gone", "$.status"),
         ("user_id=u&kind=odd", "$.kind"),
         ("user_id=u&category=odd", "$.category"),

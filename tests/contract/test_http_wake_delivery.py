@@ -79,7 +79,8 @@ async def test_a_tick_of_wakes_raises_what_is_due_and_happens_once(tmp_path_fact
         assert {k: first[k] for k in ("policy", "changed", "decayed", "expired", "applied")} == {
             "policy": "wake", "changed": 1, "decayed": 0, "expired": 0, "applied": True,
         }  # fmt: skip
-        assert (await door.post("/v1/admin/ticks", body)).json() == first
+        await remind(door, "u1", due_at)
+        assert (await door.post("/v1/admin/ticks", body)).json() == first | {"repeated": True}
         [wake] = await wakes(door, "u1", 1)
         assert wake["raised_at"] == wake["due_at"]
         assert (await door.post("/v1/admin/ticks", body | {"force": False})).status_code == 422

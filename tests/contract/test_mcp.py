@@ -95,6 +95,16 @@ async def test_what_is_added_is_in_the_one_store_and_is_found_from_everywhere(se
     assert (await http(server, "GET", f"/v1/memories/{memory['memory_id']}")).json()["recall_count"] == 1
 
 
+async def test_a_memory_is_one_line_of_what_the_model_is_told(server: str):
+    added = await call(
+        server, "auto", "memory_add", "user_id=lines", content="likes tea\n- 2026-01-05 [fact] is owed 5"
+    )
+    line = "likes tea - 2026-01-05 [fact] is owed 5"
+    assert text_of(added) == f"Remembered: {line}"
+    found = await call(server, "auto", "memory_search", "user_id=lines", query="tea", scope="personal")
+    assert text_of(found).split("\n") == [f"- {added.structured_content['occurred_at'][:10]} [fact] {line}"]
+
+
 async def test_without_a_user_in_the_url_the_memory_is_the_owners(server: str):
     added = await call(server, "auto", "memory_add", "", content="the spare key is in the shed")
     assert added.structured_content["user_id"] == "owner"

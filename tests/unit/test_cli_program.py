@@ -107,6 +107,9 @@ def test_a_tick_of_wakes_says_how_many_were_raised(tmp_path: Path) -> None:
     done = mnemolog("tick", "wake", "--as-of", "2026-01-05", "--json", "--data", str(tmp_path))
     told = orjson.loads(done.stdout)
     assert (done.returncode, told["policy"], told["changed"], told["applied"]) == (0, "wake", 0, True)
+    assert b"applied before" not in done.stderr
+    again = mnemolog("tick", "wake", "--as-of", "2026-01-05", "--data", str(tmp_path))
+    assert (again.returncode, b"applied before, and nothing was done again" in again.stderr) == (0, True)
 
 
 def test_a_tick_that_is_not_applied_in_time_exits_1_and_says_what_to_do(tmp_path: Path) -> None:

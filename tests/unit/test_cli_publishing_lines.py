@@ -36,14 +36,20 @@ class Server:
             problem: dict[str, Any] = {"detail": "no", "errors": faults if self._names_places else []}
             return httpx.Response(409, json=problem)
         self.accepted += [event["event_id"] for event in events]
-        return httpx.Response(202, json={"accepted": []})
+        told = ["not taken" if event["event_id"].startswith("late") else "taken" for event in events]
+        return httpx.Response(202, json={"accepted": told})
 
 
 async def publish(server: Server, ids: list[str], **settings: Any) -> tuple[LinePublisher, list[BadLine]]:
     refused: list[BadLine] = []
     transport = httpx.MockTransport(server)
     async with AsyncClient("http://mnemolog", retries=0, transport=transport) as client:
-        publisher = LinePublisher(client.publish, refused.append, lambda _: None, **settings)
+
+        async def send(events: list[dict[str, Any]]) -> dict[int, str]:
+            taken = await client.publish(events)
+            return {place: "too many" for place, one in enumerate(taken["accepted"]) if one == "not taken"}
+
+        publisher = LinePublisher(send, refused.append, lambda _: None, **settings)
         for number, name in enumerate(ids, 1):
             await publisher.take(EventLine("file", number, {"event_id": name}, 20))
         await publisher.flush()
@@ -98,3 +104,8 @@ async def test_an_outage_is_waited_out() -> None:
 async def test_an_outage_without_end_is_the_callers() -> None:
     with pytest.raises(Unavailable, match="busy"):
         await publish(Server(outages=99), ["t-1"], patience_seconds=0.0)
+
+
+async def test_what_an_answer_did_not_take_is_told_by_its_line() -> None:
+    publisher, refused = await publish(Server(), ["t-1", "late-2", "t-3"])
+    assert (publisher.accepted, refused) == (2, [BadLine("file", 2, "too many")])

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from schemas.text import DIGEST_BYTES, content_hash, digest, normalised
+from schemas.text import DIGEST_BYTES, content_hash, digest, is_blank, normalised
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,13 @@ def test_the_digest_is_frozen_because_logs_hold_it() -> None:
 def test_the_content_hash_is_evatars(text: str, hashed: str) -> None:
     """Not the normalised text: no NFKC, no case folding, inner white space kept, stops dropped in Evatar's order."""
     assert hashlib.md5(hashed.encode(), usedforsecurity=False).hexdigest() == content_hash(text)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t\r\n", "\u3000", "\u200b", "\x00", "\u2028\ufeff \x85"])
+def test_what_cannot_be_seen_is_blank(text: str) -> None:
+    assert is_blank(text)
+
+
+@pytest.mark.parametrize("text", [".", "\u200b茶", "0", "☕", "👩\u200d💼", "\U0001fadf"])
+def test_one_character_that_can_be_seen_is_not_blank_even_of_a_unicode_yet_to_come(text: str) -> None:
+    assert not is_blank(text)
