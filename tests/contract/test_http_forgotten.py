@@ -1,4 +1,4 @@
-"""What was forgotten can no longer be found; who asks for a past time is shown that time, until the user is erased."""
+"""What was forgotten can no longer be found; who asks for a time before is shown that time."""
 
 from __future__ import annotations
 
