@@ -16,18 +16,25 @@ from typing import TYPE_CHECKING, Any
 from faust.transport.consumer import Consumer
 from mode.utils.futures import notify
 
+from schemas.topics import SCREENSHOTS
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
 
     from faust.types import TP, Message
 
 MESSAGES_BETWEEN_YIELDS = 50  # the event loop gets a turn at least this often
+LARGE_BYTES = 64 * 1024  # more than text: pictures
 
 
 class SafeDelivery(Consumer):
     """A mixin, named before the driver's own consumer class. The driver implements `_rewind`."""
 
     poll_timeout_s = 1.0
+    most_large_bytes = 128 * 1024 * 1024
+    """Of large messages that agents have not acknowledged: some 180 of the largest pictures, in buffers or in work."""
+    large_topics = frozenset({SCREENSHOTS.name})
+    """Where messages wait for room: only those that are done without the ones behind them, as a turn is not."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
         """Start with nothing delivered."""
@@ -39,6 +46,9 @@ class SafeDelivery(Consumer):
         self._delivered: dict[TP, deque[int]] = {}  # offsets, in order; the first is not done
         self._safe: dict[TP, int] = {}  # what may be committed; kept until it is, and the next is higher
         self._at_group: dict[TP, int | None] = {}  # where the group goes on, as far as it has told
+        self._large: dict[TP, dict[int, int]] = {}  # the bytes of large messages in work, by their offsets
+        self._large_bytes = 0
+        self._crowded: set[TP] = set()  # their next message is large, and waits until there is room
         self._partitions_changed = asyncio.Event()
         self._stops = 0
         self._positions_since = 0  # of so many stops: a worker that was never stopped may begin
@@ -50,7 +60,11 @@ class SafeDelivery(Consumer):
     # -- delivery
 
     async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Message]]:  # noqa: ASYNC109
-        """Yield the next messages, round robin over topics; those of partitions paused meanwhile are put back."""
+        """Yield the next messages, round robin over topics.
+
+        Those of partitions paused meanwhile are put back, and so are large ones while too many are in work: their
+        partition waits, and no other.
+        """
         if not self.flow_active:
             await self.wait(self.can_resume_flow)  # type: ignore[arg-type] # as Faust does: mode takes both events
         generation = self.app.consumer_generation_id
@@ -66,7 +80,7 @@ class SafeDelivery(Consumer):
                 return  # the new generation sets its own positions
             if tp in put_back:
                 continue
-            if not self.flow_active or tp in self._paused_partitions:
+            if not self.flow_active or tp in self._paused_partitions or self._is_crowded(tp, record):
                 put_back[tp] = record
                 continue
             yield tp, self._to_message(tp, record)
@@ -76,12 +90,29 @@ class SafeDelivery(Consumer):
 
     async def _fetch(self, timeout: float) -> Mapping[TP, list[Any]]:  # noqa: ASYNC109
         self._partitions_changed.clear()
-        active = None if self.app.client_only else self._get_active_partitions()
+        active = None if self.app.client_only else self._get_active_partitions() - self._crowded
         if active is None or active:
             return await self._getmany(active_partitions=active, timeout=timeout)
         with suppress(TimeoutError):  # every partition is paused or full: Faust would sleep for a second here
             await asyncio.wait_for(self._partitions_changed.wait(), timeout)
         return {}
+
+    def _is_crowded(self, tp: TP, record: Any) -> bool:  # noqa: ANN401 - the driver's record
+        if self._large_bytes < self.most_large_bytes or not self._large_size(tp, record):
+            return False
+        self._crowded.add(tp)
+        return True
+
+    def _large_size(self, tp: TP, message: Any) -> int:  # noqa: ANN401 - a record of the driver, or Faust's message
+        size = len(message.value or b"") if tp.topic in self.large_topics else 0
+        return size if size > LARGE_BYTES else 0
+
+    def _make_room(self, freed: int) -> None:
+        """Count bytes as gone, and fetch again what waited for room."""
+        self._large_bytes -= freed
+        if self._crowded and self._large_bytes < self.most_large_bytes:
+            self._crowded.clear()
+            self._partitions_changed.set()
 
     def resume_partitions(self, tps: Iterable[TP]) -> None:
         """Fetch from these partitions again, at once."""
@@ -117,6 +148,9 @@ class SafeDelivery(Consumer):
         # Both before the callback: it may wait until a rebalance is over, and must not touch the new generation's books
         self._delivered.setdefault(tp, deque()).append(message.offset)
         self._read_offset[tp] = message.offset
+        if size := self._large_size(tp, message):
+            self._large.setdefault(tp, {})[message.offset] = size
+            self._large_bytes += size
         await self.callback(message)
 
     # -- acknowledgement and commit
@@ -124,6 +158,7 @@ class SafeDelivery(Consumer):
     def ack(self, message: Message) -> bool:
         """Count a message as done, if this generation delivered it; return whether it counted."""
         if self._may_count(message):
+            self._make_room(self._large.get(message.tp, {}).pop(message.offset, 0))
             return super().ack(message)
         message.acked = True
         self._unacked_messages.discard(message)
@@ -214,6 +249,8 @@ class SafeDelivery(Consumer):
         await super().on_partitions_assigned(assigned, generation_id)
 
     def _forget(self, tps: set[TP]) -> None:
+        self._make_room(sum(sum(self._large.pop(tp, {}).values()) for tp in tps))
+        self._crowded -= tps
         for tp in tps:
             for book in (self._delivered, self._safe, self._acked, self._acked_index, self._gap):
                 book.pop(tp, None)

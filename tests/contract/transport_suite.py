@@ -255,6 +255,35 @@ class TransportSuite:
             url = w.app.router.external_topic_key_store(w.app.topic(topic), b"default/xiaoming")
             assert url == w.app.conf.canonical_url
 
+    async def test_large_messages_wait_until_those_before_them_are_done_and_keep_nothing_else_waiting(
+        self, log, topic, worker
+    ):
+        large = [b"%d" % n + bytes(100_000) for n in range(12)]
+        async with worker(acknowledges=lambda event: len(event.value) < 100).running() as w:
+            w.app.consumer.most_large_bytes = 300_000  # room for three of them
+            w.app.consumer.large_topics = {topic}
+            await log.append([new(topic, value, n % 2) for n, value in enumerate(large)])
+            await log.append([new(topic, b"%d" % n, 2) for n in range(20)])
+            await w.has(20 + 3)
+            await asyncio.sleep(0.5)
+            held = [event for event in w.events if len(event.value) > 100]
+            assert (len(held), len(w.events)) == (3, 23), "no more of them than there is room for"
+            while len(held) < len(large):
+                for event in held:
+                    event.ack()
+                await w.has(20 + min(len(large), len(held) + 3))
+                await asyncio.sleep(0.2)
+                held = [event for event in w.events if len(event.value) > 100]
+            for partition in (0, 1):
+                mine = [event.value for event in held if event.message.partition == partition]
+                assert mine == large[partition::2]
+            for event in held:
+                event.ack()
+            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
+        async with worker().running() as again:
+            await asyncio.sleep(0.5)
+            assert again.seen() == []
+
 
 def others() -> set[asyncio.Task[object]]:
     """Return the tasks that still run, but for the test's own."""
