@@ -17,7 +17,9 @@ import httpx
 from mnemolog.liveness import live_url
 from mnemolog.log_opening import opened_log, retention_of
 from mnemolog.parts import make_registry
+from projections.in_thread import in_thread
 from projections.index import IndexUnavailable
+from projections.shard_trouble import find_damaged
 from projections.weaviate_address import WeaviateAddress
 from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
 from schemas.topics import TOPICS
@@ -72,6 +74,8 @@ async def checked(settings: Settings, log_away: str | None = None) -> list[Check
         "extractor": _model(settings),
         "embedder": _embedder(settings),
     }
+    if folder.ok:
+        asked["shards"] = _shards(settings)
     return [folder, *log, *await asyncio.gather(*(_in_time(name, check) for name, check in asked.items()))]
 
 
@@ -122,6 +126,16 @@ def _data_directory(settings: Settings) -> Check:
         return Check("data directory", ok=False, detail=f"{folder}: {error.strerror}", advice=advice)
     detail = f"{folder} is writable, {free // 2**20:,} MiB free"
     return Check("data directory", ok=free >= LEAST_FREE_BYTES, detail=detail, advice="free some space")
+
+
+async def _shards(settings: Settings) -> Check:
+    """Read through the shards, as far as there is time: what is damaged may be met by nobody for long."""
+    damaged = await in_thread(find_damaged, settings.data_dir.resolve() / "shards", REACH_SECONDS / 2)
+    if not damaged:
+        return Check("shards", ok=True, detail="can be read")
+    detail = f"damaged: {', '.join(map(str, damaged))}"
+    advice = "start the worker again, or give any command: they are set aside and folded anew from the log"
+    return Check("shards", ok=False, detail=detail, advice=advice)
 
 
 async def _log(settings: Settings) -> Check:

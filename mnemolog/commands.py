@@ -199,7 +199,8 @@ class Commands:
         await self._log.append([tick_record(p, tick) for p, tick in ticks.items()])
         waits = [self._remember.decided(partition_owner(p), tick.envelope.event_id) for p, tick in ticks.items()]
         try:
-            await asyncio.wait_for(asyncio.gather(*waits), seconds)
+            async with asyncio.timeout(seconds):
+                await asyncio.gather(*waits)
             applied = True
         except TimeoutError:
             applied = False

@@ -27,7 +27,7 @@ from mnemolog.unless_failed import unless_failed
 from mnemolog.upkeep import among_others
 from mnemolog.wakes import Wakes
 from projections.queries import Queries
-from projections.shard_trouble import ShardUnavailable
+from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from projections.shards import Shards
 from projections.taking import Taking
 from schemas.clock import SystemClock
@@ -294,6 +294,7 @@ class Worker:
 
     def fail(self, error: BaseException) -> None:
         """End the worker with the first error that no step could handle: the log has everything for the next start."""
-        log.error("the worker stops: %s: %s", type(error).__name__, error, exc_info=error)
+        trace = None if isinstance(error, ShardDamaged) else error  # that one says everything itself
+        log.error("the worker stops: %s: %s", type(error).__name__, error, exc_info=trace)
         if self.failure is not None and not self.failure.done():
             self.failure.set_exception(error)

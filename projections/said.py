@@ -94,11 +94,14 @@ class SaidFold:
         query = "select agent_id, at, intimacy from said where owner=? and intimacy is not null order by at, offset"
         return {agent: _closeness(*said) for agent, *said in self._connection.execute(query, (_name(owner),))}
 
-    def carrier(self, after: Owner | None) -> Owner | None:
-        """Return the first user after another, in order of their names, of whom a turn carried an intimacy."""
+    def carriers(self, after: Owner | None, most: int) -> list[Owner]:
+        """Return the next users after one, in order of their names, of whom a turn carried an intimacy."""
         query = "select owner from said where intimacy is not null and owner > ? order by owner limit 1"
-        row = self._connection.execute(query, (_name(after) if after else "",)).fetchone()
-        return None if row is None else Owner.of_key(row[0].encode())
+        found, name = list[Owner](), _name(after) if after else ""
+        while len(found) < most and (row := self._connection.execute(query, (name,)).fetchone()):
+            (name,) = row
+            found.append(Owner.of_key(name.encode()))
+        return found
 
     def intimacies(self, owner: Owner, agent_id: str | None, as_of: datetime) -> dict[str, float]:
         """Return the last intimacy of each month (`YYYY-MM`, UTC), oldest first."""

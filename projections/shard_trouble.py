@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import sqlite3
-from contextlib import suppress
+import time
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger("mnemolog.shard")
+_STEPS_BETWEEN_LOOKS: Final = 10_000
+"""Of SQLite, between two looks at the time."""
 
 
 class ShardDamaged(Exception):
@@ -90,3 +94,26 @@ def _mark(path: Path) -> Path:
 
 def _aside(path: Path) -> Path:
     return path.with_name(f"{path.name}.damaged")
+
+
+def find_damaged(folder: Path, seconds: float = math.inf) -> list[Path]:
+    """Read through the shards of all generations below a folder; mark and return those that are damaged.
+
+    What cannot be looked at now, or not within so many seconds, is not called damaged.
+    """
+    until = time.monotonic() + seconds
+    return [path for path in sorted(folder.glob("*/*.sqlite")) if is_damaged(path) or _reads_badly(path, until)]
+
+
+def _reads_badly(path: Path, until: float) -> bool:
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS_BETWEEN_LOOKS)
+            said = str(connection.execute("pragma quick_check(1)").fetchone()[0])
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            return False
+        said = str(error)
+    if said != "ok":
+        damage(path, sqlite3.DatabaseError(said))
+    return said != "ok"

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from projections.upcoming import BIRTHDAY, IMPORTANT, names_day, yearly_day
+from schemas.attributes import name_and_date
 
 AGE: Final = "age"
 MOST_YEARS: Final = 150
@@ -32,8 +33,8 @@ def fault_of(attribute: str | None, value: str | None) -> str | None:
     if attribute == BIRTHDAY and not is_date(value):
         return f"is no birthday: give a date, {_DAYS}"
     if attribute == IMPORTANT:
-        name, _, day = value.replace("\uff1a", ":").partition(":")
-        if not name.strip() or not is_date(day):
+        name, day = name_and_date(value)
+        if not name or not is_date(day):
             return f"is no important date: give `name: date`, the date {_DAYS}"
     return None
 

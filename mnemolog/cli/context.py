@@ -20,7 +20,7 @@ RECALL = Annotated[bool, typer.Option("--recall", help="Count what is found as r
 
 def install(app: typer.Typer) -> None:
     """Add the command."""
-    command(app, "context", context, only_reads=True)
+    command(app, "context", context, only_reads=True, again=True)
 
 
 async def context(

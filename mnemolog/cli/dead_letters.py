@@ -13,7 +13,7 @@ IDS = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Which;
 
 def install(app: typer.Typer) -> None:
     """Add the commands."""
-    command(app, "list", listed, only_reads=True)
+    command(app, "list", listed, only_reads=True, again=True)
     command(app, "retry", retry)
 
 

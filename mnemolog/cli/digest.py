@@ -9,7 +9,7 @@ from mnemolog.client import AsyncClient
 
 def install(app: typer.Typer) -> None:
     """Add the command."""
-    command(app, "digest", digest, only_reads=True)
+    command(app, "digest", digest, only_reads=True, again=True)
 
 
 async def digest(client: AsyncClient, output: Output) -> None:

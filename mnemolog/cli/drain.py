@@ -13,7 +13,7 @@ TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.1, max=3600.0, help="
 
 def install(app: typer.Typer) -> None:
     """Add the command."""
-    command(app, "drain", drain)
+    command(app, "drain", drain, again=True)
 
 
 async def drain(client: AsyncClient, output: Output, *, timeout: TIMEOUT = 60.0) -> None:  # noqa: ASYNC109 - the server's

@@ -12,7 +12,8 @@ from mnemolog.cli.logs import start_logging
 from mnemolog.client import AsyncClient
 from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
-from projections.shard_trouble import ShardDamaged, ShardUnavailable
+from projections.in_thread import in_thread
+from projections.shard_trouble import ShardDamaged, ShardUnavailable, find_damaged
 from schemas.codec import UnknownSchema
 from streams.schema_registry import RegistryRefused
 
@@ -27,6 +28,10 @@ class EngineStopped(Exception):
     """The worker met what it cannot handle; the message is its last word."""
 
 
+class ShardsDamaged(EngineStopped):
+    """Shards cannot be read; with the next start they are folded anew, so the same command given again works."""
+
+
 async def started(settings: Settings) -> AbstractAsyncContextManager[AsyncClient]:
     """Start a worker; the context gives its client and stops it. Raises LogError, EngineStopped, OSError."""
     start_logging("warning", settings.log_format)  # a command's own engine has no news, only warnings
@@ -35,30 +40,50 @@ async def started(settings: Settings) -> AbstractAsyncContextManager[AsyncClient
         await worker.start()
     except BaseException as error:
         await worker.stop()
-        if isinstance(error, (ShardDamaged, ShardUnavailable, UnknownSchema, RegistryRefused)):
+        if isinstance(error, ShardDamaged):
+            raise await _damaged(settings) from error
+        if isinstance(error, (ShardUnavailable, UnknownSchema, RegistryRefused)):
             raise EngineStopped(str(error)) from error
         raise
-    return _open(worker)
+    return _open(worker, settings)
 
 
 @asynccontextmanager
-async def _open(worker: Worker) -> AsyncIterator[AsyncClient]:
-    failure, mine = worker.failure, asyncio.current_task()
+async def _open(worker: Worker, settings: Settings) -> AsyncIterator[AsyncClient]:
+    failure, mine, is_open, was_stopped = worker.failure, asyncio.current_task(), True, False
     assert failure is not None  # noqa: S101 - a started worker has one
     assert mine is not None  # noqa: S101 - this is a coroutine
 
     def stop(_: asyncio.Future[None]) -> None:
-        mine.cancel()
+        nonlocal was_stopped
+        if is_open:  # else the worker is being stopped, and that must come to its end
+            was_stopped = mine.cancel()
 
     failure.add_done_callback(stop)
     try:
         async with AsyncClient("http://127.0.0.1", transport=httpx.ASGITransport(make_http(worker))) as client:
             yield client
-    except asyncio.CancelledError:
-        if failure.done() and (error := failure.exception()) is not None:
+    except (Exception, asyncio.CancelledError):  # an answer may have told of the failure in its own words before
+        is_open = False
+        if not failure.done() or (error := failure.exception()) is None:
+            raise
+        if was_stopped:
             mine.uncancel()
-            raise EngineStopped(f"{type(error).__name__}: {error}") from error
-        raise
-    finally:
-        failure.remove_done_callback(stop)
         await worker.stop()
+        if isinstance(error, ShardDamaged) or isinstance(error.__cause__, ShardDamaged):
+            raise await _damaged(settings) from error
+        raise EngineStopped(f"{type(error).__name__}: {error}") from error
+    finally:
+        is_open = False
+        await worker.stop()
+
+
+async def _damaged(settings: Settings) -> ShardsDamaged:
+    """Look at all shards, closed by now, so that all that are damaged are folded anew at once."""
+    folder = settings.data_dir.resolve() / "shards"
+    found = await in_thread(find_damaged, folder)
+    names = ", ".join(str(path.relative_to(folder)) for path in found) or "no more, by now"
+    return ShardsDamaged(
+        f"shards in {folder} are damaged ({names}): give the same command again, and they are set aside and folded "
+        "anew from the log, which has everything"
+    )

@@ -15,7 +15,7 @@ LOUD = ("content", "importance", "status", "value", "category", "expires_at", "a
 
 def install(app: typer.Typer) -> None:
     """Add the command."""
-    command(app, "history", history, only_reads=True)
+    command(app, "history", history, only_reads=True, again=True)
 
 
 async def history(client: AsyncClient, output: Output, memory_id: MEMORY_ID) -> None:

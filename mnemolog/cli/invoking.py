@@ -14,7 +14,7 @@ import typer
 
 from mnemolog.cli.data_directory import check_folder
 from mnemolog.cli.output import Output
-from mnemolog.cli.reaching import NotReached, reached
+from mnemolog.cli.reaching import FoldedAnew, NotReached, reached
 from mnemolog.client_errors import MnemologError
 from mnemolog.settings import URL_VARIABLE, Settings, SettingsError, check_names, from_environment, read_env_file
 
@@ -79,17 +79,32 @@ def _check_url(source: str, url: str) -> None:
 
 
 def command(
-    app: typer.Typer, name: str, run: Callable[Concatenate[AsyncClient, Output, P], Run], *, only_reads: bool = False
+    app: typer.Typer,
+    name: str,
+    run: Callable[Concatenate[AsyncClient, Output, P], Run],
+    *,
+    only_reads: bool = False,
+    again: bool = False,
 ) -> None:
     """Add a command that talks to a worker: it is given a client and the output, and the arguments after them.
 
-    One that `only_reads` does not begin a data directory.
+    One that `only_reads` does not begin a data directory. One that does the same when it is run `again`, and prints
+    nothing before its end, is run again when its engine found damaged shards, which are folded anew then.
     """
 
     async def reach(around: Surroundings, *args: P.args, **kwargs: P.kwargs) -> None:
         settings = None if around.url else around.settings()
-        async with reached(around.url, settings, around.output, only_reads=only_reads) as client:
-            await run(client, around.output, *args, **kwargs)
+        shards = 0 if settings is None else settings.partitions + 1
+        for found in range(shards + 1):  # what is damaged may be found one by one
+            try:
+                async with reached(around.url, settings, around.output, only_reads=only_reads) as client:
+                    await run(client, around.output, *args, **kwargs)
+            except FoldedAnew as error:
+                if not again or found == shards:
+                    raise
+                around.output.say(f"{error}; doing so")
+            else:
+                return
 
     _add(app, name, run, reach, {"json": JSON, "env_file": ENV_FILE, "data": DATA, "url": URL}, skipped=2)
 

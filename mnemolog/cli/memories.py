@@ -26,7 +26,7 @@ PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
 
 def install(app: typer.Typer) -> None:
     """Add the commands."""
-    command(app, "memories", memories, only_reads=True)
+    command(app, "memories", memories, only_reads=True, again=True)
     command(app, "remember", remember)
     command(app, "forget", forget)
     command(app, "restore", restore)

@@ -10,7 +10,7 @@ from mnemolog.client import AsyncClient
 
 def install(app: typer.Typer) -> None:
     """Add the command."""
-    command(app, "profile", profile, only_reads=True)
+    command(app, "profile", profile, only_reads=True, again=True)
 
 
 async def profile(

@@ -33,6 +33,10 @@ class NotReached(Exception):
     """There is no worker to talk to, and none could be started; the message says why."""
 
 
+class FoldedAnew(NotReached):
+    """Shards were damaged: the same command, given again, folds them anew and goes on."""
+
+
 @asynccontextmanager
 async def reached(
     url: str | None, settings: Settings | None, output: Output, *, only_reads: bool = False
@@ -66,7 +70,7 @@ async def reached(
                 continue  # another command was quicker: it ends, or says where it listens
             raise NotReached(str(error)) from error
         except (LogError, EngineStopped, OSError) as error:
-            raise NotReached(f"the engine cannot start: {error}") from error
+            raise _not_reached(error, "the engine cannot start") from error
         if not (only_reads and settings.is_embedded):
             others = "" if settings.is_embedded else " and none is in the group"
             output.say(f"no worker serves {folder}{others}: this command runs its engine")
@@ -74,8 +78,14 @@ async def reached(
             async with engine as client:
                 yield client
         except EngineStopped as error:
-            raise NotReached(f"the engine stopped: {error}") from error
+            raise _not_reached(error, "the engine stopped") from error
         return
+
+
+def _not_reached(error: Exception, what: str) -> NotReached:
+    from mnemolog.cli.engine import ShardsDamaged  # noqa: PLC0415 - as above
+
+    return FoldedAnew(str(error)) if isinstance(error, ShardsDamaged) else NotReached(f"{what}: {error}")
 
 
 async def _found(settings: Settings, deadline: float, output: Output) -> str | None:

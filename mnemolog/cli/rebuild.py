@@ -21,7 +21,7 @@ LOOK_SECONDS = 0.3
 
 def install(app: typer.Typer) -> None:
     """Add the command."""
-    command(app, "rebuild", rebuild)
+    command(app, "rebuild", rebuild, again=True)
 
 
 async def rebuild(
@@ -32,13 +32,17 @@ async def rebuild(
         output.fields(await client.generations())
         return
     rebuilding = asyncio.get_running_loop().create_task(client.rebuild(what, activate=activate))
-    with output.progress("%") as bar:
-        folding = bar.add_task("rebuilding", total=100)
-        while not rebuilding.done():
-            bar.update(folding, completed=round(100 * await _ratio(client)))
-            await asyncio.wait([rebuilding], timeout=LOOK_SECONDS)
-        bar.update(folding, completed=100)
-    found = await rebuilding
+    try:
+        with output.progress("%") as bar:
+            folding = bar.add_task("rebuilding", total=100)
+            while not rebuilding.done():
+                bar.update(folding, completed=round(100 * await _ratio(client)))
+                await asyncio.wait([rebuilding], timeout=LOOK_SECONDS)
+            bar.update(folding, completed=100)
+        found = await rebuilding
+    finally:
+        rebuilding.cancel()
+        await asyncio.gather(rebuilding, return_exceptions=True)  # who waits no longer leaves no word of it behind
     output.fields(found)
     rate = found["decisions"] / found["seconds"] if found["seconds"] else 0.0
     output.say(f"{rate:,.0f} decisions/s")

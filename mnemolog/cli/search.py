@@ -16,7 +16,7 @@ RECALL = Annotated[bool, typer.Option("--recall", help="Count what is found as r
 
 def install(app: typer.Typer) -> None:
     """Add the command."""
-    command(app, "search", search, only_reads=True)
+    command(app, "search", search, only_reads=True, again=True)
 
 
 async def search(

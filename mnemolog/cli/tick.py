@@ -19,9 +19,9 @@ TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.001, max=3600.0, help
 
 def install(app: typer.Typer) -> None:
     """Add the commands."""
-    command(app, "decay", decay)
-    command(app, "retention", retention)
-    command(app, "wake", wake)
+    command(app, "decay", decay, again=True)
+    command(app, "retention", retention, again=True)
+    command(app, "wake", wake, again=True)
     app.callback()(_ticks)
 
 

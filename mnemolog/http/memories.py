@@ -112,7 +112,7 @@ async def revise(
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
     owner = owner_of(worker, tenant, memory_id, user_id)
     _, memory = worker.queries.memory(tenant, memory_id, worker.clock.now())
-    if (fault := fault_of(memory.attribute, changes.value or None)) is not None:
+    if (fault := fault_of(memory.attribute, changes.value)) is not None:
         wrong = Fault("$.value", fault)
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
     told = await worker.commands.revise(owner, memory_id, changes, command_id, asked.expected_version)

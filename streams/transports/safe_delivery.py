@@ -16,18 +16,25 @@ from typing import TYPE_CHECKING, Any
 from faust.transport.consumer import Consumer
 from mode.utils.futures import notify
 
+from schemas.topics import SCREENSHOTS
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
 
     from faust.types import TP, Message
 
 MESSAGES_BETWEEN_YIELDS = 50  # the event loop gets a turn at least this often
+LARGE_BYTES = 64 * 1024  # more than text: pictures
 
 
 class SafeDelivery(Consumer):
     """A mixin, named before the driver's own consumer class. The driver implements `_rewind`."""
 
     poll_timeout_s = 1.0
+    most_large_bytes = 128 * 1024 * 1024
+    """Of large messages that agents have not acknowledged: some 180 of the largest pictures, in buffers or in work."""
+    large_topics = frozenset({SCREENSHOTS.name})
+    """Where messages wait for room: only those that are done without the ones behind them, as a turn is not."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
         """Start with nothing delivered."""
@@ -38,6 +45,10 @@ class SafeDelivery(Consumer):
         )
         self._delivered: dict[TP, deque[int]] = {}  # offsets, in order; the first is not done
         self._safe: dict[TP, int] = {}  # what may be committed; kept until it is, and the next is higher
+        self._at_group: dict[TP, int | None] = {}  # where the group goes on, as far as it has told
+        self._large: dict[TP, dict[int, int]] = {}  # the bytes of large messages in work, by their offsets
+        self._large_bytes = 0
+        self._crowded: set[TP] = set()  # their next message is large, and waits until there is room
         self._partitions_changed = asyncio.Event()
         self._stops = 0
         self._positions_since = 0  # of so many stops: a worker that was never stopped may begin
@@ -49,7 +60,11 @@ class SafeDelivery(Consumer):
     # -- delivery
 
     async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Message]]:  # noqa: ASYNC109
-        """Yield the next messages, round robin over topics; those of partitions paused meanwhile are put back."""
+        """Yield the next messages, round robin over topics.
+
+        Those of partitions paused meanwhile are put back, and so are large ones while too many are in work: their
+        partition waits, and no other.
+        """
         if not self.flow_active:
             await self.wait(self.can_resume_flow)  # type: ignore[arg-type] # as Faust does: mode takes both events
         generation = self.app.consumer_generation_id
@@ -65,7 +80,7 @@ class SafeDelivery(Consumer):
                 return  # the new generation sets its own positions
             if tp in put_back:
                 continue
-            if not self.flow_active or tp in self._paused_partitions:
+            if not self.flow_active or tp in self._paused_partitions or self._is_crowded(tp, record):
                 put_back[tp] = record
                 continue
             yield tp, self._to_message(tp, record)
@@ -75,12 +90,29 @@ class SafeDelivery(Consumer):
 
     async def _fetch(self, timeout: float) -> Mapping[TP, list[Any]]:  # noqa: ASYNC109
         self._partitions_changed.clear()
-        active = None if self.app.client_only else self._get_active_partitions()
+        active = None if self.app.client_only else self._get_active_partitions() - self._crowded
         if active is None or active:
             return await self._getmany(active_partitions=active, timeout=timeout)
         with suppress(TimeoutError):  # every partition is paused or full: Faust would sleep for a second here
             await asyncio.wait_for(self._partitions_changed.wait(), timeout)
         return {}
+
+    def _is_crowded(self, tp: TP, record: Any) -> bool:  # noqa: ANN401 - the driver's record
+        if self._large_bytes < self.most_large_bytes or not self._large_size(tp, record):
+            return False
+        self._crowded.add(tp)
+        return True
+
+    def _large_size(self, tp: TP, message: Any) -> int:  # noqa: ANN401 - a record of the driver, or Faust's message
+        size = len(message.value or b"") if tp.topic in self.large_topics else 0
+        return size if size > LARGE_BYTES else 0
+
+    def _make_room(self, freed: int) -> None:
+        """Count bytes as gone, and fetch again what waited for room."""
+        self._large_bytes -= freed
+        if self._crowded and self._large_bytes < self.most_large_bytes:
+            self._crowded.clear()
+            self._partitions_changed.set()
 
     def resume_partitions(self, tps: Iterable[TP]) -> None:
         """Fetch from these partitions again, at once."""
@@ -116,6 +148,9 @@ class SafeDelivery(Consumer):
         # Both before the callback: it may wait until a rebalance is over, and must not touch the new generation's books
         self._delivered.setdefault(tp, deque()).append(message.offset)
         self._read_offset[tp] = message.offset
+        if size := self._large_size(tp, message):
+            self._large.setdefault(tp, {})[message.offset] = size
+            self._large_bytes += size
         await self.callback(message)
 
     # -- acknowledgement and commit
@@ -123,6 +158,7 @@ class SafeDelivery(Consumer):
     def ack(self, message: Message) -> bool:
         """Count a message as done, if this generation delivered it; return whether it counted."""
         if self._may_count(message):
+            self._make_room(self._large.get(message.tp, {}).pop(message.offset, 0))
             return super().ack(message)
         message.acked = True
         self._unacked_messages.discard(message)
@@ -158,11 +194,14 @@ class SafeDelivery(Consumer):
         return last if last is not None else self._committed_offset[tp] or 0
 
     async def _commit_offsets(self, offsets: Mapping[TP, int], start_new_transaction: bool = True) -> bool:  # noqa: FBT001, FBT002
-        before = {tp: self._committed_offset[tp] for tp in offsets}
-        committed = await super()._commit_offsets(offsets, start_new_transaction)
-        if not committed:  # Faust counts it as committed even so, and would not try again
-            self._committed_offset.update({tp: old for tp, old in before.items() if tp in self._delivered})
-        return bool(committed)
+        committed = bool(await super()._commit_offsets(offsets, start_new_transaction))
+        # Faust counts what the group refused as committed too: it would not try again, and of what comes again it would
+        # take no acknowledgement.
+        for tp in self._at_group.keys() & offsets.keys():
+            if committed:
+                self._at_group[tp] = offsets[tp]
+            self._committed_offset[tp] = self._at_group[tp]
+        return committed
 
     # -- generations
 
@@ -188,7 +227,10 @@ class SafeDelivery(Consumer):
 
     async def _seek_to_committed(self) -> None:
         self._forget(set(self._delivered))
-        await super().perform_seek()
+        committed = await self.seek_to_committed()
+        self._at_group = {tp: offset or None for tp, offset in committed.items()}
+        self._read_offset.update(self._at_group)
+        self._committed_offset.update(self._at_group)  # Faust would leave there what the group does not know
 
     async def seek(self, partition: TP, offset: int) -> None:
         """Go to an offset; what was delivered before does not hold up commits any more."""
@@ -207,6 +249,8 @@ class SafeDelivery(Consumer):
         await super().on_partitions_assigned(assigned, generation_id)
 
     def _forget(self, tps: set[TP]) -> None:
+        self._make_room(sum(sum(self._large.pop(tp, {}).values()) for tp in tps))
+        self._crowded -= tps
         for tp in tps:
             for book in (self._delivered, self._safe, self._acked, self._acked_index, self._gap):
                 book.pop(tp, None)

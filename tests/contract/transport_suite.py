@@ -142,6 +142,24 @@ class TransportSuite:
         async with worker().running() as again:
             assert await again.has(3) == [(0, b"%d" % n) for n in range(3)]
 
+    async def test_a_commit_that_is_refused_while_everything_comes_again_holds_up_none_of_it(self, log, topic, worker):
+        await log.append([new(topic, b"%d" % n) for n in range(3)])
+        async with worker().running() as w:
+            consumer, commits = w.app.consumer, w.app.consumer._commit
+
+            async def refused(_offsets: object) -> bool:
+                consumer._commit = commits
+                await consumer.perform_seek()
+                return False
+
+            consumer._commit = refused
+            await w.has(6)
+            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
+            assert consumer.handled(TP(topic, 0)) == 3
+        await log.append([new(topic, b"3")])
+        async with worker().running() as again:
+            assert await again.has(1) == [(0, b"3")]
+
     async def test_an_acknowledgement_while_the_partition_is_on_its_way_is_ignored(self, log, topic, worker):
         await log.append([new(topic, b"%d" % n) for n in range(3)])
         async with worker(acknowledges=lambda _: False).running() as w:
@@ -236,6 +254,35 @@ class TransportSuite:
             await asyncio.sleep(0.5)
             url = w.app.router.external_topic_key_store(w.app.topic(topic), b"default/xiaoming")
             assert url == w.app.conf.canonical_url
+
+    async def test_large_messages_wait_until_those_before_them_are_done_and_keep_nothing_else_waiting(
+        self, log, topic, worker
+    ):
+        large = [b"%d" % n + bytes(100_000) for n in range(12)]
+        async with worker(acknowledges=lambda event: len(event.value) < 100).running() as w:
+            w.app.consumer.most_large_bytes = 300_000  # room for three of them
+            w.app.consumer.large_topics = {topic}
+            await log.append([new(topic, value, n % 2) for n, value in enumerate(large)])
+            await log.append([new(topic, b"%d" % n, 2) for n in range(20)])
+            await w.has(20 + 3)
+            await asyncio.sleep(0.5)
+            held = [event for event in w.events if len(event.value) > 100]
+            assert (len(held), len(w.events)) == (3, 23), "no more of them than there is room for"
+            while len(held) < len(large):
+                for event in held:
+                    event.ack()
+                await w.has(20 + min(len(large), len(held) + 3))
+                await asyncio.sleep(0.2)
+                held = [event for event in w.events if len(event.value) > 100]
+            for partition in (0, 1):
+                mine = [event.value for event in held if event.message.partition == partition]
+                assert mine == large[partition::2]
+            for event in held:
+                event.ack()
+            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
+        async with worker().running() as again:
+            await asyncio.sleep(0.5)
+            assert again.seen() == []
 
 
 def others() -> set[asyncio.Task[object]]:

@@ -19,7 +19,7 @@ from projections.memory import ACTIVE, UserState
 from projections.shards import Shards
 from schemas import codec
 from schemas.decision import Decision
-from schemas.events import MemoryFormed
+from schemas.events import MemoryFormed, MemoryImported
 from schemas.identity import event_of_piece
 from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, Tick
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX
@@ -191,7 +191,7 @@ def _first_difference(live: UserState, rebuilt: UserState) -> str:
 
 def _formed(decision: Decision) -> list[str]:
     events = [codec.decode(event) for event in decision.events]
-    return [event.memory_id for event in events if isinstance(event, MemoryFormed)]
+    return [event.memory_id for event in events if isinstance(event, (MemoryFormed, MemoryImported))]
 
 
 def _asked(log: SimulatedLog) -> Iterable[tuple[Owner, str]]:

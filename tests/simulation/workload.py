@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from simulation.imports import add_imports
 from simulation.reminders import add_reminders
 from simulation.scripted_extractor import FACT, MODEL, POISON, PROMPT_HASH, fact, vector
 from simulation.steps import Phase, Step
@@ -67,6 +68,10 @@ class Workload:
         for number in range(chance.choice((1, 2, 2, 3))):
             made.phases.append(made._phase(number, at))
             at += timedelta(days=chance.choice((1, 2, 3, 9)))
+        for owner, ids in add_imports(
+            seed, made.phases, PARTITIONS, USERS, made.memories, wild=not made.comparable
+        ).items():
+            made._formed(owner).extend(ids)
         made.reminders = add_reminders(seed, made.phases, PARTITIONS, USERS, wild=not made.comparable)
         return made
 

@@ -14,6 +14,8 @@ from workbench import Workbench
 
 from projections.closeness import Closeness, last_kept
 from projections.digest import digests
+from schemas.identity import Owner
+from schemas.topics import CONVERSATIONS
 from streams.parameters import Parameters
 from streams.remember import Remember
 from streams.retaining import Retaining
@@ -149,3 +151,18 @@ async def seen(door: FrontDoor) -> int:
     body = {"user_id": "u1", "agent_id": "luna", "query": "coffee Ming", "recall": False}
     total: int = (await door.post("/v1/context", body)).json()["total_memories"]
     return total
+
+
+async def test_a_tick_keeps_those_of_many_users_and_of_none_that_said_nothing(bench: Workbench):
+    users = [f"user-{n:03}" for n in range(150)]
+    for number, user in enumerate(users):
+        body = {"type": "TurnRecorded", "event_id": "t-1", "user_id": user, "session_id": "s", "role": "user"}
+        body |= {"content": "hm", "occurred_at": later().isoformat()}
+        carried = {"context": {"intimacy": number % 100}} if number % 3 else {}
+        await bench.publish(CONVERSATIONS.name, body | carried, Owner("default", user).key)
+    await bench.shards.at(0).catch_up()
+    assert await tick(bench, later(days=40)) == 101
+    kept = {user: bench.state(Owner("default", user)).closeness for user in users}
+    assert {user: c[None].intimacy for user, c in kept.items() if c} == {
+        u: n % 100 for n, u in enumerate(users) if n % 3
+    }

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from examples import later, remember
+from given import given
 
+from projections.profile import profile
 from projections.slot_values import fault_of
+from projections.upcoming import upcoming
 
 DATES = [
     "05-20", "1990-05-20", "1990/5/20", "1990.05.20", "5月20日", "五月二十日", "1990年5月20号", "May 20", "20 May 1990",
@@ -46,3 +50,10 @@ def test_what_counts_no_years_is_no_age(value: str):
 def test_other_attributes_hold_any_text(attribute: str | None):
     assert fault_of(attribute, "banana") is None
     assert fault_of("birthday", None) is None
+
+
+@pytest.mark.parametrize("value", ["结婚纪念日: 05-20", "结婚纪念日：05-20"])
+def test_either_colon_parts_the_name_from_the_date(value: str):
+    known = given(remember("5月20日结婚", "c-1", attribute="important_dates", value=value))
+    assert profile(known.memories, later(days=1))["important_dates"] == {"结婚纪念日": "05-20"}
+    assert [one.name for one in upcoming(known.memories, later(days=1), 366)] == ["结婚纪念日"]

@@ -125,7 +125,7 @@ def test_lunas_event_types_have_a_meaning_of_their_own():
     [
         ("我的同事叫张三", "people", "用户的同事叫张三"),
         ("我持有 NVDA 股票", "finance", "用户持有 NVDA 股票"),
-        ("下周三有项目评审会议", "schedule", "下周三有项目评审会议"),
+        ("下周三有项目评审会议", "schedule", "下周三（2026-01-14）有项目评审会议"),
         ("我正在参与地铁工程招标项目", "project", "用户正在参与地铁工程招标项目"),
         ("我喜欢用 Markdown 记笔记", "preference", "用户喜欢用 Markdown 记笔记"),
         ("我关注机器学习", "interest", "用户对机器学习感兴趣"),

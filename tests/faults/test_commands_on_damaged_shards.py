@@ -1,0 +1,76 @@
+"""Commands without a worker, on shards that were overwritten: they fold them anew, or say in a sentence what to do."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATIENCE_SECONDS = 60
+
+
+def run(folder: Path, *arguments: str, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-m", "mnemolog", *arguments, "--data", str(folder), "--json"],
+        input=said, env=kept | {"MNEMOLOG_PARTITIONS": "2"}, capture_output=True, timeout=PATIENCE_SECONDS, check=False,
+    )  # fmt: skip
+    assert b"Traceback" not in done.stderr, done.stderr.decode()
+    return done
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    turn = {"type": "TurnRecorded", "session_id": "s1", "role": "user", "content": "I like tea. I live in Berlin."}
+    lines = b"\n".join(orjson.dumps(turn | {"user_id": f"u{n}"}) for n in range(8))
+    assert run(tmp_path, "publish", "-", said=lines).returncode == 0
+    assert run(tmp_path, "drain").returncode == 0
+    return tmp_path
+
+
+def damage(folder: Path) -> list[Path]:
+    """Overwrite the middle of all shards, whose beginning still opens."""
+    noise, files = random.Random(0), sorted(folder.glob("shards/*/*.sqlite"))  # noqa: S311 - the same noise every time
+    for file in files:
+        whole = file.read_bytes()
+        begin, end = len(whole) // 4, len(whole) * 3 // 4
+        file.write_bytes(whole[:begin] + noise.randbytes(end - begin) + whole[end:])
+    return files
+
+
+def test_a_command_that_can_be_given_again_goes_on_by_itself(folder: Path):
+    before = orjson.loads(run(folder, "digest").stdout)
+    for command in (["digest"], ["tick", "wake", "--as-of", "2026-01-05"], ["rebuild"]):
+        damage(folder)
+        done = run(folder, *command)
+        assert (done.returncode, b"folded anew" in done.stderr) == (0, True), done.stderr.decode()
+    assert orjson.loads(run(folder, "digest").stdout) == before
+
+
+def test_another_command_says_to_give_it_again_and_works_then(folder: Path):
+    for command in (["export", "--user", "u1"], ["remember", "likes chess", "--user", "u1"]):
+        damage(folder)
+        done = run(folder, *command)
+        assert done.returncode == 1
+        assert b"are damaged" in done.stderr
+        assert b"give the same command again" in done.stderr
+        assert run(folder, *command).returncode == 0
+
+
+def test_the_doctor_finds_what_nobody_has_read_yet(folder: Path):
+    files = damage(folder)
+    done = run(folder, "doctor")
+    [wrong] = [check for check in orjson.loads(done.stdout)["checks"] if not check["ok"]]
+    assert (done.returncode, wrong["name"]) == (1, "shards")
+    assert all(str(file) in wrong["detail"] for file in files)
+    assert "folded anew from the log" in wrong["advice"]
+    assert run(folder, "memories", "--user", "u1").returncode == 0
+    assert run(folder, "doctor").returncode == 0
