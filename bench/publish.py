@@ -79,16 +79,15 @@ def records(posted: list[dict[str, Any]]) -> list[NewRecord]:
 
 
 @contextlib.contextmanager
-def worker(folder: Path) -> Iterator[str]:
-    """Run a worker while the block lasts; its URL."""
+def running_worker(folder: Path, **settings: str) -> Iterator[tuple[str, int]]:
+    """Run a worker while the block lasts; its URL and process id."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MNEMOLOG_")}
     command = [sys.executable, "-m", "mnemolog", "up", "--data", str(folder), "--port", str(port)]
-    process = subprocess.Popen(  # noqa: S603 - our own command
-        command, env={**environment, "MNEMOLOG_MEMORIZE": "false", "MNEMOLOG_LOG_LEVEL": "warning"}
-    )
+    own = {"MNEMOLOG_LOG_LEVEL": "warning"} | {f"MNEMOLOG_{name}": value for name, value in settings.items()}
+    process = subprocess.Popen(command, env=environment | own)  # noqa: S603 - our own command
     url = f"http://127.0.0.1:{port}"
     try:
         until = time.monotonic() + START_SECONDS
@@ -96,7 +95,7 @@ def worker(folder: Path) -> Iterator[str]:
             assert process.poll() is None, "the worker has ended"
             assert time.monotonic() < until, "the worker does not start"
             time.sleep(0.1)
-        yield url
+        yield url, process.pid
     finally:
         process.terminate()
         process.wait(30)
@@ -135,7 +134,8 @@ async def main() -> dict[str, object]:
     with tempfile.TemporaryDirectory() as name:
         log = SqliteLog.open(Path(name) / "log")
         await log.create_topic(CONVERSATIONS.name, PARTITIONS)
-        with worker(Path(name) / "worker") as url, httpx.Client(base_url=url, timeout=60.0) as client:
+        running = running_worker(Path(name) / "worker", MEMORIZE="false")
+        with running as (url, _), httpx.Client(base_url=url, timeout=60.0) as client:
             for run in range(ROUNDS):
                 posted = events(run)
                 compared = await appending(log, records(posted))

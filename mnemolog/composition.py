@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, nullcontext, suppress
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -38,6 +38,7 @@ from streams.model_extractor import ModelExtractor
 from streams.observe import Observe
 from streams.patience import PatientReads, fold_patiently
 from streams.pool import KeyedPool
+from streams.precedence import Precedence
 from streams.project import Project
 from streams.remember import Remember
 from streams.retaining import Retaining
@@ -149,9 +150,11 @@ class Worker:
             remove=self.retaining.remove,
         )
         self.project = Project(shards=self.shards, counted=self.metrics.counted)
+        precedence = Precedence()
         clockwork = partial(Ticking, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
         self.clocks = parts.make_clocks(settings, clockwork)
-        self.publishing = Publishing(self.log, self.shards, self.observe)
+        first = precedence.first if settings.is_embedded else nullcontext
+        self.publishing = Publishing(self.log, self.shards, self.observe, first)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
         self.wakes = Wakes(self.log, self.shards, self.commands, self.clock, settings)
         self.queries = Queries(self.shards, self.embedder)
@@ -172,6 +175,7 @@ class Worker:
             session_seconds=settings.session_seconds,
             failed=self.fail,
             took=self._took,
+            give_way=precedence.give_way,
         )
         self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url)
         self._exits.push_async_callback(self.peers.aclose)

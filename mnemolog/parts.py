@@ -77,7 +77,7 @@ def index_maker(settings: Settings) -> Callable[[Callable[[str, str], Sequence[I
     from projections.weaviate_index import WeaviateIndex  # noqa: PLC0415 - its client takes a second to import
 
     address = WeaviateAddress.parse(settings.index)
-    return lambda _load: WeaviateIndex(address, partitions=settings.partitions, api_key=settings.weaviate_api_key)
+    return lambda load: WeaviateIndex(address, load, partitions=settings.partitions, api_key=settings.weaviate_api_key)
 
 
 def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -17,7 +17,7 @@ from schemas.reading import digest_of
 from schemas.topics import ARTICLES, CONVERSATIONS, DEAD_LETTERS, INPUTS, SCREENSHOTS, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
     from projections.shards import Shards
     from schemas.identity import Owner
@@ -88,10 +88,18 @@ def _record(message: Observation, owner: Owner, partition: int) -> NewRecord:
 class Publishing:
     """Accepts events. An answer means that the log has acknowledged them: no queue in memory stands between."""
 
-    def __init__(self, log: Log, shards: Shards, observe: Observe) -> None:
+    def __init__(
+        self,
+        log: Log,
+        shards: Shards,
+        observe: Observe,
+        first: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """`first`: within it the agents give way to who publishes."""
         self._log = log
         self._shards = shards
         self._observe = observe
+        self._first = first
         self._unfolded = Unfolded()
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -101,10 +109,11 @@ class Publishing:
         Raises Conflict, and then nothing was appended; LogUnavailable.
         """
         names, partitions = self._placed(messages)
-        async with self._alone(partitions):
-            known = self._known(names, partitions)
-            new = _compare(messages, names, known)
-            return await self._append(messages, names, partitions, known, new)
+        with self._first():
+            async with self._alone(partitions):
+                known = self._known(names, partitions)
+                new = _compare(messages, names, known)
+                return await self._append(messages, names, partitions, known, new)
 
     async def check(self, messages: Sequence[Observation]) -> None:
         """Raise Conflict if these events would be refused now."""

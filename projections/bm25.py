@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 K1 = 1.2
 B = 0.75
 
 Scores: TypeAlias = NDArray[np.float32]
 Mask: TypeAlias = NDArray[np.bool_]
-Numbers = TypeVar("Numbers", float, NDArray[np.float64])
 
 _BYTES_OF_A_TOKEN = 280
 """What a new token costs beside its postings: the string, its place in the dict, an array object (measured)."""
@@ -87,33 +85,13 @@ class Bm25:
             if self._rows < len(live):
                 pairs = pairs[live[pairs[:, 0]]]
             rows, counts = pairs[:, 0], pairs[:, 1].astype(np.float64)
-            scores[rows] += idf(self._rows, len(rows)) * _saturated(counts, lengths[rows], mean)
+            scores[rows] += _idf(self._rows, len(rows)) * _saturated(counts, lengths[rows], mean)
         return scores.astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """How many memories a user has, and how many tokens in all: for scoring memories one by one."""
-
-    rows: int
-    tokens: int
-
-    def score(self, words: Sequence[str], holding: Mapping[str, int]) -> float:
-        """Return the score of a memory's tokens; `holding` has the query's tokens and how many memories hold each."""
-        mean = max(self.tokens / self.rows, 1.0) if self.rows else 1.0
-        counts = Counter(words)
-        score = sum(
-            idf(max(self.rows, rows), rows) * float(_saturated(counts[token], len(words), mean))
-            for token, rows in holding.items()
-            if counts[token]
-        )
-        return float(np.float32(score))
-
-
-def idf(rows: int, holding: int) -> float:
-    """Return the weight of a token that `holding` of `rows` rows have."""
+def _idf(rows: int, holding: int) -> float:
     return math.log(1 + (rows - holding + 0.5) / (holding + 0.5))
 
 
-def _saturated(counts: Numbers, lengths: Numbers, mean: float) -> Numbers:
+def _saturated(counts: NDArray[np.float64], lengths: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
     return (K1 + 1) * counts / (counts + K1 * (1 - B + B / mean * lengths))

@@ -81,7 +81,7 @@ class Contexts:
     def _sight(self, owner: Owner, asked: ContextAsked) -> Sight:
         intimacy = asked.intimacy
         if intimacy is None:
-            intimacy = self._queries.said(owner).intimacy(owner, asked.agent_id)
+            intimacy = self._queries.intimacy(owner, asked.agent_id)
         return sight_of(FULL_INTIMACY if intimacy is None else intimacy, self._levels)
 
     async def _found(

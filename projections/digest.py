@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from projections.analyser import tokens
+from projections.closeness import spelt
 from projections.memory import ACTIVE
 from projections.wakes import NO_WAKES
 
@@ -26,7 +27,8 @@ def digests(states: Iterable[UserState]) -> dict[str, str]:
 
     That of a projection is the sum, modulo 2^256, of the SHA-256 of each of its rows: so that those of several workers
     add up (`combined`). The rows hold nothing local: no positions, log times, vector bytes, or values computed at
-    query time. Users of whom nothing is remembered do not count. `memories` has a row for each user's wakes too.
+    query time. Users of whom nothing is remembered do not count. `memories` has a row for each user's wakes too, and
+    one for what is kept of how close they are to their agents.
     """
     sums = dict.fromkeys(PROJECTIONS, 0)
     for state in states:
@@ -35,6 +37,9 @@ def digests(states: Iterable[UserState]) -> dict[str, str]:
                 sums[name] += _hash(row)
         if state.wakes != NO_WAKES:
             sums["memories"] += _hash(_wakes(state.owner, state.wakes))
+        if state.closeness:
+            owner = state.owner
+            sums["memories"] += _hash([owner.tenant, owner.user_id, "closeness", spelt(state.closeness)])
     return _spelt(sums)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 import orjson
 
+from projections.closeness import Closeness
 from projections.forming import formed, imported
 from projections.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Memory, UserState
 from projections.wakes import evolve_wakes
@@ -16,6 +17,7 @@ from schemas.events import (
     LEDGER_EVENTS,
     MEMORY_EVENTS,
     WAKE_EVENTS,
+    IntimacyKept,
     LedgerEvent,
     MemoryDecayed,
     MemoryEvent,
@@ -122,6 +124,9 @@ def apply_all(state: UserState, events: Events, recorded_at: datetime | None) ->
             state = _apply(state, event, recorded_at)
         elif isinstance(event, WAKE_EVENTS):
             state = replace(state, wakes=evolve_wakes(state.wakes, event))
+        elif isinstance(event, IntimacyKept):
+            said = Closeness(event.said_at, event.intimacy)
+            state = replace(state, closeness=state.closeness.set(event.envelope.agent_id, said))
     return state
 
 

@@ -218,7 +218,7 @@ class HotUser:
         """Return the memories shown that carry one of these attributes, or any."""
         listed = self._state.by_attribute
         found = (self._state.memories[i] for name in names or listed for i in listed.get(name, ()))
-        return [m for m in found if _is_shown(m, at, agent_id)]
+        return [m for m in found if m.slot and _is_shown(m, at, agent_id)]
 
     def _hidden(self) -> set[str]:
         """Return the memories that are about a sensitive topic."""

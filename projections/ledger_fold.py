@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from immutables import Map
 
+from projections.closeness import ClosenessRows
 from projections.evolve import Unfit, counts, events_of, evolve, is_decided, item_key
 from projections.memory import UserState
 from projections.memory_row import memory_of_row, row_of_memory
@@ -21,6 +22,7 @@ from schemas.decision import MAX_CHANGES, Decision
 from schemas.events import (
     MEMORY_EVENTS,
     WAKE_EVENTS,
+    IntimacyKept,
     MemoryFormed,
     MemoryImported,
     MemoryReinforced,
@@ -56,6 +58,7 @@ class Batch:
     covered: list[tuple[str, str, bool, int]] = field(default_factory=list)
     cited: list[tuple[str, str, str, int]] = field(default_factory=list)
     wakes: WakeChanges = field(default_factory=WakeChanges)
+    closeness: set[Owner] = field(default_factory=set)
     void: int = 0
 
 
@@ -74,6 +77,7 @@ class LedgerFold:
         self._belongs = belongs
         self._states: OrderedDict[Owner, UserState] = OrderedDict()
         self.wakes = WakeRows(connection)
+        self._closeness = ClosenessRows(connection)
         self.void_decisions = 0
 
     def forget(self) -> None:
@@ -203,6 +207,7 @@ class LedgerFold:
         run("insert or ignore into covered values(?,?,?,?)", batch.covered)
         run("insert or ignore into cited values(?,?,?,?)", batch.cited)
         self.wakes.write(batch.wakes, batch.states)
+        self._closeness.write(batch.closeness, batch.states)
 
     def keep(self, batch: Batch) -> None:
         """Take a batch over into memory, after its commit."""
@@ -255,6 +260,7 @@ class LedgerFold:
             by_digest=Map(by_digest),
             by_attribute=Map(by_attribute),
             wakes=self.wakes.of(owner),
+            closeness=self._closeness.of(owner),
         )
 
 
@@ -266,6 +272,8 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
     for number, event in enumerate(events):
         if isinstance(event, WAKE_EVENTS):
             batch.wakes.gather(owner, decision, event, record.position.offset)
+        if isinstance(event, IntimacyKept):
+            batch.closeness.add(owner)
         if not isinstance(event, MEMORY_EVENTS):
             continue
         # A row keeps the sequence that it was inserted with, whatever later events about it come with.

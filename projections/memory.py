@@ -12,6 +12,7 @@ from projections.wakes import NO_WAKES, Wakes
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from projections.closeness import ByAgent
     from schemas.identity import Owner
 
 ACTIVE: Final = "active"
@@ -89,6 +90,11 @@ class Memory:
         return agent_id is None or self.known_to(agent_id)
 
     @property
+    def slot(self) -> str | None:
+        """The slot of the profile that it fills; one whose value was taken from it fills none."""
+        return None if self.value == "" else self.attribute
+
+    @property
     def indexed_agent_id(self) -> str | None:
         """The one agent that finds it in the index; None where several may, and it must be looked at here who does."""
         return None if self.shared_with else self.agent_id
@@ -115,3 +121,5 @@ class UserState:
     by_attribute: Map[str, tuple[str, ...]] = Map()
     """Memories by their attribute, in the order of forming."""
     wakes: Wakes = NO_WAKES
+    closeness: ByAgent = Map()
+    """How close the user is to each agent, where the turns that said so may be kept no more."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.memory import ACTIVE
-from schemas.attributes import LISTS, MAPS, SINGLE, plain_value
+from schemas.attributes import LISTS, MAPS, SINGLE, name_and_date, plain_value
 from schemas.text import on_one_line
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ def _place(found: dict[str, Any], sources: dict[str, Any], known: set[tuple[str,
         sources[name] = memory.memory_id
         return
     if name in MAPS:
-        label, _, date = value.partition(":")
-        found[name][label.strip()] = date.strip()
-        sources.setdefault(name, {})[label.strip()] = memory.memory_id
+        label, date = name_and_date(value)
+        found[name][label] = date
+        sources.setdefault(name, {})[label] = memory.memory_id
         return
     if (name, plain := plain_value(value)) in known:
         return

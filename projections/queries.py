@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from projections.closeness import last_kept
 from projections.digest import digests
 from projections.history import history
 from projections.hot import HotUser, HotUsers
@@ -57,9 +58,10 @@ class Filters:
 
     def accept(self, memory: Memory) -> bool:
         """Tell whether a memory passes."""
-        named = ("kind", "memory_type", "category", "source_type", "attribute")
+        named = ("kind", "memory_type", "category", "source_type")
         return (
-            all(getattr(self, n) in (None, getattr(memory, n)) for n in named)
+            self.attribute in (None, memory.slot)
+            and all(getattr(self, n) in (None, getattr(memory, n)) for n in named)
             and memory.visible_to(self.agent_id)
             and (self.since is None or memory.occurred_at >= self.since)
             and (self.until is None or memory.occurred_at <= self.until)
@@ -159,6 +161,15 @@ class Queries:
         """Return the profile of a user, as an agent sees it, with the patterns of use that were counted."""
         found = self.hot_user(owner, now, as_of).profile(as_of or now, agent_id, Sight.EVERYTHING)
         return with_usage(found, patterns(self.said(owner).usage(owner, agent_id, as_of)))
+
+    def intimacy(self, owner: Owner, agent_id: str | None) -> float | None:
+        """Return the intimacy that was said last with an agent or with none, whether or not the turn is still held."""
+        said = self.said(owner).closeness(owner, agent_id)
+        kept = last_kept(self._shards.state(owner).closeness, agent_id)
+        if said is None or kept is None:
+            last = said or kept
+            return None if last is None else last.intimacy
+        return kept.intimacy if kept.said_at > said.said_at else said.intimacy
 
     def said(self, owner: Owner) -> SaidFold:
         """Return what was counted of the turns of a user's partition."""

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from projections.index import Hit, Legs
 
-VECTOR_WEIGHT = 0.75
-KEYWORD_WEIGHT = 0.25
+VECTOR_WEIGHT = 0.7
+KEYWORD_WEIGHT = 0.3
 IMPORTANCE_WEIGHT = 0.02
 """Share of the score, enough to order what the words and the meaning leave close."""
 RECENCY_WEIGHT = 0.01

@@ -1,7 +1,7 @@
 """Keeps of each turn what is counted: when the user spoke, how long the sentences were, how close the two were.
 
 Counted are the turns that the log still holds: what retention drops from it no longer counts, so that a live shard is
-what a rebuilt one would be.
+what a rebuilt one would be. The last intimacy is kept by the ledger (`closeness`) before its turn is dropped.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from projections.closeness import Closeness
 from projections.usage import Usage, hour_of, measured
 from schemas import codec
+from schemas.identity import Owner
 from schemas.observations import TurnRecorded
 from schemas.reading import effective_time
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
-
-    from schemas.identity import Owner
 
 SPEAKS: Final = "user"
 MOST_KEPT: Final = 2_000
@@ -80,13 +80,28 @@ class SaidFold:
             self._usage[asked] = usage
         return usage
 
-    def intimacy(self, owner: Owner, agent_id: str | None) -> float | None:
+    def closeness(self, owner: Owner, agent_id: str | None) -> Closeness | None:
         """Return the intimacy that the last turn carried which carried one; the last by effective time."""
         row = self._connection.execute(
-            f"select intimacy from said where {_MINE} and intimacy is not null order by at desc, offset desc limit 1",  # noqa: S608 - our own words
+            f"select at, intimacy from said where {_MINE} and intimacy is not null "  # noqa: S608 - our own words
+            "order by at desc, offset desc limit 1",
             (_name(owner), agent_id, None),
         ).fetchone()
-        return None if row is None else float(row[0])
+        return None if row is None else _closeness(*row)
+
+    def close_to(self, owner: Owner) -> dict[str | None, Closeness]:
+        """Return the last intimacy that a turn with each agent carried."""
+        query = "select agent_id, at, intimacy from said where owner=? and intimacy is not null order by at, offset"
+        return {agent: _closeness(*said) for agent, *said in self._connection.execute(query, (_name(owner),))}
+
+    def carriers(self, after: Owner | None, most: int) -> list[Owner]:
+        """Return the next users after one, in order of their names, of whom a turn carried an intimacy."""
+        query = "select owner from said where intimacy is not null and owner > ? order by owner limit 1"
+        found, name = list[Owner](), _name(after) if after else ""
+        while len(found) < most and (row := self._connection.execute(query, (name,)).fetchone()):
+            (name,) = row
+            found.append(Owner.of_key(name.encode()))
+        return found
 
     def intimacies(self, owner: Owner, agent_id: str | None, as_of: datetime) -> dict[str, float]:
         """Return the last intimacy of each month (`YYYY-MM`, UTC), oldest first."""
@@ -116,6 +131,10 @@ def say_again(connection: sqlite3.Connection, place: tuple[str, str]) -> None:
 
 def _name(owner: Owner) -> str:
     return f"{owner.tenant}/{owner.user_id}"
+
+
+def _closeness(at: float, intimacy: float) -> Closeness:
+    return Closeness(datetime.fromtimestamp(at, UTC), float(intimacy))
 
 
 def _seconds(moment: datetime | None) -> float | None:

@@ -52,6 +52,7 @@ create table if not exists said(
     hour integer, sentences integer not null, words integer not null, chinese integer not null, intimacy real,
     primary key(owner, event_id)) without rowid;
 create index if not exists said_close on said(owner, at, offset) where intimacy is not null;
+create table if not exists closeness(owner text primary key, body blob not null) without rowid;
 create table if not exists letters(letter text primary key, pieces integer not null) without rowid;
 create table if not exists given_up(
     owner text not null, piece text not null, letter text not null, detail text not null,

@@ -67,7 +67,7 @@ def _newest_in_slots(state: UserState) -> UserState:
     for attribute, ids in state.by_attribute.items():
         held: dict[tuple[str, str | None], list[Memory]] = {}
         for memory in (memories[i] for i in ids):
-            if is_single(attribute) and memory.kind == "semantic" and memory.status == ACTIVE:
+            if is_single(attribute) and memory.kind == "semantic" and memory.slot and memory.status == ACTIVE:
                 held.setdefault((memory.scope, memory.agent_id), []).append(memory)
         for values in held.values():
             *older, newest = sorted(values, key=lambda m: (m.said_at, m.memory_id))

@@ -9,7 +9,7 @@ from datetime import MAXYEAR, UTC, date, time
 from typing import TYPE_CHECKING, Final
 
 from projections.memory import ACTIVE
-from schemas.attributes import plain_value
+from schemas.attributes import name_and_date, plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -88,6 +88,11 @@ def yearly_day(text: str) -> YearlyDay | None:
     return None
 
 
+def names_day(text: str) -> bool:
+    """Tell whether a text spells a day, be it one that no year has."""
+    return any(pattern.search(text) for pattern in _SPELLINGS)
+
+
 def upcoming(memories: Iterable[Memory], as_of: datetime, days: int, agent_id: str | None = None) -> list[Ahead]:
     """Return what lies at most so many days ahead of an instant (UTC), the nearest first.
 
@@ -114,8 +119,8 @@ def _yearly(memories: list[Memory], today: date) -> Iterator[Ahead]:
         if memory.attribute == BIRTHDAY and memory.value:
             newest[BIRTHDAY, ""] = (BIRTHDAY, yearly_day(memory.value), memory)
         elif memory.attribute == IMPORTANT and memory.value:
-            label, _, day = memory.value.partition(":")
-            newest[IMPORTANT, plain_value(label)] = (label.strip(), yearly_day(day), memory)
+            label, day = name_and_date(memory.value)
+            newest[IMPORTANT, plain_value(label)] = (label, yearly_day(day), memory)
         elif memory.kind == "episodic" and memory.event_type == ANNIVERSARY:
             was = memory.occurred_at.astimezone(UTC).date()
             if was < today:

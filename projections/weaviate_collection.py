@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import httpx
 import weaviate
-from weaviate.classes.config import Configure, DataType, Property, StopwordsPreset, Tokenization, VectorDistances
+from weaviate.classes.config import Configure, DataType, Property, Tokenization, VectorDistances
 from weaviate.classes.init import AdditionalConfig, Auth, Timeout
 from weaviate.exceptions import UnexpectedStatusCodeError, WeaviateBaseError
 
@@ -214,7 +214,6 @@ class WeaviateCollection:
                 multi_tenancy_config=Configure.multi_tenancy(
                     enabled=True, auto_tenant_creation=True, auto_tenant_activation=True
                 ),
-                inverted_index_config=Configure.inverted_index(stopwords_preset=StopwordsPreset.NONE),
             )
         except WeaviateBaseError:
             if not await self._client.collections.exists(name):  # else another worker was first
@@ -236,11 +235,11 @@ def vector_name(dimensions: int) -> str:
 
 
 async def unless_there_is_no_tenant(answer: Awaitable[_T], empty: _T) -> _T:
-    """Return the answer; `empty` where nobody of the partition has been put yet."""
+    """Return the answer; `empty` where nobody of the partition has been put yet, or in a collection made anew."""
     try:
         return await answer
     except WeaviateBaseError as error:
-        if "tenant not found" in str(error):
+        if "tenant not found" in str(error) or "does not have named vector" in str(error):
             return empty
         raise
 
@@ -276,9 +275,7 @@ def _schema() -> list[Property]:
         text("memory_id"),
         text("embedding_model"),
         *map(text, COLUMNS),
-        Property(name="tokens", data_type=DataType.TEXT, tokenization=Tokenization.WHITESPACE),
         Property(name="version", data_type=DataType.INT, index_filterable=False),
         Property(name=LAST_PROPERTY, data_type=DataType.INT, index_filterable=False),
-        Property(name="length", data_type=DataType.INT, index_filterable=False),
         Property(name="occurred_us", data_type=DataType.INT, index_filterable=False, index_range_filters=True),
     ]

@@ -1,4 +1,4 @@
-"""The index in Weaviate: a Weaviate tenant for each partition, written so that no late writer undoes what is newer.
+"""The index in Weaviate: vectors, a Weaviate tenant for each partition, and no late writer undoes what is newer.
 
 Weaviate has no conditional write. So every object is of one version of a memory and of one copy of that, and is never
 written again with other content: a writer puts the next copy first, and then deletes, by their ids, the objects that it
@@ -18,6 +18,7 @@ from weaviate.classes.data import DataObject
 from weaviate.classes.query import Filter
 
 from projections.index import IndexUnavailable
+from projections.shard_search import ShardSearch
 from projections.weaviate_collection import WRITE_SECONDS, WeaviateCollection, unless_there_is_no_tenant, vector_name
 from projections.weaviate_generations import WeaviateGenerations
 from projections.weaviate_objects import by_tenant, object_id, owner_id, partition_tenant, properties
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from uuid import UUID
 
+    from projections.embedded_index import Load
     from projections.index import IndexEntry, IndexQuery, Legs
     from projections.weaviate_address import WeaviateAddress
 
@@ -47,7 +49,7 @@ class _Held:
 
 
 class WeaviateIndex:
-    """Holds every user's active memories; several workers may share it, each writing for its own users.
+    """Holds the vectors of every user's active memories; several workers share it, each writing for its own users.
 
     For everybody's memories all workers write, the same objects.
     """
@@ -55,15 +57,21 @@ class WeaviateIndex:
     def __init__(
         self,
         address: WeaviateAddress,
+        load: Load,
         *,
         partitions: int,
         api_key: str | None = None,
         generation: int | None = None,
     ) -> None:
-        """Connect at first use. `generation` None: the one that is searched."""
+        """Connect at first use. `generation` None: the one that is searched.
+
+        `load(tenant, user_id)` returns the user's active memories from the shard, where words are searched.
+        """
         self.collection = WeaviateCollection(address, api_key, generation)
+        self._load = load
         self._partitions = partitions
-        self._search = WeaviateSearch(self.collection, partitions)
+        self._shard = ShardSearch(load)
+        self._search = WeaviateSearch(self.collection, self._shard, partitions)
 
     async def kept_as(self) -> str:
         """Return Weaviate's address and what tells its contents from others there. Raises IndexUnavailable."""
@@ -81,14 +89,16 @@ class WeaviateIndex:
 
     def _generation(self, generation: int) -> WeaviateIndex:
         address, api_key = self.collection.address, self.collection.api_key
-        return WeaviateIndex(address, partitions=self._partitions, api_key=api_key, generation=generation)
+        return WeaviateIndex(address, self._load, partitions=self._partitions, api_key=api_key, generation=generation)
 
     async def reopen(self) -> None:
         """Look again at which collection the alias names."""
         self.collection.forget()
+        await self._shard.reopen()
 
     def let_go(self, tenant: str, user_id: str) -> None:
-        """Do nothing: the next worker finds the user's memories here."""
+        """Drop what is at hand of the user; the next worker finds the memories in Weaviate."""
+        self._shard.let_go(tenant, user_id)
 
     async def check(self) -> None:
         """Raise IndexUnavailable unless Weaviate is ready; see whether what it holds is still the same."""
@@ -119,6 +129,7 @@ class WeaviateIndex:
                     old += [one.uuid for one in objects]
             await self._write(tenant, new)
             await self._delete(tenant, old)
+        await self._shard.put(entries)
 
     async def remove(self, tenant: str, user_id: str, memory_ids: Mapping[str, int]) -> None:
         """Drop memories, each unless it is held at a later version than is named; unknown ids are no error."""
@@ -128,6 +139,7 @@ class WeaviateIndex:
             held = await self._held(where, [(owner, memory_id) for memory_id in ids[start : start + _BATCH]])
             known = ((one, memory_ids[memory_id]) for (_, memory_id), objects in held.items() for one in objects)
             await self._delete(where, [one.uuid for one, version in known if one.version <= version])
+        await self._shard.remove(tenant, user_id, memory_ids)
 
     async def _held(self, tenant: str, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[_Held]]:
         """Return the objects there are of memories, which are named by owner and id."""

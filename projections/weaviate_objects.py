@@ -1,18 +1,12 @@
-"""What an index entry is as an object in Weaviate, and back: values only.
-
-Every token carries its user's mark, so that a word's postings are the user's own: in how many memories it occurs, and
-with it its weight, follows no other user, and no search reads another user's postings.
-"""
+"""What an index entry is as an object in Weaviate, and back: values only."""
 
 from __future__ import annotations
 
-import base64
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID, uuid5
 
-from projections.bm25 import idf
 from projections.index import Hit
 from schemas.identity import NAMESPACE, Owner
 from schemas.topics import partition_of
@@ -20,7 +14,6 @@ from schemas.topics import partition_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from projections.bm25 import Statistics
     from projections.index import IndexEntry, IndexQuery
 
 Properties: TypeAlias = "Mapping[str, Any]"
@@ -28,9 +21,6 @@ COLUMNS: Final = ("agent_id", "kind", "category", "memory_type", "source_type")
 _NOBODY: Final = ""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_MARK_BYTES: Final = 9
-_FINENESS: Final = 16
-"""Times that a word is repeated, at most, to give it its weight."""
 
 
 def owner_id(tenant: str, user_id: str) -> UUID:
@@ -47,11 +37,6 @@ def partition_tenant(tenant: str, user_id: str, partitions: int) -> str:
     """Return the Weaviate tenant that holds a user: one for each partition, and one for global memories."""
     owner = Owner(tenant, user_id)
     return "globals" if owner.is_global else f"p{partition_of(owner.key, partitions)}of{partitions}"
-
-
-def mark(tenant: str, user_id: str) -> str:
-    """Return what stands before each of a user's tokens."""
-    return base64.urlsafe_b64encode(owner_id(tenant, user_id).bytes[-_MARK_BYTES:]).decode() + ":"
 
 
 def exactly(value: str | None) -> str:
@@ -88,30 +73,15 @@ def newest(entries: Iterable[IndexEntry]) -> list[IndexEntry]:
 
 def properties(entry: IndexEntry, copy: int) -> dict[str, Any]:
     """Return the properties of an entry's object."""
-    before = mark(entry.tenant, entry.user_id)
     return {
         "owner": owner_id(entry.tenant, entry.user_id).hex,
         "memory_id": entry.memory_id,
         "version": entry.version,
         "copy": copy,
-        "tokens": " ".join(before + token for token in entry.tokens),
-        "length": len(entry.tokens),
         "embedding_model": exactly(entry.embedding_model),
         "occurred_us": microseconds(entry.occurred_at),
         **{name: exactly(getattr(entry, name)) for name in COLUMNS},
     }
-
-
-def passes(found: Properties, query: IndexQuery) -> bool:
-    """Tell whether an object is the user's and passes the filters."""
-    if found["owner"] != owner_id(query.tenant, query.user_id).hex:
-        return False  # of another user whose mark is the same
-    occurred = found["occurred_us"]
-    return (
-        all(found[name] in wanted for name, wanted in wanted_of(query).items())
-        and (query.since is None or occurred >= microseconds(query.since))
-        and (query.until is None or occurred <= microseconds(query.until))
-    )
 
 
 def wanted_of(query: IndexQuery) -> dict[str, list[str]]:
@@ -122,30 +92,12 @@ def wanted_of(query: IndexQuery) -> dict[str, list[str]]:
     return wanted
 
 
-def ordered(hits: Iterable[Hit]) -> tuple[Hit, ...]:
+def ordered(hits: Iterable[Hit]) -> list[Hit]:
     """Return hits by score descending, then memory_id; of copies of one version one."""
     once = {(hit.memory_id, hit.version): hit for hit in hits}.values()
-    return tuple(sorted(once, key=lambda hit: (-hit.score, hit.memory_id)))
+    return sorted(once, key=lambda hit: (-hit.score, hit.memory_id))
 
 
 def near(found: Properties, distance: float) -> Hit:
     """Return a hit of the semantic leg, rounded as in the embedded index, so that equals are told apart by id."""
     return Hit(found["memory_id"], int(found["version"]), round(1.0 - distance, 6))
-
-
-def weights(holding: Mapping[str, int], rows: int, everybody: int) -> dict[str, int]:
-    """Return how often to repeat each token, so that Weaviate, which weighs it among all users, weighs it as we do."""
-    ratios = {token: idf(max(rows, count), count) / idf(everybody, count) for token, count in holding.items()}
-    most = max(ratios.values(), default=1.0)
-    return {token: max(1, round(_FINENESS * ratio / most)) for token, ratio in ratios.items()}
-
-
-def hits_of(
-    found: Iterable[Properties], query: IndexQuery, statistics: Statistics, holding: Mapping[str, int]
-) -> tuple[Hit, ...]:
-    """Score what is the user's and passes the filters, and return the best."""
-    return ordered(
-        Hit(one["memory_id"], int(one["version"]), statistics.score(one["tokens"].split(), holding))
-        for one in found
-        if passes(one, query)
-    )[: query.limit]

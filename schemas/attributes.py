@@ -62,6 +62,12 @@ def same_value(a: str, b: str) -> bool:
     return plain_value(a) == plain_value(b)
 
 
+def name_and_date(value: str) -> tuple[str, str]:
+    """Return the two parts of a map's value, `name: date`, whichever colon stands between them."""
+    name, _, date = value.replace("\uff1a", ":").partition(":")
+    return name.strip(), date.strip()
+
+
 def plain_value(value: str) -> str:
     """Return the spelling that values which mean the same share."""
     # NFKC may undo what case folding did (and the reverse), so fold between two normalisations, as Unicode advises.

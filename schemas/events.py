@@ -189,6 +189,17 @@ class MemoryRestored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IntimacyKept:
+    """How close the user and the envelope's agent were when a turn last said so: it outlives that turn."""
+
+    envelope: Envelope
+    intimacy: float
+    """0 to 100."""
+    said_at: datetime
+    """The turn's effective time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TickApplied:
     """Every user of the partition has met the tick; later decisions of it are void."""
 
@@ -212,7 +223,7 @@ MemoryEvent: TypeAlias = (
     | MemoryRestored
 )
 WakeEvent: TypeAlias = ReminderScheduled | ReminderCancelled | WakeConfigured | WakeRaised
-LedgerEvent: TypeAlias = MemoryEvent | WakeEvent | TickApplied
+LedgerEvent: TypeAlias = MemoryEvent | WakeEvent | IntimacyKept | TickApplied
 MEMORY_EVENTS: tuple[type[MemoryEvent], ...] = (
     MemoryFormed,
     MemoryImported,
@@ -225,4 +236,4 @@ MEMORY_EVENTS: tuple[type[MemoryEvent], ...] = (
     MemoryRestored,
 )
 WAKE_EVENTS: tuple[type[WakeEvent], ...] = (ReminderScheduled, ReminderCancelled, WakeConfigured, WakeRaised)
-LEDGER_EVENTS: tuple[type[LedgerEvent], ...] = (*MEMORY_EVENTS, *WAKE_EVENTS, TickApplied)
+LEDGER_EVENTS: tuple[type[LedgerEvent], ...] = (*MEMORY_EVENTS, *WAKE_EVENTS, IntimacyKept, TickApplied)

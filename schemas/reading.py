@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from datetime import UTC, timedelta
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
@@ -37,6 +38,8 @@ MAX_AVRO_TEXT_BYTES: Final = 3 * MAX_CONTENT_BYTES
 REGISTRY_MARKER: Final = b"\x00"
 REGISTRY_HEADER_BYTES: Final = 5
 """The marker, and the id of the writer's schema, big-endian."""
+KEYS_KEPT: Final = 4096
+"""Of users who spoke last: a key is read once for many records."""
 MAX_AHEAD: Final = timedelta(minutes=5)
 """An observation's effective time lies at most so far behind its log time."""
 
@@ -88,11 +91,17 @@ def _key_owner(record: Record) -> Owner | None:
     if record.key is None:
         return None
     try:
-        owner = Owner.of_key(record.key)
-        check_tenant(owner.tenant)  # the reserved owners of ticks and of global memories say nothing
-        check_user_id(owner.user_id)
+        return _upstream_owner(record.key)
     except InvalidOwner as error:
         raise ForeignKey([Fault("$key", str(error))]) from None
+
+
+@lru_cache(maxsize=KEYS_KEPT)
+def _upstream_owner(key: bytes) -> Owner:
+    """Return whom a key names. Raises InvalidOwner, also for the reserved owners, who say nothing."""
+    owner = Owner.of_key(key)
+    check_tenant(owner.tenant)
+    check_user_id(owner.user_id)
     return owner
 
 

@@ -16,7 +16,7 @@ from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
 from streams.delivery import Delivery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Awaitable, Callable, Collection
     from pathlib import Path
 
     from streams.observe import Observe
@@ -62,12 +62,13 @@ def make_app(
     session_seconds: float = SESSION_SECONDS,
     failed: Callable[[BaseException], None],
     took: Callable[[str, float], None] = lambda _step, _seconds: None,
+    give_way: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0),
 ) -> faust.App:
     """Build the Faust app of one worker; nothing starts yet.
 
     An event is acknowledged by the handler, when its work is durable: `stream_wait_empty` off and `noack` keep Faust
     from doing so by itself. An error that escapes a handler goes to `failed`, and the record stays open. `took` is told
-    how many seconds each step took to take a record in.
+    how many seconds each step took to take a record in; `give_way` is awaited before each turn of an agent.
     """
     app = faust.App(
         name,
@@ -96,7 +97,7 @@ def make_app(
             async for event in stream.noack().events():
                 began = time.perf_counter()
                 if began - turn > LONGEST_TURN_SECONDS:
-                    await asyncio.sleep(0)
+                    await give_way()
                     turn = began = time.perf_counter()
                 if event.message.generation_id != app.consumer_generation_id:
                     continue  # it waited until a rebalance was over: it comes again, after those before it

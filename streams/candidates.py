@@ -12,7 +12,7 @@ import orjson
 from projections.importance import DECIMALS, grade
 from projections.memory import ACTIVE, FORGOTTEN
 from schemas.attributes import NICKNAME
-from schemas.events import MemoryFormed, MemoryReinforced, MemoryRevised, MemorySuperseded
+from schemas.events import MemoryFormed, MemoryReinforced, MemoryRevised
 from schemas.identity import event_of_piece, extracted_memory_id
 from schemas.text import content_hash
 from streams import dialogue, known, slots
@@ -161,7 +161,7 @@ def _decide_entry(
         reason = f"the profile keeps the {said.attribute} that it has"
         draft.say(entry.subject, "nothing", reason, present[0].memory_id)
         return
-    _form(draft, item, entry, held)
+    _form(draft, item, entry, held or slots.opposed(draft.state, said, keeps=parameters.profile_keeps))
 
 
 def _forgotten(entry: _Entry, alike: list[Memory]) -> Memory | None:
@@ -280,14 +280,7 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
         )
     )
     if newer is not None:
-        draft.say(entry.subject, "superseded", f"a newer {candidate.attribute} is known", entry.memory_id)
+        draft.say(entry.subject, "superseded", f"a newer {newer.attribute} is known", entry.memory_id)
         return
     draft.say(entry.subject, "formed", "new", entry.memory_id)
-    supersede(draft, slots.present(held, effective), entry.memory_id, effective)
-
-
-def supersede(draft: Draft, present: list[Memory], by: str, effective: datetime) -> None:
-    """Draft that a newer value takes the place of those present."""
-    for old in present:
-        draft.add(MemorySuperseded(envelope=draft.envelope(effective), memory_id=old.memory_id, superseded_by=by))
-        draft.say(old.memory_id, "superseded", f"a newer {old.attribute} was said", old.memory_id)
+    slots.supersede(draft, slots.present(held, effective), entry.memory_id, effective)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from projections.importance import DECIMALS
 from projections.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
 from schemas.decision import MAX_CHANGES
+from schemas.envelope import Sealed
 from schemas.events import (
     MemoryForgotten,
     MemoryFormed,
@@ -18,8 +19,7 @@ from schemas.events import (
 from schemas.identity import commanded_memory_id
 from schemas.refusals import Refusal
 from schemas.text import content_hash
-from streams import known, slots
-from streams.candidates import supersede
+from streams import known, rewording, slots
 from streams.draft import SHORT_TERM_LIFE
 from streams.sharing import decide_share, is_share
 
@@ -57,7 +57,8 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
         detail = f"the profile keeps the {item.attribute} that it has"
         draft.say("0", "refused", Refusal.PROFILE_KEEPS.because(detail), present[-1].memory_id)
         return
-    newer = slots.newer_than(held, effective)
+    held = held or slots.opposed(draft.state, said, keeps=profile_keeps)
+    newer, present = slots.newer_than(held, effective), slots.present(held, effective)
     memory_id = commanded_memory_id(draft.state.owner, item.envelope.event_id)
     draft.add(
         MemoryFormed(
@@ -88,11 +89,14 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
     )
     draft.say("0", "superseded" if newer else "formed", "a newer value is known" if newer else "new", memory_id)
     if newer is None:
-        supersede(draft, present, memory_id, effective)
+        slots.supersede(draft, present, memory_id, effective)
 
 
-def decide_revise(draft: Draft, item: ReviseMemory) -> None:
-    """Change what is given, if the memory is shown and has the expected version."""
+def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> None:
+    """Change what is given, if the memory is shown and has the expected version.
+
+    A new text without a value says what the slot holds now, if it still does.
+    """
     memory = _shown(draft, item.memory_id)
     if memory is None:
         return
@@ -110,6 +114,10 @@ def decide_revise(draft: Draft, item: ReviseMemory) -> None:
         return
     memory_type = item.memory_type
     effective = item.envelope.occurred_at
+    value = item.value
+    if value is None and item.content is not None:
+        said = rewording.value_of(memory, item.content.text, effective.date())
+        value = None if said is None else Sealed.clear(said)
     draft.add(
         MemoryRevised(
             envelope=draft.envelope(),
@@ -123,12 +131,20 @@ def decide_revise(draft: Draft, item: ReviseMemory) -> None:
             importance=None if item.importance is None else round(item.importance, DECIMALS),
             memory_type=memory_type,
             expires_at=effective + SHORT_TERM_LIFE if memory_type == "short_term" else None,
-            value=item.value,
+            value=value,
             source_ids=[],
             pieces=[],
         )
     )
     draft.say(memory.memory_id, "revised", "edited", memory.memory_id)
+    after = draft.state.memories[memory.memory_id]
+    says = _as_said(after, after.content, draft)
+    if value is not None:
+        opposed = slots.present(slots.opposed(draft.state, says, keeps=profile_keeps), effective)
+        slots.supersede(draft, opposed, memory.memory_id, effective)
+    if memory_type is not None and (held := slots.present(slots.holders(draft.state, says), effective)):
+        # What would have been over, and was not superseded for that reason, lasts now.
+        slots.supersede(draft, held[:-1], held[-1].memory_id, effective)
 
 
 def decide_forget(draft: Draft, item: ForgetMemory) -> None:
@@ -143,7 +159,7 @@ def decide_forget(draft: Draft, item: ForgetMemory) -> None:
         draft.say(memory.memory_id, "forgotten", "asked for", memory.memory_id)
 
 
-def decide_restore(draft: Draft, item: RestoreMemory) -> None:
+def decide_restore(draft: Draft, item: RestoreMemory, *, profile_keeps: bool) -> None:
     """Bring a forgotten or expired memory back; where the same text is active, that one is reinforced."""
     effective = item.envelope.occurred_at
     memory = draft.state.memories.get(item.memory_id)
@@ -163,7 +179,8 @@ def decide_restore(draft: Draft, item: RestoreMemory) -> None:
     if same is not None:
         _reinforce(draft, same, "restored", "the same text is active")
         return
-    held = [m for m in slots.holders(draft.state, said) if m.memory_id != memory.memory_id]
+    held = slots.holders(draft.state, said) or slots.opposed(draft.state, said, keeps=profile_keeps)
+    held = [m for m in held if m.memory_id != memory.memory_id]
     newer = next(iter(slots.present(held, effective)), None)
     draft.add(
         MemoryRestored(
@@ -225,7 +242,7 @@ def _as_said(memory: Memory, content: str, draft: Draft, agent_id: str | None = 
         agent_id=agent_id or memory.agent_id,
         scope=memory.scope,
         kind=memory.kind,
-        attribute=memory.attribute,
+        attribute=memory.slot,
         value=memory.value,
         embedding_model=memory.embedding_model,
         vector=b"",

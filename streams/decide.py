@@ -25,6 +25,7 @@ from schemas.waking import CancelReminder, ConfigureWake, ScheduleReminder, Wake
 from schemas.words import RETENTION, WAKE
 from streams import commands, wakes
 from streams.candidates import decide_candidates
+from streams.closeness import decide_closeness
 from streams.decay import POLICIES, decide_decay
 from streams.draft import Draft, Place
 from streams.importing import decide_import
@@ -32,6 +33,7 @@ from streams.importing import decide_import
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from projections.closeness import Closeness
     from schemas.decision import Decision
     from streams.parameters import Parameters
 
@@ -59,11 +61,11 @@ def decide(
         case RememberFact():
             commands.decide_remember(draft, item, profile_keeps=parameters.profile_keeps)
         case ReviseMemory():
-            commands.decide_revise(draft, item)
+            commands.decide_revise(draft, item, profile_keeps=parameters.profile_keeps)
         case ForgetMemory():
             commands.decide_forget(draft, item)
         case RestoreMemory():
-            commands.decide_restore(draft, item)
+            commands.decide_restore(draft, item, profile_keeps=parameters.profile_keeps)
         case RecordRecall():
             last = commands.decide_recall(draft, item)
         case ImportMemory():
@@ -83,17 +85,19 @@ def decide_tick(
     *,
     everyone: UserState | None = None,
     vectors: Callable[[], Mapping[str, bytes]] = dict,
+    close_to: Mapping[str | None, Closeness] | None = None,
 ) -> Decision | None:
     """Return what the tick changes of one user, a part of it if it is much, or None when it changes nothing.
 
     `everyone` holds the tenant's global memories, `vectors` returns theirs and the user's: a wake may show some.
+    `close_to` is what the turns still held said last of the user and each agent.
     """
     draft = Draft(state=state, item=tick, place=place)
     match tick:
         case DecayDue():
             last = decide_decay(draft, tick, parameters)
-        case RetentionDue():
-            return None  # memories outlive the observations that they came from
+        case RetentionDue():  # memories outlive the observations that they came from, and so does this
+            last = decide_closeness(draft, tick, close_to or {})
         case WakeDue():
             shared = everyone or UserState(owner=Owner(state.owner.tenant, GLOBAL_USER))
             last = wakes.decide_wakes(draft, tick, parameters.wake_memory_limit, shared, vectors)

@@ -10,7 +10,6 @@ from schemas.events import MemoryImported
 from schemas.identity import OURS, commanded_memory_id
 from schemas.text import content_hash
 from streams import known, slots
-from streams.candidates import supersede
 from streams.draft import SHORT_TERM_LIFE
 
 if TYPE_CHECKING:
@@ -46,6 +45,8 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
         held = slots.holders(draft.state, said)
         present = slots.present(held, max(now, said.effective))  # what is over by now was not taken over
         kept = present[-1] if profile_keeps and present and not slots.holds(present[-1], said.value) else None
+        held = held or slots.opposed(draft.state, said, keeps=profile_keeps)
+        present = slots.present(held, max(now, said.effective))
         newer = kept or slots.newer_than(held, said.effective)
         if newer is not None:
             status, superseded_by, present = SUPERSEDED, newer.memory_id, []
@@ -92,7 +93,7 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
     )
     action = _ACTIONS[EXPIRED if status == ACTIVE and is_past else status]
     draft.say("0", action, f"imported from {item.source_system}", memory_id)
-    supersede(draft, present, memory_id, said.effective)
+    slots.supersede(draft, present, memory_id, said.effective)
 
 
 def _statement(item: ImportMemory) -> known.Statement:

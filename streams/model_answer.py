@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 
+from projections.slot_values import fault_of
 from schemas.words import Category
 from streams.extractor import Proposal
 from streams.luna import episode_importance, newest_intimacy
@@ -121,7 +122,7 @@ def _proposal(entry: object, window: Window) -> Proposal:
     if importance is None and kind == "episodic":
         importance = episode_importance(event_type, intensity, newest_intimacy(sources, window))
     attribute, value = _word(fields.get("attribute")), _value(fields.get("value"))
-    fills = attribute is not None and value is not None
+    fills = attribute is not None and value is not None and fault_of(attribute, value) is None
     return Proposal(
         content=content,
         kind=kind,

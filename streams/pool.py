@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from projections.shards import NotHeld
@@ -39,13 +39,20 @@ class KeyedPool:
         self._took = took
         self._queues: dict[tuple[int, Hashable], deque[Job]] = {}
         self._tasks: dict[tuple[int, Hashable], asyncio.Task[None]] = {}
+        self._drops: Counter[int] = Counter()
         self._waiting = 0
         self._changed = asyncio.Event()
 
     async def submit(self, partition: int, key: Hashable, job: Job) -> None:
-        """Queue a job behind those of its key; wait while too many are queued."""
+        """Queue a job behind those of its key; wait while too many are queued.
+
+        One whose partition is dropped while it waits is not queued: it must not come before those that were dropped.
+        """
+        drops = self._drops[partition]
         while self._waiting >= MAX_QUEUED:
             await self._change()
+            if self._drops[partition] != drops:
+                return
         place = (partition, key)
         self._waiting += 1
         queue = self._queues.get(place)
@@ -62,6 +69,7 @@ class KeyedPool:
 
     def drop(self, partition: int) -> None:
         """Cancel everything that belongs to a partition."""
+        self._drops[partition] += 1
         for place in [p for p in self._queues if p[0] == partition]:
             self._waiting -= len(self._queues.pop(place))
             self._tasks.pop(place).cancel()

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from streams.pool import KeyedPool
 
 
-WOKEN_AT_ONCE: Final = 64
-"""Users whose wakes are decided at the same time; their appends share an fsync."""
+TOGETHER: Final = 64
+"""Users for whom a tick is decided at the same time; their appends share an fsync."""
 MANY_MEMORIES: Final = 1_000
 """So many are chosen from in a thread."""
 
@@ -192,11 +192,12 @@ class Remember:
         Observations are removed before the decision says so: a tick that comes again finds them gone.
         """
         if isinstance(tick, RetentionDue):
+            await self._keep_closeness(partition, tick, place)
             return 0, await self._remove(partition, tick.before) if tick.before else 0
         if isinstance(tick, WakeDue):
             due = self._shards.at(partition).ledger.wakes.due(tick.as_of)
-            for begin in range(0, len(due), WOKEN_AT_ONCE):
-                woken = due[begin : begin + WOKEN_AT_ONCE]
+            for begin in range(0, len(due), TOGETHER):
+                woken = due[begin : begin + TOGETHER]
                 await asyncio.gather(*(self._meet_tick(owner, tick, place) for owner in woken))
             return 0, 0
         decayed = expired = 0
@@ -205,6 +206,13 @@ class Remember:
             some = touched_by(state, tick.envelope.event_id)
             decayed, expired = decayed + some[0], expired + some[1]
         return decayed, expired
+
+    async def _keep_closeness(self, partition: int, tick: RetentionDue, place: Place) -> None:
+        said, after = self._shards.at(partition).turns.said, None
+        while tick.before and (some := said.carriers(after, TOGETHER)):
+            await asyncio.gather(*(self._meet_tick(owner, tick, place) for owner in some))
+            await asyncio.sleep(0)
+            after = some[-1]
 
     def _raised(self, partition: int, tick_id: str) -> int:
         return self._shards.at(partition).ledger.wakes.raised_by(tick_id)
@@ -217,6 +225,9 @@ class Remember:
                 return state
             if isinstance(tick, WakeDue):
                 decision = await self._wake(state, tick, place)
+            elif isinstance(tick, RetentionDue):
+                close_to = self._shards.of(owner).turns.said.close_to(owner)
+                decision = decide_tick(state, tick, place, self._parameters, close_to=close_to)
             else:
                 decision = decide_tick(state, tick, place, self._parameters)
             if decision is None:

@@ -12,7 +12,7 @@ from streams.extractor import Extraction, Proposal
 from streams.luna import episode_importance, newest_intimacy
 from streams.rules.chinese import read_chinese
 from streams.rules.english import read_english
-from streams.rules.found import Found
+from streams.rules.found import Found, dated
 from streams.rules.screens import read_screen
 from streams.rules.sentences import sentences
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schemas.observations import TurnContext
     from streams.extractor import Piece, Window
 
-RULES_VERSION: Final = "6"
+RULES_VERSION: Final = "7"
 """Raise it with every change of what the rules answer: it is part of the memory's lineage."""
 MOST_QUOTED: Final = 200
 """Characters of a turn that are kept as key dialogue."""
@@ -67,9 +67,10 @@ def _read(piece: Piece) -> Iterator[Found]:
         case "user":
             yield from _gift(piece)
             for sentence in sentences(piece.text):
-                yield from (read_chinese if sentence.language == "zh" else read_english)(sentence, today)
+                read = read_chinese if sentence.language == "zh" else read_english
+                yield from (dated(found, today) for found in read(sentence, today))
         case "screenshot" | "article":
-            yield from read_screen(piece.text, today)
+            yield from (dated(found, today) for found in read_screen(piece.text, today))
         case "assistant":
             return
 

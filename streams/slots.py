@@ -1,26 +1,48 @@
-"""Single-valued attributes: the newest value wins, in the order of effective time, log position and ordinal."""
+"""Slots that hold one value: the newest wins, in the order of effective time, log position and ordinal.
+
+A single-valued attribute is one, and so is each thing that is liked or disliked: it is not both.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from projections.memory import ACTIVE, EXPIRED
 from schemas.attributes import is_single, same_value
+from schemas.events import MemorySuperseded
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.memory import Memory, UserState
+    from streams.draft import Draft
     from streams.known import Statement
+
+OPPOSITES: Final = {"likes": "dislikes", "dislikes": "likes"}
 
 
 def holders(state: UserState, said: Statement) -> list[Memory]:
     """Return the memories that ever held the statement's slot, by when they were last said; [] for no single slot."""
     if said.attribute is None or said.kind != "semantic" or not is_single(said.attribute):
         return []
-    known = (state.memories[i] for i in state.by_attribute.get(said.attribute, ()))
-    seen = [m for m in known if m.scope == said.scope and m.known_to(said.agent_id)]
+    return _filling(state, said.attribute, said)
+
+
+def opposed(state: UserState, said: Statement, *, keeps: bool) -> list[Memory]:
+    """Return the memories that ever said the opposite of the same thing, by when they were last said.
+
+    [] where the profile keeps what it has: then both lists accumulate.
+    """
+    opposite = OPPOSITES.get(said.attribute or "")
+    if keeps or opposite is None or said.kind != "semantic":
+        return []
+    return [m for m in _filling(state, opposite, said) if holds(m, said.value)]
+
+
+def _filling(state: UserState, attribute: str, said: Statement) -> list[Memory]:
+    known = (state.memories[i] for i in state.by_attribute.get(attribute, ()))
+    seen = [m for m in known if m.slot and m.scope == said.scope and m.known_to(said.agent_id)]
     return sorted(seen, key=lambda m: m.said_at)  # stable: what was decided later is newer
 
 
@@ -36,6 +58,14 @@ def newer_than(held: list[Memory], effective: datetime) -> Memory | None:
 def present(held: list[Memory], effective: datetime) -> list[Memory]:
     """Return the holders whose value is shown at the instant."""
     return [m for m in held if m.status_at(effective) == ACTIVE]
+
+
+def supersede(draft: Draft, present: list[Memory], by: str, effective: datetime) -> None:
+    """Draft that a newer value takes the place of those present."""
+    newer = draft.state.memories[by].attribute
+    for old in present:
+        draft.add(MemorySuperseded(envelope=draft.envelope(effective), memory_id=old.memory_id, superseded_by=by))
+        draft.say(old.memory_id, "superseded", f"a newer {newer} was said", old.memory_id)
 
 
 def named(state: UserState, said: Statement) -> Statement:
@@ -54,4 +84,4 @@ def fills_same(memory: Memory, said: Statement) -> bool:
     """Tell whether a memory of the same text also says the same of the profile, as far as anything is said of it."""
     if said.attribute is None:
         return True
-    return memory.attribute == said.attribute and (said.value is None or holds(memory, said.value))
+    return memory.slot == said.attribute and (said.value is None or holds(memory, said.value))

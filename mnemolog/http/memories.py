@@ -10,21 +10,21 @@ from fastapi import Query, Response
 from mnemolog.commands import Answer, Changes, Fact
 from mnemolog.composition import Worker
 from mnemolog.http import shapes
-from mnemolog.http.problems import Problem
+from mnemolog.http.memory_requests import NewMemory, Revision
+from mnemolog.http.problems import Problem, summary
 from mnemolog.http.requests import (
     MAX_POINTS,
     Instant,
     KnownAt,
     MemoriesAsked,
     MemoryId,
-    NewMemory,
-    Revision,
     UserOrNone,
 )
 from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import CommandId, Held, Tenant
 from projections.memory import Memory
 from projections.queries import Filters, UnknownMemory
+from projections.slot_values import fault_of
 from projections.views import memory_view
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.input_events import Fault
@@ -111,6 +111,10 @@ async def revise(
     if changes == Changes():
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
     owner = owner_of(worker, tenant, memory_id, user_id)
+    _, memory = worker.queries.memory(tenant, memory_id, worker.clock.now())
+    if (fault := fault_of(memory.attribute, changes.value)) is not None:
+        wrong = Fault("$.value", fault)
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
     told = await worker.commands.revise(owner, memory_id, changes, command_id, asked.expected_version)
     return decided(worker, owner, told)
 

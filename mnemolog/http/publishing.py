@@ -57,7 +57,7 @@ async def publish(
     if len(raws) > MAX_EVENTS:
         detail = f"the request has {len(raws)} events: at most {MAX_EVENTS} are allowed, send them in parts"
         raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
-    now = worker.clock.now()
+    now, sight = worker.clock.now(), worker.settings.sight
     events: list[Observation] = []
     faults: list[Fault] = []
     for place, raw in enumerate(raws):
@@ -67,7 +67,7 @@ async def publish(
             event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
             event = parse_event(raw, tenant=tenant, accepted_at=now, event_id=event_id)
-            _check_sight(event, worker.settings.sight)
+            _check_sight(event, sight)
             events.append(event)
         except InvalidEvent as error:
             faults += [_placed(f, f"$[{place}]" if many else "$") for f in error.faults]
@@ -113,8 +113,8 @@ async def accept(
 
 def _check_sight(event: Observation, sight: Sight) -> None:
     """Refuse a picture that would not be looked at. Raises InvalidEvent."""
-    image = image_of(event) if is_extractable(event) else None
-    if image is not None and (refusal := sight.refusal(image)):
+    image = image_of(event)
+    if image is not None and is_extractable(event) and (refusal := sight.refusal(image)):
         raise InvalidEvent([Fault("$.image_url" if isinstance(image, str) else "$.image", refusal)])
 
 

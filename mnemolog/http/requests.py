@@ -2,11 +2,18 @@
 
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import Path
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+)
 from starlette.convertors import Convertor, register_url_convertor
 
 from schemas.identity import check_user_id
@@ -111,40 +118,6 @@ class Asked(BaseModel):
     """The query string of a list."""
 
     model_config = ConfigDict(frozen=True)
-
-
-class NewMemory(Body):
-    """What to remember as it is."""
-
-    user_id: UserId
-    content: Content
-    agent_id: Id | None = None
-    session_id: Id | None = None
-    scope: Scope = "personal"
-    kind: Kind = "semantic"
-    memory_type: MemoryType = "long_term"
-    category: Category = "fact"
-    importance: Unit = 0.5
-    attribute: Annotated[str, Field(max_length=64), not_blank("name the attribute, such as likes")] | None = None
-    value: Value | None = None
-    metadata: Metadata | None = None
-
-    @model_validator(mode="after")
-    def _attribute_with_value(self) -> Self:
-        if self.attribute is not None and self.value is None:
-            raise ValueError("has an attribute without its value: give both, or neither")
-        return self
-
-
-class Revision(Body):
-    """What to change of a memory; what is null or left out stays."""
-
-    content: Content | None = None
-    category: Category | None = None
-    importance: Unit | None = None
-    memory_type: MemoryType | None = None
-    value: Value | None = None
-    expected_version: Annotated[int, Field(ge=0)] | None = None
 
 
 class MemoriesAsked(Asked):

@@ -7,7 +7,8 @@ from fastapi import Response
 from pydantic import Field
 
 from mnemolog.http import memories, search, shapes
-from mnemolog.http.requests import MAX_FOUND, Body, Content, Id, NewMemory, Question, Search, UserOrOwner
+from mnemolog.http.memory_requests import NewMemory
+from mnemolog.http.requests import MAX_FOUND, Body, Content, Id, Question, Search, UserOrOwner
 from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import CommandId, Held, Tenant
 from mnemolog.tools import TOOLS

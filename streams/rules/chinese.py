@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streams.rules.addressed import SHARED, addressed
 from streams.rules.chinese_clauses import claims
 from streams.rules.chinese_events import confided, events
 from streams.rules.chinese_life import life
@@ -35,4 +36,6 @@ def read_chinese(sentence: Sentence, today: date) -> Iterator[Found]:
         yield from tastes(clause)
         yield from life(clause, today)
         told += events(clause, today)
+    if all(event.event_type == SHARED for event in told):  # a feeling about it is a part of it
+        told += addressed(sentence, today)
     yield from whole(told)

@@ -39,7 +39,7 @@ _MONTHS: Final = {
 }
 _ZH_DAYS: Final = {"今": 0, "明": 1, "后": 2, "大后": 3}
 _ZH_DAYS_AGO: Final = {"今": 0, "昨": 1, "前": 2}
-_ZH_AGO = re.compile(r"(今|昨|前)(?:天|晚|日)")
+_ZH_AGO = re.compile(r"(今|昨|(?<![目以之])前)(?:天|晚|日)")
 _EN_AGO = re.compile(
     r"\b(?:(?:the day before )?yesterday|last night|"
     r"last (?P<w>monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b",
@@ -88,6 +88,20 @@ def chinese_date(text: str, today: date) -> Dated | None:
 def english_date(text: str, today: date) -> Dated | None:
     """Return the date that an English text names, or None. 3/4 is not read: which is the month is not known."""
     return _first(_ENGLISH, text, today)
+
+
+def spoken(text: str, day: date, today: date) -> Dated | None:
+    """Return where a text of either language names a day, as it was said on `today`; None where it does not."""
+    found = (chinese_date(text, today), english_date(text, today), days_ago(text, today))
+    return next((dated for dated in found if dated is not None and dated.day == day), None)
+
+
+def days_ago(text: str, today: date) -> Dated | None:
+    """Return the day that a text of either language names by how long ago it was (昨天, last Friday), or None."""
+    for pattern, past in ((_ZH_AGO, chinese_past), (_EN_AGO, english_past)):
+        if (m := pattern.search(text)) and (day := past(m.group(), today)):
+            return Dated(day, m.start(), m.end())
+    return None
 
 
 def chinese_past(text: str, today: date) -> date | None:

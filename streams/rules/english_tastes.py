@@ -29,6 +29,9 @@ _DISLIKES = re.compile(
     r"am not (?:really )?(?:a (?:big |huge )?fan of|fond of|into|keen on)|am (?:sick of|terrified of|"
     r"afraid of|scared of)) (?P<what>.+)$"
 )
+_NO_LONGER = re.compile(
+    r"^i (?:really )?no longer (?:really )?(?:like|love|enjoy|care for) (?P<what>.+)$", re.IGNORECASE
+)
 _IS_FAVOURITE = re.compile(
     r"^(?P<what>(?!this|that|it\b|he\b|she\b|which|one)[\w' ]{2,30}?) (?:is|are) my (?:all[- ]time |"
     r"absolute |new )?favou?rite\b",
@@ -58,6 +61,9 @@ def tastes(clause: Clause) -> Iterator[Found]:
     core = clause.core
     if clause.subject == "other":
         yield from _without_subject(clause)
+        return
+    if m := _NO_LONGER.match(clause.text):
+        yield from (_dislike(thing) for thing in things(m["what"], clause.rest))
         return
     if clause.past or clause.subject == "we" or clause.when:
         return

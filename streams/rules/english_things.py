@@ -15,7 +15,7 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 _LOOSE = re.compile(
-    r"\s+(?:too|here|a lot|lol|haha|tbh|these days|right now|nowadays|lately|anymore|any more|very much"
+    r"\s+(?:too|here|a lot|lol|haha|tbh|these days|(?:right )?now|nowadays|lately|anymore|any more|very much"
     r"|so much|to bits|tonight|today|now and then|once in a while|"
     r"at all|most(?: of all)?|the (?:most|best)|the spicier.*|best|much|every \w+|(?:in|on|at|during|"
     r"after|before|for) (?:the )?(?:mornings?|evenings?|"

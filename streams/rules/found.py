@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from schemas.attributes import NICKNAME
+from streams.rules.dates import days_ago, spoken
 
 if TYPE_CHECKING:
     from datetime import date
@@ -17,6 +19,7 @@ ORDINARY: Final = 0.5
 IDENTITY: Final = 0.8
 """For who the user is and whom they belong to: names, work, home, birthday, family, allergies."""
 
+_HAN: Final = re.compile(r"[一-鿿]")
 _CATEGORIES: Final = {
     "user_name": "people",
     NICKNAME: "people",
@@ -83,6 +86,24 @@ def plan(content: str, day: date, today: date) -> Found:
         memory_type="short_term" if day == today else "long_term",
         occurred_on=day,
     )
+
+
+def dated(found: Found, today: date) -> Found:
+    """Return what is found with its day in brackets behind the words that name it: they are read on other days.
+
+    A day whose year was said is clear as it is.
+    """
+    day, said = found.occurred_on, found.content
+    if day is None and found.category == "finance" and (paid := days_ago(said, today)):
+        day = paid.day
+    if day is None or day.isoformat() in said:
+        return found
+    where = spoken(said, day, today)
+    end = where.end if where else len(said)
+    if where and str(day.year) in said[where.start : end]:
+        return found
+    mark = f"\uff08{day}\uff09" if _HAN.search(said) else f" ({day})"
+    return replace(found, content=f"{said[:end]}{mark}{said[end:]}")
 
 
 def whole(events: list[Found]) -> list[Found]:

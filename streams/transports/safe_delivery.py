@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 from faust.transport.consumer import Consumer
 from mode.utils.futures import notify
 
+from schemas.topics import SCREENSHOTS
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
 
     from faust.types import TP, Message
 
 MESSAGES_BETWEEN_YIELDS = 50  # the event loop gets a turn at least this often
-LARGE_BYTES = 64 * 1024  # larger than any text that is accepted: pictures
+LARGE_BYTES = 64 * 1024  # more than text: pictures
 
 
 class SafeDelivery(Consumer):
@@ -31,6 +33,8 @@ class SafeDelivery(Consumer):
     poll_timeout_s = 1.0
     most_large_bytes = 128 * 1024 * 1024
     """Of large messages that agents have not acknowledged: some 180 of the largest pictures, in buffers or in work."""
+    large_topics = frozenset({SCREENSHOTS.name})
+    """Where messages wait for room: only those that are done without the ones behind them, as a turn is not."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
         """Start with nothing delivered."""
@@ -41,6 +45,7 @@ class SafeDelivery(Consumer):
         )
         self._delivered: dict[TP, deque[int]] = {}  # offsets, in order; the first is not done
         self._safe: dict[TP, int] = {}  # what may be committed; kept until it is, and the next is higher
+        self._at_group: dict[TP, int | None] = {}  # where the group goes on, as far as it has told
         self._large: dict[TP, dict[int, int]] = {}  # the bytes of large messages in work, by their offsets
         self._large_bytes = 0
         self._crowded: set[TP] = set()  # their next message is large, and waits until there is room
@@ -93,10 +98,14 @@ class SafeDelivery(Consumer):
         return {}
 
     def _is_crowded(self, tp: TP, record: Any) -> bool:  # noqa: ANN401 - the driver's record
-        if self._large_bytes < self.most_large_bytes or len(record.value or b"") <= LARGE_BYTES:
+        if self._large_bytes < self.most_large_bytes or not self._large_size(tp, record):
             return False
         self._crowded.add(tp)
         return True
+
+    def _large_size(self, tp: TP, message: Any) -> int:  # noqa: ANN401 - a record of the driver, or Faust's message
+        size = len(message.value or b"") if tp.topic in self.large_topics else 0
+        return size if size > LARGE_BYTES else 0
 
     def _make_room(self, freed: int) -> None:
         """Count bytes as gone, and fetch again what waited for room."""
@@ -139,8 +148,7 @@ class SafeDelivery(Consumer):
         # Both before the callback: it may wait until a rebalance is over, and must not touch the new generation's books
         self._delivered.setdefault(tp, deque()).append(message.offset)
         self._read_offset[tp] = message.offset
-        size = len(message.value or b"")
-        if size > LARGE_BYTES:
+        if size := self._large_size(tp, message):
             self._large.setdefault(tp, {})[message.offset] = size
             self._large_bytes += size
         await self.callback(message)
@@ -186,11 +194,14 @@ class SafeDelivery(Consumer):
         return last if last is not None else self._committed_offset[tp] or 0
 
     async def _commit_offsets(self, offsets: Mapping[TP, int], start_new_transaction: bool = True) -> bool:  # noqa: FBT001, FBT002
-        before = {tp: self._committed_offset[tp] for tp in offsets}
-        committed = await super()._commit_offsets(offsets, start_new_transaction)
-        if not committed:  # Faust counts it as committed even so, and would not try again
-            self._committed_offset.update({tp: old for tp, old in before.items() if tp in self._delivered})
-        return bool(committed)
+        committed = bool(await super()._commit_offsets(offsets, start_new_transaction))
+        # Faust counts what the group refused as committed too: it would not try again, and of what comes again it would
+        # take no acknowledgement.
+        for tp in self._at_group.keys() & offsets.keys():
+            if committed:
+                self._at_group[tp] = offsets[tp]
+            self._committed_offset[tp] = self._at_group[tp]
+        return committed
 
     # -- generations
 
@@ -216,7 +227,10 @@ class SafeDelivery(Consumer):
 
     async def _seek_to_committed(self) -> None:
         self._forget(set(self._delivered))
-        await super().perform_seek()
+        committed = await self.seek_to_committed()
+        self._at_group = {tp: offset or None for tp, offset in committed.items()}
+        self._read_offset.update(self._at_group)
+        self._committed_offset.update(self._at_group)  # Faust would leave there what the group does not know
 
     async def seek(self, partition: TP, offset: int) -> None:
         """Go to an offset; what was delivered before does not hold up commits any more."""

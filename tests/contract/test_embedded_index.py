@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from contract.followed import FakeShard, Followed
 from contract.index_examples import ANIMALS, CAT, COFFEE, FOOD, FOUR, entry, four, memory_id, mixed, query
 from contract.index_suite import IndexSuite
 
@@ -14,67 +15,16 @@ from projections.embedded_index import EmbeddedIndex
 from projections.index import ANY_VERSION, Legs
 
 
-class FakeShard:
-    """The active memories by user, and who was asked for."""
-
-    def __init__(self):
-        """Start empty."""
-        self.memories = {}
-        self.loads = []
-
-    def put(self, one):
-        user = self.memories.setdefault((one.tenant, one.user_id), {})
-        held = user.get(one.memory_id)
-        if held is None or held.version < one.version:
-            user[one.memory_id] = one
-
-    def remove(self, tenant, user_id, memory_ids):
-        user = self.memories.get((tenant, user_id), {})
-        for one, version in memory_ids.items():
-            if one in user and user[one].version <= version:
-                del user[one]
-
-    def load(self, tenant, user_id):
-        self.loads.append((tenant, user_id))
-        return list(self.memories.get((tenant, user_id), {}).values())
-
-
-class Followed:
-    """An index behind its shard, as the project agent keeps it: the shard first, the index after it."""
-
-    def __init__(self, *, loaded_early):
-        """`loaded_early`: at the first put, to be kept up to date; else anew for each search."""
-        self.shard = FakeShard()
-        self.index = EmbeddedIndex(self.shard.load)
-        self.loaded_early = loaded_early
-
-    async def put(self, entries):
-        for one in entries:
-            self.shard.put(one)
-            await self.index.put([one])
-            if self.loaded_early:
-                await self.index.search(query("x", user_id=one.user_id, tenant=one.tenant))
-
-    async def remove(self, tenant, user_id, memory_ids):
-        self.shard.remove(tenant, user_id, memory_ids)
-        await self.index.remove(tenant, user_id, memory_ids)
-
-    async def search(self, asked):
-        if not self.loaded_early:
-            await self.index.reopen()
-        return await self.index.search(asked)
-
-
 class TestLoadedAtTheFirstSearch(IndexSuite):
     @pytest.fixture
     def index(self):
-        return Followed(loaded_early=False)
+        return Followed(EmbeddedIndex, loaded_early=False)
 
 
 class TestKeptUpToDate(IndexSuite):
     @pytest.fixture
     def index(self):
-        return Followed(loaded_early=True)
+        return Followed(EmbeddedIndex, loaded_early=True)
 
     async def test_a_loaded_user_is_not_loaded_again(self, index):
         await index.put(FOUR)
@@ -199,7 +149,7 @@ async def test_any_history_of_puts_and_removals_ends_like_a_fresh_load():
     """A random walk of versions, repeats, removals and late arrivals; the seed is fixed, so that a failure repeats."""
     chance = random.Random(7)  # noqa: S311  (test data)
     words = ["red", "green", "blue", "tea", "coffee", "咖啡", "红茶", "cat", "dog", "Anna", "Berlin"]
-    followed = Followed(loaded_early=True)
+    followed = Followed(EmbeddedIndex, loaded_early=True)
     for step in range(400):
         name = f"m{chance.randrange(30)}"
         if chance.random() < 0.25:

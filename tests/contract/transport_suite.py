@@ -142,6 +142,24 @@ class TransportSuite:
         async with worker().running() as again:
             assert await again.has(3) == [(0, b"%d" % n) for n in range(3)]
 
+    async def test_a_commit_that_is_refused_while_everything_comes_again_holds_up_none_of_it(self, log, topic, worker):
+        await log.append([new(topic, b"%d" % n) for n in range(3)])
+        async with worker().running() as w:
+            consumer, commits = w.app.consumer, w.app.consumer._commit
+
+            async def refused(_offsets: object) -> bool:
+                consumer._commit = commits
+                await consumer.perform_seek()
+                return False
+
+            consumer._commit = refused
+            await w.has(6)
+            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
+            assert consumer.handled(TP(topic, 0)) == 3
+        await log.append([new(topic, b"3")])
+        async with worker().running() as again:
+            assert await again.has(1) == [(0, b"3")]
+
     async def test_an_acknowledgement_while_the_partition_is_on_its_way_is_ignored(self, log, topic, worker):
         await log.append([new(topic, b"%d" % n) for n in range(3)])
         async with worker(acknowledges=lambda _: False).running() as w:
@@ -243,6 +261,7 @@ class TransportSuite:
         large = [b"%d" % n + bytes(100_000) for n in range(12)]
         async with worker(acknowledges=lambda event: len(event.value) < 100).running() as w:
             w.app.consumer.most_large_bytes = 300_000  # room for three of them
+            w.app.consumer.large_topics = {topic}
             await log.append([new(topic, value, n % 2) for n, value in enumerate(large)])
             await log.append([new(topic, b"%d" % n, 2) for n in range(20)])
             await w.has(20 + 3)

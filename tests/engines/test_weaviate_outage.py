@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from contract.front_door import FrontDoor, front_door
-from contract.index_examples import COFFEE, query
+from contract.index_examples import COFFEE, FOOD, query
 from weaviate_server import WeaviateServer, free_ports, running_weaviate
 
 from mnemolog import together
@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
+    from projections.index import IndexEntry
+
 SOON_S = 60.0
+
+
+def nobody(_tenant: str, _user_id: str) -> list[IndexEntry]:
+    return []
 
 
 @pytest.fixture
@@ -112,7 +118,7 @@ async def test_an_index_that_lost_everything_is_filled_by_itself(node: WeaviateS
         await door.remember("likes green tea")
         await door.remember("keeps bees", "u2")
         await asyncio.sleep(SAFE_AFTER_SECONDS + 5)  # until then it may have lost what it was told last
-        index = WeaviateIndex(WeaviateAddress.parse(node.url), partitions=8)
+        index = WeaviateIndex(WeaviateAddress.parse(node.url), nobody, partitions=8)
         await index.collection.drop((await index.collection.generations())[0])
         assert await answers_or_waits(door, "u1", "tea") == ["likes green tea"]
         assert await answers_or_waits(door, "u2", "bees") == ["keeps bees"]
@@ -148,9 +154,9 @@ async def test_other_memories_in_the_index_are_dropped_by_a_rebuild(node: Weavia
     async with door_of(tmp_path, node) as door:
         await door.remember("likes green tea", "u1")
         await door.worker.shards.following.index.put([COFFEE])
-        assert (await door.worker.shards.following.index.search(query("咖啡"))).keyword
+        assert (await door.worker.shards.following.index.search(query(vector=FOOD))).semantic
         await together.rebuild(door.worker, "index")
-        assert not (await door.worker.shards.following.index.search(query("咖啡"))).keyword
+        assert not (await door.worker.shards.following.index.search(query(vector=FOOD))).semantic
         assert await found(door, "u1", "tea") == ["likes green tea"]
 
 
@@ -175,7 +181,7 @@ async def test_the_doctor_says_whether_it_answers_and_what_to_do(node: WeaviateS
 
 async def test_where_nothing_listens_it_is_unavailable_and_says_where():
     http, grpc = free_ports(2)
-    index = WeaviateIndex(WeaviateAddress.parse(f"weaviate://127.0.0.1:{http}?grpc={grpc}"), partitions=1)
+    index = WeaviateIndex(WeaviateAddress.parse(f"weaviate://127.0.0.1:{http}?grpc={grpc}"), nobody, partitions=1)
     try:
         for _ in range(2):
             with pytest.raises(IndexUnavailable, match=str(http)):

@@ -102,7 +102,9 @@ async def at_the_airport(asking: Asking) -> None:
 async def looked_back(asking: Asking) -> None:
     """Let Luna look up what matters: that does not fade."""
     gone = await memories(asking, status="expired")
-    assert set(gone) == {"用户现在在机场", "今天 19:30 会议"}, "the meeting too, though no tick has come since"
+    assert set(gone) == {"用户现在在机场", "今天（2026-03-06） 19:30 会议"}, (
+        "the meeting too, though no tick has come since"
+    )
     airport = await asking.get(f"/v1/memories/{gone['用户现在在机场']['memory_id']}/history")
     assert [e["type"] for e in airport["events"]] == ["MemoryFormed", "MemoryExpired"]
     assert airport["events"][1]["tick"]
@@ -133,7 +135,8 @@ async def tidied(asking: Asking) -> None:
 
 async def made_up(asking: Asking) -> None:
     """Forget the quarrel, now that they have made up."""
-    quarrel = (await memories(asking, agent_id=LUNA, kind="episodic"))["昨天用户和陈屿大吵了一架，特别难过"]
+    episodes = await memories(asking, agent_id=LUNA, kind="episodic")
+    quarrel = episodes["昨天（2026-03-09）用户和陈屿大吵了一架，特别难过"]
     assert (quarrel["event_type"], quarrel["emotion"], quarrel["importance"]) == ("fight", "sad", 1.0)
     assert quarrel["occurred_at"] == "2026-03-09T00:00:00Z"
     await asking.json("DELETE", f"/v1/memories/{quarrel['memory_id']}")

@@ -37,7 +37,7 @@ async def faded(asking: Asking) -> None:
     happened = (await asking.get(f"/v1/memories/{gift['memory_id']}/history"))["events"]
     strengths = [e["after"]["stored_strength"] for e in happened[1:] if "stored_strength" in e["after"]]
     assert strengths == [remembered_of(laddered(0.75, n), days + 4 / 24) for n, days in ((0, 0), (1, 7), (8, 14))]
-    weak = (await memories(asking, status="expired"))["用户今天和好了"]
+    weak = (await memories(asking, status="expired"))["用户今天（2026-03-12）和好了"]
     assert remembered_of(laddered(0.75, 9), 16 + 4 / 24) < 0.3
     assert weak["kind"] == "episodic"
     profile = await asking.get(f"/v1/users/{USER}/profile", agent_id=VOICE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from examples import candidate, extracted, forget, later, piece, remember, restore, said, tick
+from examples import candidate, extracted, forget, later, piece, remember, restore, revise, said, tick
 from given import Given, given
 
 from schemas.attributes import SINGLE
@@ -161,3 +161,58 @@ def test_an_older_word_for_a_value_does_not_make_the_value_older():
     assert known.only.access_count == 1
     between = said("用户住在广州", "t-3", later(days=3), attribute="city", value="广州")
     assert known.when(between).then("superseded").active(later(days=6)) == [SHANGHAI]
+
+
+LIKES = said("用户喜欢咖啡", "t-1", attribute="likes", value="咖啡")
+DISLIKES = said("用户不喜欢咖啡", "t-2", later(days=1), attribute="dislikes", value="咖啡")
+
+
+def test_a_thing_is_liked_or_disliked_whichever_was_said_last():
+    after = given(LIKES).when(DISLIKES).then("formed", "superseded")
+    liked, disliked = after.of("用户喜欢咖啡"), after.of("用户不喜欢咖啡")
+    assert (liked.status, liked.superseded_by, disliked.status) == ("superseded", disliked.memory_id, "active")
+    assert after.reasons[1] == "a newer dislikes was said"
+    again = said("用户又喜欢咖啡", "t-3", later(days=2), attribute="likes", value="咖啡")
+    assert after.when(again).then("formed", "superseded").active(later(days=3)) == ["用户又喜欢咖啡"]
+
+
+def test_a_taste_that_arrives_late_is_history():
+    after = given(DISLIKES).when(LIKES).then("superseded")
+    assert after.active(later(days=2)) == ["用户不喜欢咖啡"]
+    assert after.reasons == ["a newer dislikes is known"]
+
+
+def test_other_things_and_other_agents_tastes_stay():
+    tea = said("用户不喜欢茶", "t-2", later(days=1), attribute="dislikes", value="茶")
+    assert len(given(LIKES).when(tea).then("formed").active(later(days=2))) == 2
+    other = extracted(
+        candidate("用户不喜欢咖啡", "t-2", attribute="dislikes", value="咖啡"),
+        covers=[piece("t-2", later(days=1))],
+        agent_id="aria",
+    )
+    assert len(given(LIKES).when(other).then("formed").active(later(days=2))) == 2
+
+
+def test_where_the_profile_keeps_what_it_has_both_lists_accumulate():
+    keeps = given(LIKES, parameters=Parameters(profile_keeps=True)).when(DISLIKES).then("formed")
+    assert len(keeps.active(later(days=2))) == 2
+    fact = remember("讨厌咖啡", "c-1", later(days=2), attribute="dislikes", value="咖啡")
+    assert len(given(LIKES, parameters=Parameters(profile_keeps=True)).when(fact).active(later(days=2))) == 2
+
+
+def test_a_taste_that_is_remembered_or_brought_back_meets_its_opposite_too():
+    fact = remember("讨厌咖啡", "c-1", later(days=2), attribute="dislikes", value="咖啡")
+    known = given(LIKES).when(fact).then("formed", "superseded")
+    assert known.active(later(days=3)) == ["讨厌咖啡"]
+    liked = given(LIKES)
+    gone = liked.when(forget(liked.only.memory_id, "c-2", later(days=1))).when(fact).then("formed")
+    back = gone.when(restore(liked.only.memory_id, "c-3", later(days=3))).then("superseded")
+    assert back.active(later(days=4)) == ["讨厌咖啡"]
+
+
+def test_a_value_that_is_made_to_last_meets_the_newer_one_that_came_when_it_would_have_been_over():
+    short = remember(BEIJING, "c-1", attribute="city", value="北京", memory_type="short_term")
+    newer = remember(SHANGHAI, "c-2", later(days=5), attribute="city", value="上海")
+    known = given(short, newer)
+    lasting = revise(known.of(BEIJING).memory_id, "c-3", later(days=1), memory_type="long_term")
+    assert known.when(lasting).then("revised", "superseded").active(later(days=6)) == [SHANGHAI]

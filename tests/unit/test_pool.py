@@ -157,6 +157,20 @@ async def test_dropping_makes_room_for_those_who_wait_to_submit(pool: KeyedPool)
     assert work.notes[-1] == "late ends"
 
 
+async def test_what_waits_to_be_queued_when_its_partition_is_dropped_is_dropped_too(pool: KeyedPool):
+    work = Work()
+    for number in range(pool_module.MAX_QUEUED):
+        await pool.submit(0, "user", work.job(str(number), waits=True))
+    late = asyncio.create_task(pool.submit(0, "user", work.job("late")))
+    await asyncio.sleep(0.01)
+    pool.drop(0)
+    async with asyncio.timeout(3):
+        await late
+        await pool.submit(0, "user", work.job("comes again"))
+        await pool.settle()
+    assert [note for note in work.notes if note.endswith("ends")] == ["comes again ends"]
+
+
 async def test_a_job_whose_partition_was_taken_away_ends_those_behind_it_and_nothing_else(
     pool: KeyedPool, failures: list[BaseException]
 ):

@@ -43,8 +43,8 @@ def order(answer):
     return [one.memory_id for one in answer]
 
 
-def test_weights_are_three_to_one_and_what_is_light_is_light():
-    assert (VECTOR_WEIGHT, KEYWORD_WEIGHT) == (0.75, 0.25)
+def test_weights_are_seven_to_three_and_what_is_light_is_light():
+    assert (VECTOR_WEIGHT, KEYWORD_WEIGHT) == (0.7, 0.3)
     assert IMPORTANCE_WEIGHT + RECENCY_WEIGHT < 0.05
 
 
@@ -70,7 +70,7 @@ def test_the_score_is_the_weighted_sum_of_the_parts():
     a, b = ranked(found, plain("a", "b", importance=0.7))
     assert (a.semantic, a.keyword, b.semantic, b.keyword) == (1, 0, 0, 1)
     light = IMPORTANCE_WEIGHT * 0.7 + RECENCY_WEIGHT
-    assert [a.score, b.score] == pytest.approx([FUSED * 0.75 + light, FUSED * 0.25 + light])
+    assert [a.score, b.score] == pytest.approx([FUSED * 0.7 + light, FUSED * 0.3 + light])
 
 
 def test_what_both_legs_find_comes_before_what_one_finds():
@@ -120,7 +120,7 @@ def test_recency_halves_with_every_half_life_and_the_future_is_now():
 def test_limit_and_min_score_cut_the_answer():
     found = legs(semantic={"a": 0.9, "b": 0.7, "c": 0.1})
     assert order(ranked(found, plain("a", "b", "c"), limit=2)) == ["a", "b"]
-    assert order(ranked(found, plain("a", "b", "c"), min_score=0.7)) == ["a"]
+    assert order(ranked(found, plain("a", "b", "c"), min_score=0.65)) == ["a"]
     assert ranked(found, plain("a", "b", "c"), limit=0) == []
 
 

@@ -57,7 +57,7 @@ async def test_a_date_is_told_with_its_place_and_the_first_one_is_a_milestone():
     [first] = await told("We had our first date at a jazz bar.")
     assert (first.event_type, first.content) == ("milestone", "User had their first date at a jazz bar")
     [elsewhere] = await told("昨天我和小雨约会了", TurnContext(scene="外滩"))
-    assert elsewhere.content == "昨天用户和小雨约会了 (外滩)"
+    assert elsewhere.content == "昨天（2026-01-04）用户和小雨约会了 (外滩)"
     [there] = await told("我们第一次约会了，好开心", TurnContext(scene="断桥"))
     assert (there.event_type, there.content) == ("milestone", "用户第一次约会了，好开心 (断桥)")
     [share] = await told("我们今天和好了", TurnContext(scene="断桥"))
@@ -67,12 +67,12 @@ async def test_a_date_is_told_with_its_place_and_the_first_one_is_a_milestone():
 @pytest.mark.parametrize(
     ("text", "content", "emotion"),
     [
-        ("昨天我们第一次约会，在西湖，好开心", "昨天用户第一次约会，在西湖，好开心", "happy"),
-        ("我们昨天约会了，去了外滩", "用户昨天约会了，去了外滩", None),
-        ("我们昨天约会了，去了之后他走了", "用户昨天约会了", None),
+        ("昨天我们第一次约会，在西湖，好开心", "昨天（2026-01-04）用户第一次约会，在西湖，好开心", "happy"),
+        ("我们昨天约会了，去了外滩", "用户昨天（2026-01-04）约会了，去了外滩", None),
+        ("我们昨天约会了，去了之后他走了", "用户昨天（2026-01-04）约会了", None),
         (
             "We had our first date yesterday, at a jazz bar, and I was so happy.",
-            "User had their first date yesterday, at a jazz bar, and user was so happy",
+            "User had their first date yesterday (2026-01-04), at a jazz bar, and user was so happy",
             "happy",
         ),
         ("We went on a date, in Paris", "User went on a date, in Paris", None),
@@ -167,3 +167,47 @@ def test_an_english_event_happened_today_at_the_latest(text: str, day: int | Non
 
 def test_last_monday_said_on_a_monday_is_a_week_ago():
     assert english_past("last Monday", MONDAY.date()) == date(2025, 12, 29)
+
+
+@pytest.mark.parametrize(
+    ("text", "event", "content"),
+    [
+        ("我喜欢你，做我女朋友吧", "confession", "用户表白了：“我喜欢你，做我女朋友吧”"),
+        ("我们分手吧", "breakup", "用户提出了分手：“我们分手吧”"),
+        ("对不起，昨天是我不好。原谅我吧", "makeup", "用户求和好：“原谅我吧”"),
+        ("吵架了，好难过", "fight", "用户吵架了：“吵架了，好难过”"),
+        ("你亲了我", "first_kiss", "用户说起了亲吻：“你亲了我”"),
+        ("送你一束玫瑰", "gift", "用户送了礼物：“送你一束玫瑰”"),
+        ("I love you", "confession", 'User confessed their feelings: "I love you"'),
+        ("We got married!", "milestone", 'User reached a milestone: "We got married"'),
+    ],
+)
+async def test_what_is_said_straight_to_the_agent_is_an_event_with_the_whole_of_its_words(
+    text: str, event: str, content: str
+):
+    [found] = await told(text)
+    assert (found.event_type, found.content, len(found.key_dialogue)) == (event, content, 1)
+    assert found.importance == episode_importance(event, found.emotion_intensity, None)
+
+
+async def test_the_day_of_what_is_said_straight_is_that_of_its_own_clause():
+    [kiss] = await told("昨天你亲了我，我好开心")
+    assert (kiss.event_type, kiss.emotion, kiss.occurred_on) == ("first_kiss", "happy", date(2026, 1, 4))
+    [sorry] = await told("对不起，昨天是我不好，原谅我吧")
+    assert (sorry.event_type, sorry.occurred_on) == ("makeup", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "妈妈我爱你",
+        "我爱你的歌",
+        "他对我说，我爱你",
+        "你爱我吗？",
+        "I love you guys",
+        "Let's break up the task",
+        "She said I love you",
+    ],
+)
+async def test_what_is_said_to_or_by_others_is_none_of_these(text: str):
+    assert await told(text) == []

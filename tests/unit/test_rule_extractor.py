@@ -108,9 +108,15 @@ async def test_a_correction_comes_after_what_it_corrects():
     assert [(p.value, p.sources) for p in found] == [("Paris", (0,)), ("Berlin", (1,))]
 
 
-async def test_no_longer_liking_is_a_dislike():
-    found = (await read(("user", "I don't like coffee any more"))).proposals
+@pytest.mark.parametrize("said", ["I don't like coffee any more", "I no longer like coffee.", "I hate coffee now"])
+async def test_no_longer_liking_is_a_dislike(said: str):
+    found = (await read(("user", said))).proposals
     assert [(p.attribute, p.value) for p in found] == [("dislikes", "coffee")]
+
+
+async def test_liking_again_is_a_like():
+    found = (await read(("user", "我又喜欢咖啡了"))).proposals
+    assert [(p.attribute, p.value) for p in found] == [("likes", "咖啡")]
 
 
 async def test_a_plan_keeps_its_words_and_is_dated_by_the_day_it_was_said():
@@ -118,9 +124,30 @@ async def test_a_plan_keeps_its_words_and_is_dated_by_the_day_it_was_said():
     first = await RuleExtractor().extract(window(("user", "下周三有项目评审会议")))
     second = await RuleExtractor().extract(window(("user", "下周三有项目评审会议"), at=later))
     assert [(p.content, p.category, p.memory_type, p.occurred_on) for p in first.proposals] == [
-        ("下周三有项目评审会议", "schedule", "long_term", date(2026, 1, 14))
+        ("下周三（2026-01-14）有项目评审会议", "schedule", "long_term", date(2026, 1, 14))
     ]
     assert [p.occurred_on for p in second.proposals] == [date(2026, 1, 21)]
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("我明天要去医院", "用户明天（2026-01-06）要去医院"),
+        ("后天我要去北京出差", "后天（2026-01-07）用户要去北京出差"),
+        ("我下周三要去医院", "用户下周三（2026-01-14）要去医院"),
+        ("下个月3号我要去上海", "下个月3号（2026-02-03）用户要去上海"),
+        ("两周后我要考试", "两周后（2026-01-19）用户要考试"),
+        ("2026年5月3日我要结婚", "2026年5月3日用户要结婚"),
+        ("我昨天花了300块买鞋", "用户昨天（2026-01-04）花了300块买鞋"),
+        ("I'm going to the hospital next Wednesday", "User is going to the hospital next Wednesday (2026-01-14)"),
+        ("I have a dentist appointment tomorrow", "User has a dentist appointment tomorrow (2026-01-06)"),
+        ("I have an exam in two weeks", "User has an exam in two weeks (2026-01-19)"),
+        ("My flight is on 2026-05-03", "User's flight is on 2026-05-03"),
+        ("We had a fight last night", "User had a fight last night (2026-01-04)"),
+    ],
+)
+async def test_the_words_for_a_day_stay_and_its_date_is_written_behind_them(said: str, content: str):
+    assert [p.content for p in (await read(("user", said))).proposals] == [content]
 
 
 async def test_a_plan_for_today_is_short_term():

@@ -9,6 +9,7 @@ import pytest
 from examples import XIAOMING, later
 from workbench import Workbench
 
+from projections.closeness import Closeness
 from projections.retention import drop_expired
 from projections.shard_file import connect
 from schemas.topics import CONVERSATIONS
@@ -62,13 +63,13 @@ async def test_counts_are_of_an_agent_and_up_to_an_instant(bench: Workbench):
 
 async def test_the_last_intimacy_is_that_of_the_latest_turn_whoever_said_it(bench: Workbench):
     said = await counted(bench)
-    assert said.intimacy(XIAOMING, None) is None
+    assert said.closeness(XIAOMING, None) is None
     await bench.says("t-1", occurred_at="2026-01-05T07:00:00Z", context={"intimacy": 30})
     await bench.says("t-2", occurred_at="2026-01-05T06:00:00Z", context={"intimacy": 90}, role="assistant")
     await bench.says("t-3", occurred_at="2026-01-05T08:00:00Z")
     said = await counted(bench)
-    assert said.intimacy(XIAOMING, "luna") == 30
-    assert said.intimacy(XIAOMING, "aria") is None
+    assert said.closeness(XIAOMING, "luna") == Closeness(later(hours=-1), 30)
+    assert said.closeness(XIAOMING, "aria") is None
     await bench.says("t-4", occurred_at="2025-12-31T08:00:00Z", context={"intimacy": 5})
     assert (await counted(bench)).intimacies(XIAOMING, None, later(hours=1)) == {"2025-12": 5, "2026-01": 30}
 
@@ -81,7 +82,7 @@ async def test_what_retention_drops_counts_no_more_and_a_repeat_takes_its_place(
     assert said.usage(XIAOMING, None).turns == 2
     await bench.log.drop_before(CONVERSATIONS.name, 0, 2)
     await drop_expired(bench.log, bench.shards)
-    assert (said.usage(XIAOMING, None).turns, said.intimacy(XIAOMING, None)) == (1, None)
+    assert (said.usage(XIAOMING, None).turns, said.closeness(XIAOMING, None)) == (1, None)
     again = Workbench(tmp_path / "two", bench.log)
     assert (await counted(again)).usage(XIAOMING, None) == said.usage(XIAOMING, None)
     again.close()

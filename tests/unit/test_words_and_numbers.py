@@ -11,7 +11,8 @@ from given import given
 from mnemolog.greeting import PROMPT
 from mnemolog.http.context_requests import Context
 from mnemolog.http.evatar import EvatarsMemories
-from mnemolog.http.requests import DEFAULT_LIMIT, MAX_PAGE_SIZE, MemoriesAsked, NewMemory, Search
+from mnemolog.http.memory_requests import NewMemory
+from mnemolog.http.requests import DEFAULT_LIMIT, MAX_PAGE_SIZE, MemoriesAsked, Search
 from mnemolog.settings import from_environment
 from projections.context import FREE_ATTRIBUTES, FREE_EPISODES
 from schemas.attributes import LISTS, MAPS, SINGLE
@@ -124,7 +125,7 @@ def test_lunas_event_types_have_a_meaning_of_their_own():
     [
         ("我的同事叫张三", "people", "用户的同事叫张三"),
         ("我持有 NVDA 股票", "finance", "用户持有 NVDA 股票"),
-        ("下周三有项目评审会议", "schedule", "下周三有项目评审会议"),
+        ("下周三有项目评审会议", "schedule", "下周三（2026-01-14）有项目评审会议"),
         ("我正在参与地铁工程招标项目", "project", "用户正在参与地铁工程招标项目"),
         ("我喜欢用 Markdown 记笔记", "preference", "用户喜欢用 Markdown 记笔记"),
         ("我关注机器学习", "interest", "用户对机器学习感兴趣"),

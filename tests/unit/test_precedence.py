@@ -1,0 +1,50 @@
+"""Whoever publishes goes before the agents, and never stops them."""
+
+import asyncio
+
+import pytest
+
+from streams.precedence import LONGEST_SECONDS, Precedence
+
+
+async def test_without_a_caller_giving_way_is_one_turn_of_the_loop():
+    precedence = Precedence()
+    turns: list[int] = []
+    asyncio.get_running_loop().call_soon(turns.append, 1)
+    await asyncio.wait_for(precedence.give_way(), LONGEST_SECONDS / 2)
+    assert turns == [1]
+
+
+async def test_agents_give_way_until_the_last_caller_is_done():
+    precedence = Precedence()
+    order: list[str] = []
+
+    async def agent():
+        await precedence.give_way()
+        order.append("agent")
+
+    with precedence.first():
+        with precedence.first():
+            working = asyncio.create_task(agent())
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        order.append("one caller is done")
+        await asyncio.sleep(0)
+        order.append("both are")
+    await working
+    assert order == ["one caller is done", "both are", "agent"]
+
+
+async def test_a_caller_who_stays_does_not_stop_the_agents():
+    precedence = Precedence()
+    with precedence.first():
+        began = asyncio.get_running_loop().time()
+        await precedence.give_way()
+        assert asyncio.get_running_loop().time() - began >= LONGEST_SECONDS * 0.9
+
+
+async def test_a_caller_that_fails_is_first_no_longer():
+    precedence = Precedence()
+    with pytest.raises(RuntimeError), precedence.first():
+        raise RuntimeError
+    await asyncio.wait_for(precedence.give_way(), LONGEST_SECONDS / 2)
