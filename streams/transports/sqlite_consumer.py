@@ -11,7 +11,7 @@ from faust.types import TP, ConsumerMessage
 
 from schemas.log import LogUnavailable
 from schemas.topics import partition_of
-from streams.transports.safe_delivery import SafeDelivery
+from streams.transports.safe_delivery import LARGE_BYTES, SafeDelivery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from streams.transports.sqlite_log import SqliteLog
 
 RECORDS_AT_ONCE = 500  # of one partition; Faust's broker_max_poll_records overrides it
+FIRST_RECORDS = 16  # are looked at first: 500 pictures would be 350 MB
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the log has set
 
 
@@ -108,7 +109,10 @@ class Consumer(SafeDelivery):
         position = self._positions.get(tp)
         if position is None or position >= self.log_.end_now(*tp):
             return []
-        records = await self.log_.read(*tp, position, self._at_once)
+        records = await self.log_.read(*tp, position, min(FIRST_RECORDS, self._at_once))
+        left = self._at_once - len(records)
+        if len(records) == FIRST_RECORDS and left and sum(len(r.value) for r in records) <= LARGE_BYTES * FIRST_RECORDS:
+            records += await self.log_.read(*tp, records[-1].position.offset + 1, left)
         if records:
             self._positions[tp] = records[-1].position.offset + 1
         return records
