@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from examples import later, remember, revise
+from examples import forget, later, remember, revise
 from given import Given, given
 
 from projections.profile import profile
@@ -115,6 +117,19 @@ def test_what_fills_its_slot_no_more_is_neither_superseded_nor_in_the_way():
     emptied = reworded("city", "Berlin", "User lives in Berlin", "User has a cat")
     after = emptied.when(remember("lives in Rome", "c-3", later(days=2), attribute="city", value="Rome"))
     assert sorted(after.then("formed").active(later(days=3))) == ["User has a cat", "lives in Rome"]
+
+
+def test_a_memory_that_fills_its_slot_again_supersedes_what_took_it():
+    emptied = reworded("city", "Berlin", "User lives in Berlin", "User has a cat")
+    moved = emptied.when(remember("lives in Rome", "c-3", later(days=2), attribute="city", value="Rome"))
+    cat, rome = moved.of("User has a cat").memory_id, moved.of("lives in Rome").memory_id
+    back = revise(cat, "c-4", later(days=3), content="lives in Paris", value=Sealed.clear("Paris"))
+    after = moved.when(back).then("revised", "superseded")
+    assert (after.active(later(days=4)), after.of("lives in Rome").superseded_by) == (["lives in Paris"], cat)
+    keeping = replace(moved, parameters=Parameters(profile_keeps=True))
+    kept = keeping.when(back).then("refused")
+    assert sorted(kept.active(later(days=4))) == ["User has a cat", "lives in Rome"]
+    assert keeping.when(forget(rome, "c-5", later(days=3))).when(back).then("revised").of("lives in Paris").slot
 
 
 def test_a_taste_that_is_changed_supersedes_its_opposite():
