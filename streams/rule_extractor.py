@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schemas.observations import TurnContext
     from streams.extractor import Piece, Window
 
-RULES_VERSION: Final = "7"
+RULES_VERSION: Final = "8"
 """Raise it with every change of what the rules answer: it is part of the memory's lineage."""
 MOST_QUOTED: Final = 200
 """Characters of a turn that are kept as key dialogue."""

@@ -41,7 +41,7 @@ _CALL_ME = re.compile(
 )
 _IS_NAMED = re.compile(rf"^是([{_SURNAMES}][一-鿿]{{2}})$")
 _NAMED_SO = re.compile(rf"^([{_SURNAMES}][一-鿿]{{1,2}})$")
-_AGE = re.compile(rf"^({NUMERAL})(?:周?岁)(?:多)?(?:$|的)")
+_AGE = re.compile(rf"^({NUMERAL})(?:周?岁)(?:多)?(?:$|的(?=$|人|男|女|程序|学生))")
 _AGE_BARE = re.compile(r"^([1-9]\d|[二三四五六七八]?十[一二三四五六七八九]?)$")
 _AGES: Final = (3, 120)
 """Years, of someone who writes."""

@@ -1,0 +1,19 @@
+"""The rules over everyday sentences that once made false facts, each beside one of its kind that holds a true one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from unit.test_rules_labelled import labelled, meets, proposals
+
+ROWS = [row for language in ("zh", "en") for row in labelled("sentences_everyday.jsonl", language)]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["text"])
+async def test_what_a_sentence_holds_is_found_and_nothing_else(row: dict[str, Any]):
+    left = await proposals(row["text"])
+    for expected in row["expect"]:
+        left.remove(next(proposal for proposal in left if meets(proposal, expected)))
+    assert [proposal.content for proposal in left] == []
