@@ -82,7 +82,9 @@ _SUPPOSES = re.compile(
 _HEARSAY = re.compile(
     r"\b(?:(?:he|she|they|someone|somebody|people|everyone|you|who|friend|mom|dad|boss|brother|sister|"
     r"wife|husband)\s+(?:says?|said|told|tells?|thinks?|thought|claims?|"
-    r"claimed|believes?|swears?|asked|called me)|told me|i heard|i read|i hear that|i think|i thought|i"
+    r"claimed|believes?|swears?|asked|called me)|^(?!i\b).*\b(?:says|said|writes|wrote|texted|replied)$|"
+    r"^(?:please |now |just )*(?:say|repeat|translate|rephrase|proofread)\b|"
+    r"told me|i heard|i read|i hear that|i think|i thought|i"
     r" guess|i assume|i doubt|i feel like|i suspect|i said)\b",
     re.IGNORECASE,
 )

@@ -37,6 +37,7 @@ _AGE = re.compile(
 _BIRTHDAY = re.compile(
     r"^my (?:birthday|bday|b-day)(?: is|'s| falls)\b|^(?:was born|am born)\b(?! in \w+$)", re.IGNORECASE
 )
+_DENIED = re.compile(r"\b(?:is|was|am|it) not\b.*?(?:\b(?:but|it is|it's|i was)\b(?P<but>.+))?$", re.IGNORECASE)
 _A: Final = r"(?:an?|the)"
 _IS_A = re.compile(
     rf"^am {_A} (?P<role>[\w -]{{3,40}}?)(?P<tail>(?: (?:at|in|for|from|by|with|based|working|and|living|who)\b.*)?)$"
@@ -70,6 +71,7 @@ _INTOLERANT = re.compile(
     r"^(?:am (?P<what>lactose|gluten) intolerant|have an? (?:(?:severe|bad|mild|serious|slight) "
     r")?(?P<also>[\w ]{2,20}) allergy)"
 )
+_NOTHING = re.compile(r"(?:nothing|anything|none|no|everything|it|this|that|them|you)\b", re.IGNORECASE)
 _SPEAK = re.compile(
     r"^(?:can )?speak (?:fluent |some |a little )?(?P<what>[A-Z]\w+(?: and .+)?)$|^am fluent in "
     r"(?P<fluent>[A-Z]\w+(?: and [A-Z]\w+)?)$"
@@ -132,7 +134,10 @@ def _birthday(clause: Clause) -> Iterator[Found]:
     own = clause.subject == "me" or clause.core.lower().startswith("my")
     if own and not clause.when and _BIRTHDAY.match(clause.core):
         # A comma stands before the year.
-        day = birth_date(" ".join((clause.text, *clause.rest[:1])))
+        said = " ".join((clause.text, *clause.rest[:1]))
+        if denied := _DENIED.search(said):
+            said = denied["but"] or ""
+        day = birth_date(said)
         if day:
             yield profile("birthday", day, f"User's birthday is {day}")
 
@@ -199,10 +204,10 @@ def _body_and_skills(clause: Clause) -> Iterator[Found]:
     core = clause.core
     if m := _ALLERGIC.match(core):
         for what in re.split(r" and | or ", m["what"]):
-            yield _allergy(what)
+            if not _NOTHING.match(what):
+                yield _intolerance(what) if " intolerant to " in core else _allergy(what)
     elif m := _INTOLERANT.match(core):
-        what = m["what"] or m["also"]
-        yield _allergy(what)
+        yield _intolerance(m["what"]) if m["what"] else _allergy(m["also"])
     elif m := re.match(
         r"^can not (?:eat|have|drink|tolerate) (?P<what>gluten|dairy|lactose|nuts|peanuts|shellfish|"
         r"eggs|wheat|soy|milk)$",
@@ -218,6 +223,10 @@ def _body_and_skills(clause: Clause) -> Iterator[Found]:
 
 def _allergy(what: str) -> Found:
     return profile("allergies", what, f"User is allergic to {what}")
+
+
+def _intolerance(what: str) -> Found:
+    return profile("allergies", what, f"User is intolerant to {what}")
 
 
 def _age(age: int) -> Found:

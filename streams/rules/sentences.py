@@ -23,6 +23,14 @@ _SENTENCE = re.compile(
     r"[^。！？!?\n…～~]+?(?:[。！？!?…～~]+|\n+|"
     r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\b[A-Z])\.+(?=\s|$)|$)"
 )
+# Whose words follow the colon is not known: "Bob said: I live in Oslo", 小明说：我住在北京, "Translate: …" and the line below.
+_TOLD = re.compile(
+    r"(?:\b(?:says?|saying|said|repeat|translate|writes?|wrote|texted|repl(?:y|ies|ied)|answer(?:ed|s)?|ask(?:s|ed)?|quote"
+    r"|reads|sings?|type|rephrase|proofread|sentence|example)\b[^:：,.\n]{0,40}[:：]"
+    r"|(?<!跟你)(?<!和你)(?<!对你)(?<!来)(?<!我)[说讲][道过]?[:：]"
+    r"|(?:写道|问|回答|喊|[跟随着][我着][读念说]|照着?念|造句|例句|翻译|歌词)[^，。：:\n]{0,8}[:：])[ \t]*\n?[^\n]*",
+    re.IGNORECASE,
+)
 _COMMA = re.compile(r"[，；：;]|,(?!\d{3}\b)|:(?=\s|$)|\s[-–—]+\s|——|\((?=\S)|\)|[（）]")
 _SPACES = re.compile(r"\s+")
 
@@ -36,12 +44,13 @@ class Sentence:
     asks: bool
     """It ends with a question mark."""
     quotes: bool = False
-    """It holds a quotation: whose words they are is not known."""
+    """It holds a quotation, or words that somebody is said to say: whose they are is not known."""
 
 
 def sentences(text: str) -> Iterator[Sentence]:
     """Yield the sentences of a text in order. Japanese and Korean are passed over."""
-    for match in _SENTENCE.finditer(_QUOTED.sub(" \x00 ", _CODE.sub("\n", text.replace("’", "'")))):
+    plain = _TOLD.sub(" \x00 ", _QUOTED.sub(" \x00 ", _CODE.sub("\n", text.replace("’", "'"))))
+    for match in _SENTENCE.finditer(plain):
         raw = match.group()
         if _KANA.search(raw) or not raw.strip():
             continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from unit.test_rules_labelled import labelled, meets, proposals
 
 ROWS = [row for language in ("zh", "en") for row in labelled("sentences_everyday.jsonl", language)]
@@ -17,3 +16,16 @@ async def test_what_a_sentence_holds_is_found_and_nothing_else(row: dict[str, An
     for expected in row["expect"]:
         left.remove(next(proposal for proposal in left if meets(proposal, expected)))
     assert [proposal.content for proposal in left] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("I'm lactose intolerant.", "User is intolerant to lactose"),
+        ("I'm allergic to lactose.", "User is allergic to lactose"),
+        ("我乳糖不耐受", "用户乳糖不耐受"),
+        ("我对乳糖过敏", "用户对乳糖过敏"),
+    ],
+)
+async def test_an_intolerance_is_not_called_an_allergy(said: str, content: str):
+    assert [(p.attribute, p.content) for p in await proposals(said)] == [("allergies", content)]
