@@ -71,7 +71,7 @@ _UNSURE = re.compile(
 _JOKES = re.compile(r"开玩笑的|(?<!没)骗你的|逗你的|逗你玩")
 _PAST = re.compile(
     r"以前|曾经|过去(?!了)|小时候|小的时候|当时|那时|(?<![一二三四五六日天号年月点])之前|年轻时|"
-    r".学的?时候|上学时|那会儿|当年|原先|一度|前任|早年|过(?:一次|两次|几次)"
+    r"(?:工作|上班|任职|就职|实习|生活|居住|[住当做待])过(?!敏|的?[一-鿿]{0,2}手术)|.学的?时候|上学时|那会儿|当年|原先|一度|前任|早年|过(?:一次|两次|几次)"
 )
 _REQUESTS = re.compile(
     r"^(?:请|帮|给我(?=看|讲|说|推荐|写|来|找|查|发|一|个)|麻烦|能否|可以|提醒|记得|别忘|查|推荐|告诉我"
@@ -80,6 +80,7 @@ _REQUESTS = re.compile(
 _PARTICLES = re.compile(r"(?:[了的呀啊哦呢吧哈啦嘛哟喔噢耶诶哎欸~～!！]|而已|来的)+$")
 
 
+_IDIOM = re.compile(r"(?<=[死坏疯惨翻])我(?=了|啦|$)|我的(?:天|妈|老天|个?乖乖)[啊呀哪]?|我[去靠晕]$")
 _JOIN = re.compile(r"(?=但是|不过|可是|而且|所以|因为)")
 _SOMEBODY = re.compile(r"[他她您你]")
 
@@ -108,6 +109,11 @@ class Clause:
 def without_particles(text: str) -> str:
     """Drop the particles at the end that carry tone, not meaning."""
     return _PARTICLES.sub("", text)
+
+
+def without_idioms(text: str) -> str:
+    """Drop the 我 that is nobody: 气死我了 is 气死了."""
+    return _IDIOM.sub("", text)
 
 
 def claims(sentence: Sentence) -> Iterator[Clause]:

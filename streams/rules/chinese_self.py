@@ -55,6 +55,9 @@ _BIRTHDAY = re.compile(
 _WORKS_AT = re.compile(
     r"^(?:在|去了|入职了?|加入了?|跳槽到了?|就职于|供职于|任职于)(.{2,14}?)(?:上班|工作|任职|就职|实习|当|做|$)(.*)$"
 )
+_LEFT_WORK = re.compile(
+    r"^(?!.*(?:想|打算|准备|考虑|快要?|没)).*(?:离职|辞职|辞掉?|退休|跳槽|被裁员?|被辞退|走人|不干|离开)了"
+)
 _BOUND: Final = r"(?:公司|集团|银行|大学|医院|研究院|事务所|科技|中学|小学)"
 _NO_EMPLOYER = re.compile(
     r"^(?:家|这|那|外|公司|单位|一|国企|外企|私企|央企|体制内|银行$|医院$|学校$|工厂$|大厂|互联网|国外"
@@ -151,6 +154,8 @@ def _name(name: str) -> Found:
 
 
 def _work(bare: str, clause: Clause) -> Iterator[Found]:
+    if any(map(_LEFT_WORK.search, clause.rest)):
+        return
     if m := _WORKS_AT.match(bare):
         place, job = m[1], re.sub(r"^的", "", m[2])
         known = chinese_city(place)

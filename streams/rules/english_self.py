@@ -9,7 +9,7 @@ from schemas.attributes import NICKNAME
 from streams.rules.dates import birth_date
 from streams.rules.found import profile
 from streams.rules.occupations import english_occupation
-from streams.rules.places import english_city
+from streams.rules.places import english_city, is_country
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +55,13 @@ _WORK_AT = re.compile(
     r"working|have started|am interning|landed a job|joined|have joined)(?: (?:now|full[- ]time|part[-"
     rf" ]time|there|remotely))?(?: (?:at|for|with|by))? (?P<at>{_COMPANY})(?P<tail>.*)$"
 )
+_LEFT_WORK = re.compile(
+    r"^(?:(?:and|but|then|i|just|recently|have|has) )*(?:quit|resigned|retired"
+    r"|left(?= (?:it|there|in|last|this|the (?:company|firm|job))\b|$)"
+    r"|(?:got|was|have been|am being) (?:laid off|let go|fired))\b",
+    re.IGNORECASE,
+)
+_MOVED_ON = re.compile(r"\b(?:then|later|after that|afterwards) .*\b(?:to|in|back) [A-Z]")
 _AT = re.compile(rf"\b(?:at|for) (?P<at>{_COMPANY})(?=$| (?:in|as|and|near|on|since|for)\b)")
 _IN = re.compile(r"\bin (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2})(?=$|,| (?:with|and|now|since|for|near|as)\b)")
 _LIVE = re.compile(
@@ -114,7 +121,7 @@ def about_self(clause: Clause) -> Iterator[Found]:
         core = clause.core
         if (m := _AGE.match(core)) and _AGES[0] <= int(m["age"]) <= _AGES[1]:
             yield _age(int(m["age"]))
-        yield from _work(core)
+        yield from () if any(map(_LEFT_WORK.search, clause.rest)) else _work(core)
         yield from _body_and_skills(clause)
         if m := _STATUS.match(core):
             yield profile("relationship_status", m["status"], f"User is {m['status']}")
@@ -185,7 +192,7 @@ def _work(core: str) -> Iterator[Found]:
 def _where(tail: str, *, employer: bool = True) -> Iterator[Found]:
     if employer and (m := _AT.search(tail)):
         yield _employer(m["at"])
-    if (m := _IN.search(tail)) and english_city(m["city"]):
+    if (m := _IN.search(tail)) and english_city(m["city"]) and not is_country(m["city"]):
         yield _city(m["city"])
 
 
@@ -193,9 +200,11 @@ def _home(clause: Clause) -> Iterator[Found]:
     m = _LIVE.match(clause.core)
     if (
         m
+        and not is_country(m["city"])
         and english_city(m["city"])
         and " not " not in f" {clause.core} "
         and not re.search(r"\bfrom now\b", m["tail"])
+        and not _MOVED_ON.search(" ".join((m["tail"], *clause.rest[:1])))
     ):
         yield _city(m["city"])
 

@@ -36,7 +36,8 @@ _ENGLISH_LONGEST: Final = 5
 def chinese_occupation(text: str) -> str | None:
     """Return the occupation that a text wholly is, without 一名 or 一个; None for anything else."""
     bare = re.sub(r"^(?:一[名位个]|[名位个])", "", text)
-    return bare if _CHINESE.fullmatch(bare) else None
+    # 当过老师 and 当了十年老师 may be over.
+    return bare if _CHINESE.fullmatch(bare) and bare[0] not in "过了着不没" else None
 
 
 def english_occupation(text: str) -> str | None:

@@ -23,7 +23,7 @@ _SENTENCE = re.compile(
     r"[^。！？!?\n…～~]+?(?:[。！？!?…～~]+|\n+|"
     r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\b[A-Z])\.+(?=\s|$)|$)"
 )
-# Whose words follow the colon is not known: "Bob said: I live in Oslo", 小明说：我住在北京, "Translate: …" and the line below.
+# Whose words follow is not known: "Bob said: I live in Oslo", 小明说：我住在北京, "Translate: …" and the line below it.
 _TOLD = re.compile(
     r"(?:\b(?:says?|saying|said|repeat|translate|writes?|wrote|texted|repl(?:y|ies|ied)|answer(?:ed|s)?|ask(?:s|ed)?|quote"
     r"|reads|sings?|type|rephrase|proofread|sentence|example)\b[^:：,.\n]{0,40}[:：]"

@@ -29,3 +29,14 @@ async def test_what_a_sentence_holds_is_found_and_nothing_else(row: dict[str, An
 )
 async def test_an_intolerance_is_not_called_an_allergy(said: str, content: str):
     assert [(p.attribute, p.content) for p in await proposals(said)] == [("allergies", content)]
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("今天跟老板吵了一架，气死我了", "用户今天（2026-01-05）跟老板吵了一架，气死了"),
+        ("今天跟老板吵了一架，我很难过", "今天（2026-01-05）跟老板吵了一架，用户很难过"),
+    ],
+)
+async def test_the_user_is_named_where_the_words_mean_them_and_in_no_idiom(said: str, content: str):
+    assert [p.content for p in await proposals(said)] == [content]
