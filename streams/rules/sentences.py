@@ -27,7 +27,7 @@ _SENTENCE = re.compile(
 _TOLD = re.compile(
     r"(?:\b(?:says?|saying|said|repeat|translate|writes?|wrote|texted|repl(?:y|ies|ied)|answer(?:ed|s)?|ask(?:s|ed)?|quote"
     r"|reads|sings?|type|rephrase|proofread|sentence|example)\b[^:：,.\n]{0,40}[:：]"
-    r"|(?<!跟你)(?<!和你)(?<!对你)(?<!来)(?<!我)[说讲][道过]?[:：]"
+    r"|(?<!跟你)(?<!和你)(?<!对你)(?<!来)(?<!我)(?<!小)[说讲][道过]?[:：]"
     r"|(?:写道|问|回答|喊|[跟随着][我着][读念说]|照着?念|造句|例句|翻译|歌词)[^，。：:\n]{0,8}[:：])[ \t]*\n?[^\n]*",
     re.IGNORECASE,
 )

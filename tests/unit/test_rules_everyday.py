@@ -40,3 +40,16 @@ async def test_an_intolerance_is_not_called_an_allergy(said: str, content: str):
 )
 async def test_the_user_is_named_where_the_words_mean_them_and_in_no_idiom(said: str, content: str):
     assert [p.content for p in await proposals(said)] == [content]
+
+
+@pytest.mark.parametrize(
+    ("said", "content", "quoted"),
+    [
+        ("我喜歡喝珍珠奶茶", "用户喜歡喝珍珠奶茶", ()),
+        ("我下週三要去醫院", "用户下週三（2026-01-14）要去醫院", ()),
+        ("昨天跟老闆吵架了，我很難過", "昨天（2026-01-04）跟老闆吵架了，用户很難過", ("昨天跟老闆吵架了，我很難過",)),
+        ("我愛你", "用户表白了：“我愛你”", ("我愛你",)),
+    ],
+)
+async def test_what_is_read_in_traditional_characters_is_kept_in_them(said: str, content: str, quoted: tuple[str, ...]):
+    assert [(p.content, p.key_dialogue) for p in await proposals(said)] == [(content, quoted)]
