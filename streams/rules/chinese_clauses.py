@@ -119,10 +119,11 @@ def without_idioms(text: str) -> str:
 def claims(sentence: Sentence) -> Iterator[Clause]:
     """Yield the clauses in which the user claims something; what is asked, supposed, hearsay or unsure is left out.
 
-    A clause without a subject speaks of whom the one before it spoke. From a supposition or from another's words on,
-    the rest of the sentence is not the user's claim; nothing is in a sentence that says that it jokes.
+    A clause without a subject speaks of whom the one before it spoke, of somebody else also in the sentence before.
+    From a supposition or from another's words on, the rest of the sentence is not the user's claim; nothing is in a
+    sentence that says that it jokes.
     """
-    heir: Subject = "none"
+    heir = _heir(sentence.after)
     if any(_JOKES.search(said) for said in sentence.clauses):
         return
     parts = [part for said in sentence.clauses for part in _JOIN.split(said) if part]
@@ -150,6 +151,17 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             past=_PAST.search(text) is not None,
             rest=tuple(parts[place + 1 :]),
         )
+
+
+def _heir(before: tuple[str, ...]) -> Subject:
+    """Return whom a sentence goes on to speak of: 我儿子三岁了。喜欢恐龙 is about the son."""
+    heir: Subject = "none"
+    for said in before:
+        text = _FILLER.sub("", said)
+        # What is said of the listener or of a thing ends with its sentence (你真好。这个不错。那当然。).
+        if not re.match(r"[你您谁这那大咱]", text):
+            heir = _subject(text, heir)
+    return heir if heir == "other" else "none"
 
 
 def _subject(text: str, heir: Subject) -> Subject:

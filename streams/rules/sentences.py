@@ -14,6 +14,8 @@ Language: TypeAlias = Literal["zh", "en"]
 LONGEST_CLAUSE: Final = 200
 """Characters. A longer stretch without punctuation is not something that a person says about themselves."""
 
+_MOST_BEFORE: Final = 6
+"""Clauses before a sentence in which it is looked up of whom it goes on to speak."""
 _HAN = re.compile(r"[一-鿿]")
 _KANA = re.compile(r"[぀-ヿ가-힯]")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -45,11 +47,14 @@ class Sentence:
     """It ends with a question mark."""
     quotes: bool = False
     """It holds a quotation, or words that somebody is said to say: whose they are is not known."""
+    after: tuple[str, ...] = ()
+    """The last clauses before it."""
 
 
 def sentences(text: str) -> Iterator[Sentence]:
     """Yield the sentences of a text in order. Japanese and Korean are passed over."""
     plain = _TOLD.sub(" \x00 ", _QUOTED.sub(" \x00 ", _CODE.sub("\n", text.replace("’", "'"))))
+    before: tuple[str, ...] = ()
     for match in _SENTENCE.finditer(plain):
         raw = match.group()
         if _KANA.search(raw) or not raw.strip():
@@ -61,4 +66,6 @@ def sentences(text: str) -> Iterator[Sentence]:
         )
         if clauses:
             language: Language = "zh" if _HAN.search(raw) else "en"
-            yield Sentence(language, clauses, asks=raw.rstrip().endswith(("?", "？")), quotes="\x00" in raw)
+            asks = raw.rstrip().endswith(("?", "？"))
+            yield Sentence(language, clauses, asks=asks, quotes="\x00" in raw, after=before)
+            before = (before + clauses)[-_MOST_BEFORE:]

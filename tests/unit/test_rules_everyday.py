@@ -14,7 +14,9 @@ ROWS = [row for language in ("zh", "en") for row in labelled("sentences_everyday
 async def test_what_a_sentence_holds_is_found_and_nothing_else(row: dict[str, Any]):
     left = await proposals(row["text"])
     for expected in row["expect"]:
-        left.remove(next(proposal for proposal in left if meets(proposal, expected)))
+        hit = next((proposal for proposal in left if meets(proposal, expected)), None)
+        assert hit is not None, expected
+        left.remove(hit)
     assert [proposal.content for proposal in left] == []
 
 
