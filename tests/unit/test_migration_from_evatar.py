@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -125,3 +127,19 @@ def _of_lines(tmp_path: Path, *lines: str) -> Path:
     path = tmp_path / "short.csv"
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def test_ids_and_text_of_any_kind_stop_no_other_row(tmp_path: Path):
+    path = tmp_path / "evatar.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("create table memories(id, content text, encrypted_content text, device_id text)")
+        for row in ((1, "one", None), ("m1", "two", None), (None, "three", None), (4, b"\xff\xfe", None),
+                    (5, None, b"\xff"), (6, "six", None)):  # fmt: skip
+            connection.execute("insert into memories values(?, cast(? as text), cast(? as text), 'phone')", row)
+    rows = evatar_rows(str(path), KEY)
+    assert [number for number, _ in bad(rows)] == [1, 4, 5]
+    errors = " | ".join(error for _, error in bad(rows))
+    for says in ("id is empty", "content cannot be written as JSON: str is not valid UTF-8", "cannot be decrypted"):
+        assert says in errors
+    came = [line.event for line, _ in rows.read() if not isinstance(line, BadLine)]
+    assert [(m["memory_id"], m["content"]) for m in came] == [("1", "one"), ("6", "six"), ("m1", "two")]
