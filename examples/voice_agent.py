@@ -27,6 +27,8 @@ Message: TypeAlias = dict[str, str]
 Answer: TypeAlias = "Callable[[list[Message]], Awaitable[str]]"
 """Says what follows a context."""
 
+MOST_MESSAGES = 1_000
+"""A request takes no more; those before them were saved."""
 SYSTEM = "You are a voice assistant: answer in one or two short sentences."
 
 
@@ -112,7 +114,8 @@ class VoiceAgent:
         if not (self.config.enable_memorization and self.unsaved_rounds):
             return
         try:
-            await self.memory.add(self.context, self.config.user_id, self.config.agent_id, self.session_id)
+            newest = self.context[-MOST_MESSAGES:]
+            await self.memory.add(newest, self.config.user_id, self.config.agent_id, self.session_id)
         except MnemologError as error:
             warn(f"not saved yet: {error}")
         else:

@@ -30,9 +30,11 @@ def add(
 ) -> Call[Json]:
     """Publish a conversation `[{role, content}]`; sending a whole context again adds only what is new.
 
-    Messages of other roles than user and assistant, and those whose content is not text, are left out. With none left
-    nothing is sent. Returns `{accepted, session_id}`; `wait_seconds` (at most 60) waits for the final states. Raises
-    Refused for what is no list of messages.
+    The same words in the same session are not new: who sends only the newest messages gives each conversation a
+    `session_id`, or each message an `event_id`. A request has at most 1,000 messages. Those of other roles than user
+    and assistant, and those whose content is not text, are left out; with none left nothing is sent. Returns
+    `{accepted, session_id}`; `wait_seconds` (at most 60) waits for the final states. Raises Refused for what is no list
+    of messages.
     """
     messages = [
         given(**{name: message.get(name) for name in MESSAGE_FIELDS})
