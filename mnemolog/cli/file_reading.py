@@ -108,9 +108,14 @@ def sizes(names: Sequence[str]) -> int | None:
     return None if STDIN in names else sum(Path(name).stat().st_size for name in names)
 
 
-def missing(names: Sequence[str]) -> list[str]:
-    """Return the names that are no files."""
-    return [name for name in names if name != STDIN and (not Path(name).exists() or Path(name).is_dir())]
+def missing(names: Sequence[str]) -> str | None:
+    """Return what is wrong with the first name that is no file's, None when all are."""
+    for name in names:
+        if name != STDIN and Path(name).is_dir():
+            return f"{name} is a folder, not a file"
+        if name != STDIN and not Path(name).exists():
+            return f"there is no file {name}"
+    return None
 
 
 def _read_all(names: Sequence[str], give: Callable[[Part], None]) -> None:

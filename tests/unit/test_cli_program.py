@@ -69,6 +69,7 @@ def test_a_file_that_is_not_there_publishes_nothing() -> None:
     done = mnemolog("publish", "no-such-file.jsonl", "--url", NOBODY)
     assert done.returncode == 1
     assert b"there is no file no-such-file.jsonl" in done.stderr
+    assert b". is a folder, not a file: nothing was published" in mnemolog("publish", ".", "--url", NOBODY).stderr
 
 
 def test_an_env_file_is_read_and_a_wrong_line_of_it_is_named(tmp_path: Path) -> None:
@@ -254,3 +255,10 @@ async def test_a_worker_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(LogLocked, match="already serves"):
         await wait_until_free(Settings(data_dir=tmp_path), print)
     lock.release()
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_the_way_out() -> None:
+    done = mnemolog("up", "--data", "/proc/x", "--port", "0")
+    assert done.returncode != 0
+    assert b"the data directory /proc/x cannot be created: " in done.stderr
+    assert b"name another with --data" in done.stderr

@@ -104,12 +104,18 @@ def test_what_is_outside_of_our_words_and_bounds_is_kept_as_near_as_it_goes(tmp_
 
 
 def test_files_of_another_shape_are_refused_as_a_whole(tmp_path: Path):
+    (tmp_path / "e.db").write_bytes(b"")
     (tmp_path / "a.csv").write_text("id,text\n1,x\n")
     (tmp_path / "b.csv").write_bytes(b"id,content,device_id\n1,\xff\xfe,x\n")
     (tmp_path / "c.csv").write_text('id,content,device_id\n1,"x\n')
     (tmp_path / "d.db").write_bytes(b"SQLite format 3\x00 and then nothing of it")
     luna = str(luna_sqlite(tmp_path / "luna.db", [], []))
-    for name, says in (("a.csv", "no column content"), ("b.csv", "no CSV in UTF-8"), ("c.csv", "no CSV")):
+    for name, says in (
+        ("a.csv", "no column content"),
+        ("b.csv", "no CSV in UTF-8"),
+        ("c.csv", "no CSV"),
+        ("e.db", "is empty"),
+    ):
         with pytest.raises(Unreadable, match=says):
             list(evatar_rows(str(tmp_path / name), None).read())
     with pytest.raises(Unreadable, match="has no table memories"):

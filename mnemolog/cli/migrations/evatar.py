@@ -60,7 +60,9 @@ def _of_csv(name: str, fernet: Fernet | None) -> Iterator[tuple[Line, int]]:
     with Path(name).open("rb") as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as stream:
         try:
             reader = csv.DictReader(stream, strict=True)
-            if missing := [column for column in NEEDED if column not in (reader.fieldnames or ())]:
+            if reader.fieldnames is None:
+                raise Unreadable(f"{name} is empty: it is neither a SQLite database nor CSV")
+            if missing := [column for column in NEEDED if column not in reader.fieldnames]:
                 raise Unreadable(f"{name} has no column {missing[0]} in its first line")
             seen, before = 0, reader.line_num
             for row in reader:
