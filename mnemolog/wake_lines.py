@@ -128,12 +128,13 @@ class ImportableWake:
         return commands.periodic(envelope, periodic)
 
     def _command_id(self) -> str:
-        line, here = self.line, (self.owner.tenant, self.owner.user_id)
-        if line.source_system == OURS and line.command_id is not None and line.user_id == self.owner.user_id:
+        """Return the same id whoever's it becomes: what comes back to where it is from is known there."""
+        line = self.line
+        if line.source_system == OURS and line.command_id is not None:
             return line.command_id  # where it is from it was given already, raised or cancelled since or not
         named = line.reminder_id if isinstance(line, _Reminder) else line.command_id
         named = named or line.model_dump_json(exclude_defaults=True)
-        return derived_id("import-wake", *here, line.type, line.source_system, line.user_id, named)
+        return derived_id("import-wake", line.type, line.source_system, line.user_id, named)
 
 
 def parse_wake_line(raw: dict[str, Any], *, tenant: str, user_id: str | None) -> ImportableWake:

@@ -88,6 +88,21 @@ async def test_what_was_raised_or_cancelled_since_is_not_scheduled_again(door: F
     assert late["reminder_id"] not in {one["reminder_id"] for one in await waiting(door, "u2")}
 
 
+@pytest.mark.parametrize("from_elsewhere", [False, True])
+async def test_what_comes_back_from_another_user_is_known_at_home(door: FrontDoor, *, from_elsewhere: bool):
+    if from_elsewhere:
+        lines = [REMINDER | {"reminder_id": "r-1"}, PERIODIC | {"type": "PeriodicWake", "command_id": "p-1"}]
+        assert (await came_in(door, lines, user_id="u1"))["imported"] == 2
+    else:
+        await remind(door, "u1", soon(door, days=1))
+        await door.http.put("/v1/users/u1/wake", json=PERIODIC)
+    assert (await came_in(door, await left(door), user_id="u2"))["imported"] == 2
+    await door.http.delete("/v1/users/u1/wake")
+    assert (await came_in(door, await left(door, "u2"), user_id="u1"))["known"] == 2
+    assert (len(await waiting(door)), len(await waiting(door, "u2"))) == (1, 1)
+    assert (await door.get("/v1/users/u1/wake")).status_code == 404
+
+
 async def test_a_reminder_that_is_due_is_raised_once_in_the_words_of_the_server_that_it_came_to(door: FrontDoor):
     await door.remember("mum is called Anna", "u2")
     line = REMINDER | {"due_at": "2026-01-01T00:00:00Z", "channel": "telegram"}
