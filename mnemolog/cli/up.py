@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.data_directory import check_not_served
+from mnemolog.cli.data_directory import wait_until_free
 from mnemolog.cli.invoking import ENV_FILE, FAILED, CommandFailed, Surroundings, exit_code
 from mnemolog.cli.logs import start_logging
 from schemas.log import LogLocked
@@ -30,7 +30,7 @@ def up(
         around = Surroundings.given({"data": data, "env_file": env_file})
         settings = around.settings(host=host, port=port)
         try:
-            check_not_served(settings)
+            await wait_until_free(settings, around.output.say)
         except LogLocked as error:
             raise CommandFailed(str(error)) from None
         codes.append(settings)
