@@ -102,9 +102,11 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
 def _with_a_whole_slot(item: ImportMemory) -> ImportMemory:
     """Return the item with both an attribute and its value, or without: no value takes the place of one.
 
-    A sensitive topic without a value stays one, because its text is then what is hidden.
+    What an engine like this one exported comes as it was there, and a sensitive topic without a value stays one,
+    because its text is then what is hidden.
     """
-    if item.value is not None and not is_blank(item.value.text):
+    is_said = item.value is not None and not is_blank(item.value.text)
+    if is_said or (item.value is None and item.source_system == OURS):
         return item
     return replace(item, attribute=SENSITIVE if item.attribute == SENSITIVE else None, value=None)
 
