@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from mnemolog.composition import Worker
     from mnemolog.wake_lines import ImportableWake
+    from schemas.identity import Owner
 
 _EMBEDDED_AT_ONCE: Final = 64
 
@@ -25,21 +27,23 @@ async def import_wakes(worker: Worker, some: Sequence[ImportableWake], until: fl
 
     Raises NotHeld, LogUnavailable, EmbedderUnavailable, and then some may have been imported: sent again, each is once.
     """
-    new: dict[str, ImportableWake] = {}
-    unwanted: dict[str, str] = {}
+    new: dict[tuple[Owner, str], ImportableWake] = {}
+    unwanted: dict[tuple[Owner, str], tuple[str, str]] = {}
+    given: Counter[tuple[Owner, str]] = Counter()
     for one in some:
         state = worker.shards.state(one.owner)
-        if is_decided(state, one.command_id) or one.command_id in unwanted:
+        if is_decided(state, one.command_id) or one.key in new:
             continue
-        if (reason := one.why_not(state)) is not None:
-            unwanted[one.command_id] = reason
+        if (why_not := one.why_not(state, given[one.owner, one.line.type])) is not None:
+            unwanted[one.key] = why_not
         else:
-            new.setdefault(one.command_id, one)
+            new[one.key] = one
+            given[one.owner, one.line.type] += 1
     all_ = list(new.values())
     for begin in range(0, len(all_), _EMBEDDED_AT_ONCE):
         await _give(worker, all_[begin : begin + _EMBEDDED_AT_ONCE])
     await wait_for(worker, [(one.owner, one.command_id) for one in all_], until)
-    return [_became(worker, one, unwanted.get(one.command_id), is_first=new.get(one.command_id) is one) for one in some]
+    return [_became(worker, one, unwanted.get(one.key), is_first=new.get(one.key) is one) for one in some]
 
 
 async def _give(worker: Worker, some: Sequence[ImportableWake]) -> None:
@@ -58,18 +62,23 @@ async def _give(worker: Worker, some: Sequence[ImportableWake]) -> None:
     await worker.log.append(records)
 
 
-def _became(worker: Worker, one: ImportableWake, unwanted: str | None, *, is_first: bool) -> dict[str, Any]:
+def _became(worker: Worker, one: ImportableWake, unwanted: tuple[str, str] | None, *, is_first: bool) -> dict[str, Any]:
     try:
         decisions = worker.shards.of(one.owner).ledger.decided(one.owner, one.command_id)
     except NotHeld:  # it is in the log: whoever has the partition now decides it
         decisions = []
     outcome = next((o for d in decisions for o in d.outcomes), None)
     if unwanted is not None:
-        action, reason = "nothing", unwanted
+        action, reason = unwanted
     elif outcome is None:
         action, reason = WAITING, "the log has it; it will be decided"
     elif is_first:
         action, reason = outcome.action, outcome.reason
+    elif outcome.action == "refused":
+        action, reason = (
+            "refused",
+            f"{outcome.reason} (when it came before; to import it now, give the line another id)",
+        )
     else:
         action, reason = "nothing", "imported before"
     return {"memory_id": None, "action": action, "reason": reason}

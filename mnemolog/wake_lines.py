@@ -22,6 +22,7 @@ from schemas.identity import MAX_USER_ID_CHARACTERS, OURS, Owner, check_user_id,
 from schemas.input_events import DEFAULT_USER, Fault, InvalidEvent
 from schemas.instant import read_instant
 from schemas.text import is_blank
+from streams.wakes import MAX_REMINDERS, TOO_MANY
 
 if TYPE_CHECKING:
     from mnemolog.wake_commands import WakeCommands
@@ -89,11 +90,21 @@ class ImportableWake:
         self.owner = Owner(tenant, check_user_id(user_id or line.user_id))
         self.command_id = self._command_id()
 
-    def why_not(self, state: UserState) -> str | None:
-        """Return why the line is not wanted as things are, None when it is."""
-        if isinstance(self.line, _PeriodicWake) and state.wakes.configured is not None:
-            return "the user is woken here already, and that stays as it is"
-        return None
+    @property
+    def key(self) -> tuple[Owner, str]:
+        """What names the command: its id, of its owner."""
+        return self.owner, self.command_id
+
+    def why_not(self, state: UserState, given: int) -> tuple[str, str] | None:
+        """Return the action and the reason when the line is not wanted as things are, None when it is.
+
+        `given` counts the owner's new lines of the same type before it. A command that would only be refused is not
+        given: its id would be used up.
+        """
+        if isinstance(self.line, _PeriodicWake):
+            is_woken = state.wakes.configured is not None or given > 0
+            return ("nothing", "the user is woken here already, and that stays as it is") if is_woken else None
+        return ("refused", TOO_MANY) if len(state.wakes.reminders) + given >= MAX_REMINDERS else None
 
     def item(self, at: datetime, commands: WakeCommands) -> ScheduleReminder | ConfigureWake:
         """Return the command, given at an instant, without a vector."""
@@ -117,12 +128,13 @@ class ImportableWake:
         return commands.periodic(envelope, periodic)
 
     def _command_id(self) -> str:
-        line, here = self.line, (self.owner.tenant, self.owner.user_id)
-        if line.source_system == OURS and line.command_id is not None and line.user_id == self.owner.user_id:
+        """Return the same id whoever's it becomes: what comes back to where it is from is known there."""
+        line = self.line
+        if line.source_system == OURS and line.command_id is not None:
             return line.command_id  # where it is from it was given already, raised or cancelled since or not
         named = line.reminder_id if isinstance(line, _Reminder) else line.command_id
         named = named or line.model_dump_json(exclude_defaults=True)
-        return derived_id("import-wake", *here, line.type, line.source_system, line.user_id, named)
+        return derived_id("import-wake", line.type, line.source_system, line.user_id, named)
 
 
 def parse_wake_line(raw: dict[str, Any], *, tenant: str, user_id: str | None) -> ImportableWake:

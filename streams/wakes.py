@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 MAX_REMINDERS: Final = 1000
 """Of a user, waiting at the same time."""
+TOO_MANY: Final = Refusal.TOO_MANY.because(f"{MAX_REMINDERS} reminders wait already: cancel some first")
 PART_BYTES: Final = 256 * 1024
 """Of the texts of one decision's wakes: a record must not become larger than the log takes."""
 _COSINE_DECIMALS: Final = 6
@@ -64,8 +65,7 @@ def _schedule(draft: Draft, item: ScheduleReminder) -> None:
     """Let a reminder wait for its time; one whose time is past is raised at the next look."""
     reminder_id = reminder_id_of(draft.state.owner, item.envelope.event_id)
     if len(draft.state.wakes.reminders) >= MAX_REMINDERS:
-        reason = Refusal.TOO_MANY.because(f"{MAX_REMINDERS} reminders wait already: cancel some first")
-        draft.say(reminder_id, "refused", reason)
+        draft.say(reminder_id, "refused", TOO_MANY)
         return
     draft.add(
         ReminderScheduled(

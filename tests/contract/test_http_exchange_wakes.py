@@ -9,6 +9,9 @@ import pytest
 from contract.front_door import FrontDoor, front_door
 from contract.wake_calls import remind, soon, wakes
 
+from schemas.identity import derived_id
+from schemas.reading import DEFAULT_TENANT
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
@@ -85,6 +88,21 @@ async def test_what_was_raised_or_cancelled_since_is_not_scheduled_again(door: F
     assert late["reminder_id"] not in {one["reminder_id"] for one in await waiting(door, "u2")}
 
 
+@pytest.mark.parametrize("from_elsewhere", [False, True])
+async def test_what_comes_back_from_another_user_is_known_at_home(door: FrontDoor, *, from_elsewhere: bool):
+    if from_elsewhere:
+        lines = [REMINDER | {"reminder_id": "r-1"}, PERIODIC | {"type": "PeriodicWake", "command_id": "p-1"}]
+        assert (await came_in(door, lines, user_id="u1"))["imported"] == 2
+    else:
+        await remind(door, "u1", soon(door, days=1))
+        await door.http.put("/v1/users/u1/wake", json=PERIODIC)
+    assert (await came_in(door, await left(door), user_id="u2"))["imported"] == 2
+    await door.http.delete("/v1/users/u1/wake")
+    assert (await came_in(door, await left(door, "u2"), user_id="u1"))["known"] == 2
+    assert (len(await waiting(door)), len(await waiting(door, "u2"))) == (1, 1)
+    assert (await door.get("/v1/users/u1/wake")).status_code == 404
+
+
 async def test_a_reminder_that_is_due_is_raised_once_in_the_words_of_the_server_that_it_came_to(door: FrontDoor):
     await door.remember("mum is called Anna", "u2")
     line = REMINDER | {"due_at": "2026-01-01T00:00:00Z", "channel": "telegram"}
@@ -105,6 +123,14 @@ async def test_who_is_woken_here_stays_woken_as_it_is(door: FrontDoor):
     assert (await door.get("/v1/users/u1/wake")).json()["text"] == "mine"
 
 
+async def test_of_several_ways_to_be_woken_the_first_is_taken(door: FrontDoor):
+    lines = [PERIODIC | {"type": "PeriodicWake", "user_id": user, "text": f"of {user}"} for user in ("u1", "u2")]
+    for actions in (["configured", "nothing", "nothing"], ["nothing"] * 3):
+        answer = await came_in(door, [*lines, lines[0]], user_id="u3")
+        assert [item["action"] for item in answer["items"]] == actions
+        assert (await door.get("/v1/users/u3/wake")).json()["text"] == "of u1"
+
+
 async def test_what_the_settings_say_is_not_exported(tmp_path: Path):
     async with front_door(tmp_path, wake_every_seconds=3600) as door:
         await door.worker.wakes.heed_settings()
@@ -115,9 +141,22 @@ async def test_what_the_settings_say_is_not_exported(tmp_path: Path):
 async def test_more_reminders_than_may_wait_are_refused_and_counted(door: FrontDoor):
     lines = [REMINDER | {"content": f"n {n}"} for n in range(1_000)]
     assert (await came_in(door, lines, wait=60))["imported"] == 1_000
-    answer = await came_in(door, [REMINDER])
-    assert (answer["imported"], answer["refused"], answer["items"][0]["action"]) == (0, 1, "refused")
-    assert "cancel some first" in answer["items"][0]["reason"]
+    for _ in range(2):
+        answer = await came_in(door, [REMINDER, *lines[:2]])
+        assert (answer["imported"], answer["refused"], answer["known"]) == (0, 1, 2)
+        assert "cancel some first" in answer["items"][0]["reason"]
+    first, second = (await waiting(door))[:2]
+    await door.http.delete(f"/v1/users/u1/reminders/{first['reminder_id']}")
+    answer = await came_in(door, [REMINDER, REMINDER | {"content": "one more"}])
+    assert [item["action"] for item in answer["items"]] == ["scheduled", "refused"], "its id was not used up"
+    # What was refused after it was given, because another came between, is told as it was.
+    path = "/v1/users/u1/reminders"
+    late = await door.post(path, {"due_at": "2100-01-01", "content": "late"}, **{"idempotency-key": "late"})
+    assert late.status_code == 409, late.text
+    await door.http.delete(f"{path}/{second['reminder_id']}")
+    command_id = derived_id("command", DEFAULT_TENANT, "late", "POST", path)
+    [item] = (await came_in(door, [REMINDER | {"source_system": "mnemolog", "command_id": command_id}]))["items"]
+    assert (item["action"], "give the line another id" in item["reason"]) == ("refused", True)
 
 
 @pytest.mark.parametrize(
