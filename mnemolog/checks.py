@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
+from mnemolog.generations import Generations
 from mnemolog.liveness import live_url
 from mnemolog.log_opening import opened_log, retention_of
 from mnemolog.parts import make_registry
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 OPENAI_URL: Final = "https://api.openai.com/v1"
 REACH_SECONDS: Final = 5.0
 """Enough for what is well; what is frozen keeps nobody longer."""
+_KEPT_SECONDS: Final = 1.0
+"""For the shards of a generation that is only kept."""
 LEAST_FREE_BYTES: Final = 100 * 1024 * 1024
 _START_KAFKA: Final = "start Kafka, or correct MNEMOLOG_BROKER"
 
@@ -130,12 +133,25 @@ def _data_directory(settings: Settings) -> Check:
 
 async def _shards(settings: Settings) -> Check:
     """Read through the shards, as far as there is time: what is damaged may be met by nobody for long."""
-    damaged = await in_thread(find_damaged, settings.data_dir.resolve() / "shards", REACH_SECONDS / 2)
-    if not damaged:
-        return Check("shards", ok=True, detail="can be read")
-    detail = f"damaged: {', '.join(map(str, damaged))}"
-    advice = "start the worker again, or give any command: they are set aside and folded anew from the log"
-    return Check("shards", ok=False, detail=detail, advice=advice)
+    generations = Generations(settings.data_dir.resolve())
+    complete = await in_thread(generations.complete)
+    if not complete:
+        return Check("shards", ok=True, detail="none yet")
+    active = await in_thread(lambda: generations.active)
+    damaged = await in_thread(find_damaged, generations.folder(active), REACH_SECONDS / 2)
+    if damaged:
+        detail = f"damaged: {', '.join(map(str, damaged))}"
+        advice = "start the worker again, or give any command: they are set aside and folded anew from the log"
+        return Check("shards", ok=False, detail=detail, advice=advice)
+    others = {g: await in_thread(find_damaged, generations.folder(g), _KEPT_SECONDS) for g in complete if g != active}
+    kept = [g for g, found in others.items() if found]
+    if kept:
+        detail = (
+            f"can be read; of generation {kept[0]}, which is only kept to switch back to, some are damaged: switching "
+            "folds them anew from the log, and the next `mnemolog rebuild` deletes it"
+        )
+        return Check("shards", ok=True, detail=detail)
+    return Check("shards", ok=True, detail="can be read")
 
 
 async def _log(settings: Settings) -> Check:

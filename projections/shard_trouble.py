@@ -97,12 +97,12 @@ def _aside(path: Path) -> Path:
 
 
 def find_damaged(folder: Path, seconds: float = math.inf) -> list[Path]:
-    """Read through the shards of all generations below a folder; mark and return those that are damaged.
+    """Read through the shards of a generation's folder; mark and return those that are damaged.
 
     What cannot be looked at now, or not within so many seconds, is not called damaged.
     """
     until = time.monotonic() + seconds
-    return [path for path in sorted(folder.glob("*/*.sqlite")) if is_damaged(path) or _reads_badly(path, until)]
+    return [path for path in sorted(folder.glob("*.sqlite")) if is_damaged(path) or _reads_badly(path, until)]
 
 
 def _reads_badly(path: Path, until: float) -> bool:

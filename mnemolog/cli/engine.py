@@ -81,7 +81,7 @@ async def _open(worker: Worker, settings: Settings) -> AsyncIterator[AsyncClient
 async def _damaged(settings: Settings) -> ShardsDamaged:
     """Look at all shards, closed by now, so that all that are damaged are folded anew at once."""
     folder = settings.data_dir.resolve() / "shards"
-    found = await in_thread(find_damaged, folder)
+    found = [path for generation in sorted(folder.glob("*/")) for path in await in_thread(find_damaged, generation)]
     names = ", ".join(str(path.relative_to(folder)) for path in found) or "no more, by now"
     return ShardsDamaged(
         f"shards in {folder} are damaged ({names}): give the same command again, and they are set aside and folded "

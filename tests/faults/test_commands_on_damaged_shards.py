@@ -36,9 +36,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def damage(folder: Path) -> list[Path]:
+def damage(folder: Path, generation: str = "*") -> list[Path]:
     """Overwrite the middle of all shards, whose beginning still opens."""
-    noise, files = random.Random(0), sorted(folder.glob("shards/*/*.sqlite"))  # noqa: S311 - the same noise every time
+    noise, files = random.Random(0), sorted(folder.glob(f"shards/{generation}/*.sqlite"))  # noqa: S311 - the same noise every time
     for file in files:
         whole = file.read_bytes()
         begin, end = len(whole) // 4, len(whole) * 3 // 4
@@ -74,3 +74,19 @@ def test_the_doctor_finds_what_nobody_has_read_yet(folder: Path):
     assert "folded anew from the log" in wrong["advice"]
     assert run(folder, "memories", "--user", "u1").returncode == 0
     assert run(folder, "doctor").returncode == 0
+
+
+def test_the_doctor_is_content_with_damage_in_a_generation_that_is_only_kept(folder: Path):
+    before = orjson.loads(run(folder, "digest").stdout)
+    assert run(folder, "rebuild").returncode == 0
+    assert damage(folder, "1")
+    for _ in range(2):
+        done = run(folder, "doctor")
+        [shards] = [check for check in orjson.loads(done.stdout)["checks"] if check["name"] == "shards"]
+        assert (done.returncode, shards["ok"]) == (0, True)
+        assert "of generation 1, which is only kept to switch back to, some are damaged" in shards["detail"]
+        assert run(folder, "memories", "--user", "u1").returncode == 0
+    assert run(folder, "rebuild", "--activate", "1").returncode == 0, "switching folds them anew"
+    assert orjson.loads(run(folder, "digest").stdout) == before
+    [shards] = [c for c in orjson.loads(run(folder, "doctor").stdout)["checks"] if c["name"] == "shards"]
+    assert shards["detail"] == "can be read"
