@@ -14,6 +14,7 @@ from mnemolog import client_admin, client_calls, client_context, client_exchange
 from mnemolog.client_carrying import (
     RETRIES,
     TIMEOUT_SECONDS,
+    address,
     headers_of,
     pause_before,
     read_answer,
@@ -64,10 +65,10 @@ class AsyncClient:
         retries: int = RETRIES,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """Take the server's address; `transport` is for tests and for a server in the same process."""
+        """Take the server's address; `transport` is for tests and servers in the same process. Raises ValueError."""
         self._timeout_seconds = timeout_seconds
         self._retries = retries
-        self._http = httpx.AsyncClient(base_url=url, headers=headers_of(api_key), transport=transport)
+        self._http = httpx.AsyncClient(base_url=address(url), headers=headers_of(api_key), transport=transport)
 
     async def __aenter__(self) -> Self:
         """Return the client, which is closed at the end of the block."""
@@ -184,10 +185,10 @@ class Client:
         retries: int = RETRIES,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        """Take the server's address; `transport` is for tests."""
+        """Take the server's address; `transport` is for tests. Raises ValueError."""
         self._timeout_seconds = timeout_seconds
         self._retries = retries
-        self._http = httpx.Client(base_url=url, headers=headers_of(api_key), transport=transport)
+        self._http = httpx.Client(base_url=address(url), headers=headers_of(api_key), transport=transport)
 
     def __enter__(self) -> Self:
         """Return the client, which is closed at the end of the block."""

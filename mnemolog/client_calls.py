@@ -32,9 +32,9 @@ def add(
 
     The same words in the same session are not new: who sends only the newest messages gives each conversation a
     `session_id`, or each message an `event_id`. A request has at most 1,000 messages. Those of other roles than user
-    and assistant, and those whose content is not text, are left out; with none left nothing is sent. Returns
-    `{accepted, session_id}`; `wait_seconds` (at most 60) waits for the final states. Raises Refused for what is no list
-    of messages.
+    and assistant, and those whose content is not text, are left out; with none left nothing is sent, and
+    `session_id` is the one given here. Returns `{accepted, session_id}`; `wait_seconds` (at most 60) waits for the
+    final states. Raises Refused for what is no list of messages.
     """
     messages = [
         given(**{name: message.get(name) for name in MESSAGE_FIELDS})
@@ -42,7 +42,7 @@ def add(
         if message.get("role") in SPEAKERS and isinstance(message.get("content"), str)
     ]
     if not messages:
-        return Call(method="", read=lambda _: {"accepted": []})
+        return Call(method="", read=lambda _: {"accepted": [], "session_id": session_id})
     body = given(user_id=user_id, agent_id=agent_id, session_id=session_id)
     return Call(
         method="POST",

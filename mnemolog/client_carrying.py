@@ -14,8 +14,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 TIMEOUT_SECONDS: Final = 30.0
 RETRIES: Final = 3
+EXAMPLE: Final = "127.0.0.1:8420"
 FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 5.0
+
+
+def address(url: str) -> str:
+    """Return the address of a server. Raises ValueError for what is none."""
+    if not url.startswith(("http://", "https://")):
+        raise ValueError(f"{url!r} is no address of a server: it begins with http:// or https://, as http://{EXAMPLE}")
+    return url
 
 
 def headers_of(api_key: str | None) -> dict[str, str]:

@@ -15,6 +15,7 @@ from streams.transports.sqlite_log import SqliteLog
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from datetime import datetime
+    from pathlib import Path
 
     from mnemolog.settings import Settings
     from schemas.topics import Topic
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 async def open_log(settings: Settings, now: Callable[[], datetime] | None = None) -> SqliteLog | KafkaLog:
     """Open the log; on the embedded engine `now` says its log time. Raises LogError."""
     if settings.is_embedded:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        _make(settings.data_dir)
         return SqliteLog.open(settings.data_dir.resolve() / "log", now)
     servers = settings.broker.removeprefix("kafka://").split(",")
     kafka = KafkaLog(servers, security=kafka_security(settings), replication=settings.replication_factor)
@@ -59,8 +60,17 @@ def kafka_security(settings: Settings) -> KafkaSecurity:
 def lock_directory(settings: Settings) -> DirectoryLock:
     """Keep other processes from the data directory, as the embedded log does by itself. Raises LogError."""
     folder = settings.data_dir.resolve() / "log"
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     return DirectoryLock.take(folder)
+
+
+def _make(folder: Path) -> None:
+    """Make a folder where there is none. Raises OSError with a sentence."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"the data directory {folder} cannot be created: {error.strerror}; name another with --data"
+        raise OSError(reason) from error
 
 
 async def close_log(log: SqliteLog | KafkaLog) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from projections.evolve import apply_all, events_of
 from projections.memory import ACTIVE, SUPERSEDED, UserState
-from schemas.attributes import is_single
-from schemas.events import MEMORY_EVENTS, MemoryFormed, MemoryImported
+from schemas.attributes import OPPOSITES, is_single, plain_value
+from schemas.events import MEMORY_EVENTS, MemoryFormed, MemoryImported, MemorySuperseded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,12 +25,14 @@ BEGINNINGS: Final = (MemoryFormed, MemoryImported)
 
 def state_at(owner: Owner, decisions: Iterable[Decision], as_of: datetime) -> UserState:
     """Fold what was effective at `as_of`, in the order of the ledger: a past time with what is known today."""
-    state, ever = UserState(owner=owner), set[str]()
+    state, ever, ended = UserState(owner=owner), set[str](), set[str]()
     replaced_later: dict[str, str] = {}
     for recorded_at, event in _memory_events(decisions):
         begins = isinstance(event, BEGINNINGS)
         if begins:
             ever.add(event.memory_id)
+        if isinstance(event, (*BEGINNINGS, MemorySuperseded)) and event.superseded_by:
+            ended.add(event.memory_id)
         if event.envelope.occurred_at > as_of or not (begins or event.memory_id in state.memories):
             continue
         if isinstance(event, BEGINNINGS) and event.superseded_by and event.superseded_by not in state.memories:
@@ -43,7 +45,7 @@ def state_at(owner: Owner, decisions: Iterable[Decision], as_of: datetime) -> Us
         if memory.status == ACTIVE and (by in state.memories or by not in ever):
             past = replace(memory, status=SUPERSEDED, superseded_by=by)
             state = replace(state, memories=state.memories.set(memory_id, past))
-    return _newest_in_slots(state)
+    return _one_of_opposites(_newest_in_slots(state), ended)
 
 
 def _memory_events(decisions: Iterable[Decision]) -> Iterator[tuple[datetime | None, MemoryEvent]]:
@@ -72,6 +74,25 @@ def _newest_in_slots(state: UserState) -> UserState:
         for values in held.values():
             *older, newest = sorted(values, key=lambda m: (m.said_at, m.memory_id))
             for memory in older:
+                past = replace(memory, status=SUPERSEDED, superseded_by=newest.memory_id)
+                memories = memories.set(memory.memory_id, past)
+    return replace(state, memories=memories)
+
+
+def _one_of_opposites(state: UserState, ended: set[str]) -> UserState:
+    """Let what was said last of a thing hold, liked or disliked.
+
+    Only what the ledger ends at some time is ended: where the profile keeps what it has, both lists accumulate.
+    """
+    memories = state.memories
+    held: dict[tuple[str, str | None, str], list[Memory]] = {}
+    for memory in (memories[i] for attribute in OPPOSITES for i in state.by_attribute.get(attribute, ())):
+        if memory.kind == "semantic" and memory.value and memory.status == ACTIVE:
+            held.setdefault((memory.scope, memory.agent_id, plain_value(memory.value)), []).append(memory)
+    for said in held.values():
+        *older, newest = sorted(said, key=lambda m: (m.said_at, m.memory_id))
+        for memory in older:
+            if memory.memory_id in ended and memory.attribute != newest.attribute:
                 past = replace(memory, status=SUPERSEDED, superseded_by=newest.memory_id)
                 memories = memories.set(memory.memory_id, past)
     return replace(state, memories=memories)

@@ -57,6 +57,12 @@ class YearlyDay:
                 return found
         return None
 
+    def may_be(self, other: YearlyDay) -> bool:
+        """Tell whether both name the same day, as far as their years were said."""
+        return (self.month, self.day) == (other.month, other.day) and (
+            self.year == other.year or None in (self.year, other.year)
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ahead:
@@ -74,18 +80,28 @@ class Ahead:
 
 def yearly_day(text: str) -> YearlyDay | None:
     """Return the day that a value of the profile names; None where a guess would be needed (3/4 is not read)."""
+    return next((_day_of(m) for pattern in _SPELLINGS if (m := pattern.search(text))), None)
+
+
+def days_named(text: str) -> list[YearlyDay]:
+    """Return every day that a text names, each as it is spelt in full."""
+    spelt: list[re.Match[str]] = []
     for pattern in _SPELLINGS:
-        if (m := pattern.search(text)) is None:
-            continue
-        found = m.groupdict()
-        month = _MONTHS.get(found["name"].lower()) if found.get("name") else _number(found["m"])
-        day = _number(found["d"])
-        try:
-            _day(2000, month or 0, day)  # a leap year: without a year, 29 February is a day
-        except ValueError:
-            return None
-        return YearlyDay(int(found["y"]) if found.get("y") else None, month or 0, day)
-    return None
+        for m in pattern.finditer(text):
+            if not any(m.start() < other.end() and other.start() < m.end() for other in spelt):
+                spelt.append(m)
+    return [day for m in spelt if (day := _day_of(m)) is not None]
+
+
+def _day_of(spelt: re.Match[str]) -> YearlyDay | None:
+    found = spelt.groupdict()
+    month = _MONTHS.get(found["name"].lower()) if found.get("name") else _number(found["m"])
+    day = _number(found["d"])
+    try:
+        _day(2000, month or 0, day)  # a leap year: without a year, 29 February is a day
+    except ValueError:
+        return None
+    return YearlyDay(int(found["y"]) if found.get("y") else None, month or 0, day)
 
 
 def names_day(text: str) -> bool:

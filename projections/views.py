@@ -34,7 +34,7 @@ def memory_view(owner: Owner, memory: Memory, as_of: datetime) -> dict[str, Any]
         "content": memory.content,
         "content_hash": memory.content_hash,
         "attribute": memory.slot,
-        "value": memory.value if memory.slot else None,
+        "value": memory.value or None,
         "event_type": memory.event_type,
         "emotion": memory.emotion,
         "emotion_intensity": memory.emotion_intensity,

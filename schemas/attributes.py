@@ -41,6 +41,9 @@ LISTS: Final = (
 MAPS: Final = ("important_dates",)
 """Values are `name: date`; the newest date of a name wins."""
 
+OPPOSITES: Final = {"likes": "dislikes", "dislikes": "likes"}
+"""A thing stands in one of the two: what was said last."""
+
 NICKNAME: Final = "nickname"
 """What some call the user, as extractors say it: kept as `user_name` while no other is known, else as a pet name."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -119,11 +120,15 @@ class _End(_Event):
     session_id: Id
 
 
+_DATA_URL: Final = re.compile(r"\Adata:image/[\w.+-]+;base64,")
+"""How a browser writes a picture: what stands behind it is the base64."""
+
+
 def _bytes(value: object) -> object:
     try:
-        return base64.b64decode(value, validate=True) if isinstance(value, str) else value
+        return base64.b64decode(_DATA_URL.sub("", value), validate=True) if isinstance(value, str) else value
     except ValueError:
-        raise ValueError("is not base64") from None
+        raise ValueError("is not base64, alone or behind data:image/…;base64,") from None
 
 
 class _Screenshot(_Event):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -115,6 +116,11 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
     memory_type = item.memory_type
     effective = item.envelope.occurred_at
     value = item.value
+    others = _holders_beside(draft, memory) if value is not None else []
+    if value is not None and profile_keeps and others and not slots.holds(others[-1], value.text):
+        reason = Refusal.PROFILE_KEEPS.because(f"the profile keeps the {memory.attribute} that it has")
+        draft.say(memory.memory_id, "refused", reason, others[-1].memory_id)
+        return
     if value is None and item.content is not None:
         said = rewording.value_of(memory, item.content.text, effective.date())
         value = None if said is None else Sealed.clear(said)
@@ -139,6 +145,7 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
     draft.say(memory.memory_id, "revised", "edited", memory.memory_id)
     after = draft.state.memories[memory.memory_id]
     says = _as_said(after, after.content, draft)
+    slots.supersede(draft, others, memory.memory_id, effective)
     if value is not None:
         opposed = slots.present(slots.opposed(draft.state, says, keeps=profile_keeps), effective)
         slots.supersede(draft, opposed, memory.memory_id, effective)
@@ -248,6 +255,14 @@ def _as_said(memory: Memory, content: str, draft: Draft, agent_id: str | None = 
         vector=b"",
         effective=draft.item.envelope.occurred_at,
     )
+
+
+def _holders_beside(draft: Draft, memory: Memory) -> list[Memory]:
+    """Return what took the single slot that a memory left, and shows in it now."""
+    if memory.slot is not None:
+        return []
+    said = replace(_as_said(memory, memory.content, draft), attribute=memory.attribute)
+    return slots.present(slots.holders(draft.state, said), said.effective)
 
 
 def _other_with(draft: Draft, memory: Memory, said: known.Statement) -> Memory | None:

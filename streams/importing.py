@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from projections.importance import DECIMALS
 from projections.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
+from projections.sight import SENSITIVE
 from schemas.events import MemoryImported
 from schemas.identity import OURS, commanded_memory_id
-from schemas.text import content_hash
+from schemas.text import content_hash, is_blank
 from streams import known, slots
 from streams.draft import SHORT_TERM_LIFE
 
@@ -31,6 +33,7 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
     if item.source_system == OURS and item.source_memory in draft.state.memories:
         draft.say("0", "nothing", "it is from here", item.source_memory)
         return
+    item = _with_a_whole_slot(item)
     said, expires_at, now = _statement(item), _expires_at(item), item.envelope.occurred_at
     is_past = expires_at is not None and expires_at < now
     status, superseded_by = _status(item, is_past=is_past)
@@ -94,6 +97,16 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
     action = _ACTIONS[EXPIRED if status == ACTIVE and is_past else status]
     draft.say("0", action, f"imported from {item.source_system}", memory_id)
     slots.supersede(draft, present, memory_id, said.effective)
+
+
+def _with_a_whole_slot(item: ImportMemory) -> ImportMemory:
+    """Return the item with both an attribute and its value, or without: no value takes the place of one.
+
+    A sensitive topic without a value stays one, because its text is then what is hidden.
+    """
+    if item.value is not None and not is_blank(item.value.text):
+        return item
+    return replace(item, attribute=SENSITIVE if item.attribute == SENSITIVE else None, value=None)
 
 
 def _statement(item: ImportMemory) -> known.Statement:

@@ -208,8 +208,9 @@ class Remember:
         return decayed, expired
 
     async def _keep_closeness(self, partition: int, tick: RetentionDue, place: Place) -> None:
-        said, after = self._shards.at(partition).turns.said, None
-        while tick.before and (some := said.carriers(after, TOGETHER)):
+        after = None
+        # a rebuild may put another shard in the place of the first meanwhile
+        while tick.before and (some := self._shards.at(partition).turns.said.carriers(after, TOGETHER)):
             await asyncio.gather(*(self._meet_tick(owner, tick, place) for owner in some))
             await asyncio.sleep(0)
             after = some[-1]

@@ -1,7 +1,7 @@
 """What a text that was changed by hand makes of the slot that its memory fills.
 
-Nobody said which value the new text holds, so it is read: by the rules, or where the old value stood. A value that is
-not found there any more is none: the profile must not go on showing what the text does not say.
+Nobody said which value the new text holds, so it is read: by the rules, or where the old value stood. A value that was
+found in the old text, and not in the new one, is none: the profile must not go on showing what the text does not say.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from projections.sight import SENSITIVE
 from projections.slot_values import fault_of
-from schemas.attributes import same_value
+from projections.upcoming import BIRTHDAY, IMPORTANT, days_named, yearly_day
+from schemas.attributes import MAPS, name_and_date, same_value
+from schemas.text import digest
 from streams.rules.chinese import read_chinese
 from streams.rules.english import read_english
 from streams.rules.sentences import sentences
@@ -36,19 +39,33 @@ _STOPS: Final = " .。"
 
 
 def value_of(memory: Memory, text: str, today: date) -> str | None:
-    """Return the value that a memory's slot has with a new text, None where it stays, NO_VALUE where there is none."""
-    if memory.slot is None or memory.value is None:
+    """Return the value that a memory's slot has with a new text, None where it stays, NO_VALUE where there is none.
+
+    It stays unless the new text says another one, or no more says what the old text said: a value may be spelt as no
+    text says it. A sensitive topic always stays, because a text that lost its word must not lift its protection.
+    """
+    slot, old, before = memory.slot, memory.value, memory.content
+    if slot is None or old is None or slot == SENSITIVE or digest(before) == digest(text):
         return None
-    old = memory.value
-    found = _read(text, today)
-    values = [value for attribute, value in found if attribute == memory.slot]
-    if any(same_value(value, old) for value in values):
+    found, known = _read(text, today), _of(slot, _read(before, today))
+    values = _of(slot, found)
+    if any(same_value(value, old) for value in values) or (values and values == known):
         return None
-    if not values and not found and _NEGATION.findall(memory.content) == _NEGATION.findall(text):
-        if _stands_in(old, text):
+    name, day = name_and_date(old) if slot in MAPS else ("", "")
+    label, part = (f"{name}: ", day) if day else ("", old)
+    if not found and _NEGATION.findall(before) == _NEGATION.findall(text):
+        if _says(slot, part, text):
             return None
-        values = _in_its_place(memory.content, old, text)
-    return next((value for value in values if fault_of(memory.slot, value) is None), NO_VALUE)
+        values = [label + new for new in _in_its_place(before, part, text)]
+    new = next((value for value in values if fault_of(slot, value) is None), None)
+    if new is not None:
+        return new
+    was_said = _says(slot, part, before) or any(same_value(value, old) for value in known)
+    return NO_VALUE if was_said else None
+
+
+def _of(slot: str, found: list[tuple[str, str]]) -> list[str]:
+    return [value for attribute, value in found if attribute == slot]
 
 
 def _read(text: str, today: date) -> list[tuple[str, str]]:
@@ -80,9 +97,13 @@ def _infinitive(verb: str) -> str:
     return verb.removesuffix("s")
 
 
-def _stands_in(value: str, text: str) -> bool:
+def _says(slot: str, value: str, text: str) -> bool:
+    """Tell whether a value stands in a text: word for word, or a day in any spelling."""
     begin, end = (r"(?<!\w)" if value[:1].isascii() else ""), (r"(?!\w)" if value[-1:].isascii() else "")
-    return re.search(f"{begin}{re.escape(value)}{end}", text, re.IGNORECASE) is not None
+    if re.search(f"{begin}{re.escape(value)}{end}", text, re.IGNORECASE) is not None:
+        return True
+    day = yearly_day(value) if slot in (BIRTHDAY, IMPORTANT) else None
+    return day is not None and any(day.may_be(other) for other in days_named(text))
 
 
 def _in_its_place(before: str, value: str, text: str) -> list[str]:

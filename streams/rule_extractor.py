@@ -15,6 +15,7 @@ from streams.rules.english import read_english
 from streams.rules.found import Found, dated
 from streams.rules.screens import read_screen
 from streams.rules.sentences import sentences
+from streams.rules.traditional import as_written, simplified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from schemas.observations import TurnContext
     from streams.extractor import Piece, Window
 
-RULES_VERSION: Final = "7"
+RULES_VERSION: Final = "8"
 """Raise it with every change of what the rules answer: it is part of the memory's lineage."""
 MOST_QUOTED: Final = 200
 """Characters of a turn that are kept as key dialogue."""
@@ -66,9 +67,12 @@ def _read(piece: Piece) -> Iterator[Found]:
     match piece.speaker:
         case "user":
             yield from _gift(piece)
-            for sentence in sentences(piece.text):
+            plain = simplified(piece.text)
+            for sentence in sentences(plain):
                 read = read_chinese if sentence.language == "zh" else read_english
-                yield from (dated(found, today) for found in read(sentence, today))
+                for found in read(sentence, today):
+                    said = dated(found, today)
+                    yield said if plain == piece.text else as_written(said, plain, piece.text)
         case "screenshot" | "article":
             yield from (dated(found, today) for found in read_screen(piece.text, today))
         case "assistant":

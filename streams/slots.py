@@ -6,10 +6,10 @@ A single-valued attribute is one, and so is each thing that is liked or disliked
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from projections.memory import ACTIVE, EXPIRED
-from schemas.attributes import is_single, same_value
+from schemas.attributes import OPPOSITES, is_single, same_value
 from schemas.events import MemorySuperseded
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from projections.memory import Memory, UserState
     from streams.draft import Draft
     from streams.known import Statement
-
-OPPOSITES: Final = {"likes": "dislikes", "dislikes": "likes"}
 
 
 def holders(state: UserState, said: Statement) -> list[Memory]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Final
 
 from mnemolog.settings import SettingsError
 from schemas.log import LogLocked
@@ -11,9 +13,14 @@ from streams.transports.directory_lock import read_note
 from streams.transports.sqlite_file import LOG_FILE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from mnemolog.settings import Settings
+
+COMMAND_SECONDS: Final = 10.0
+"""How long `up` waits for a command of the same folder to end."""
+LOOK_SECONDS: Final = 0.2
 
 
 def check_folder(folder: Path) -> None:
@@ -36,9 +43,19 @@ def is_empty_world(settings: Settings) -> bool:
     return settings.is_embedded and not (settings.data_dir / "log" / LOG_FILE).exists()
 
 
-def check_not_served(settings: Settings) -> None:
-    """Refuse a directory that a worker serves already; creates nothing. Raises LogLocked."""
+async def wait_until_free(settings: Settings, say: Callable[[str], None]) -> None:
+    """Wait a few seconds for a command that holds the directory, and refuse one that a worker serves; creates nothing.
+
+    One that is held for longer is left to who opens the log, and says so. Raises LogLocked.
+    """
     folder = settings.data_dir.resolve()
-    note = read_note(folder / "log")
-    if note is not None and "url" in note:
-        raise LogLocked(f"a worker (process {note['pid']}) already serves {folder} at {note['url']}")
+    deadline, told = time.monotonic() + COMMAND_SECONDS, False
+    while (note := read_note(folder / "log")) is not None:
+        if "url" in note:
+            raise LogLocked(f"a worker (process {note['pid']}) already serves {folder} at {note['url']}")
+        if time.monotonic() >= deadline:
+            return
+        if not told:
+            say(f"waiting for process {note['pid']}, which holds {folder}")
+            told = True
+        await asyncio.sleep(LOOK_SECONDS)

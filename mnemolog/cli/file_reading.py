@@ -6,6 +6,7 @@ import asyncio
 import sys
 import threading
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -23,6 +24,14 @@ PAUSE_SECONDS: Final = 0.5
 
 Part: TypeAlias = "tuple[list[EventLine | BadLine], int] | OSError | None"
 """Lines and the bytes that they took; or why reading ended; or None at the end."""
+
+
+class ReaderFailed(OSError):
+    """The reader met what it does not know; the message says what."""
+
+
+class _NobodyReads(Exception):
+    """The loop is gone, and wants no lines any more."""
 
 
 def read_files(names: Sequence[str]) -> AsyncIterator[tuple[list[EventLine | BadLine], int]]:
@@ -58,20 +67,13 @@ async def _beside(
     loop, parts = asyncio.get_running_loop(), asyncio.Queue[Part](PARTS_AHEAD)
 
     def give(part: Part) -> None:
-        asyncio.run_coroutine_threadsafe(parts.put(part), loop).result()
-
-    def run() -> None:
         try:
-            try:
-                read(give)
-                give(None)
-            except OSError as error:
-                give(error)
-        except (RuntimeError, CancelledError):
-            return  # the loop is gone: nobody wants the lines any more
+            asyncio.run_coroutine_threadsafe(parts.put(part), loop).result()
+        except (RuntimeError, CancelledError) as error:
+            raise _NobodyReads from error
 
     # A daemon: a read from a terminal or a pipe cannot be called off, and must not keep the process.
-    threading.Thread(target=run, name="reading", daemon=True).start()
+    threading.Thread(target=_run, args=(read, give), name="reading", daemon=True).start()
     while True:
         try:
             part = await asyncio.wait_for(parts.get(), PAUSE_SECONDS)
@@ -85,14 +87,35 @@ async def _beside(
         yield part
 
 
+def _run(read: Callable[[Callable[[Part], None]], None], give: Callable[[Part], None]) -> None:
+    """Read to the end, and give what ended it: nobody must wait for ever for lines that do not come."""
+    with suppress(_NobodyReads):
+        try:
+            read(give)
+            give(None)
+        except _NobodyReads:
+            raise
+        except OSError as error:
+            give(error)
+        except Exception as error:  # noqa: BLE001 - told where the lines are waited for
+            failed = ReaderFailed(f"the reader failed with {type(error).__name__}: {error}")
+            failed.__cause__ = error
+            give(failed)
+
+
 def sizes(names: Sequence[str]) -> int | None:
     """Return the bytes of all files, None when stdin is among them. Raises OSError."""
     return None if STDIN in names else sum(Path(name).stat().st_size for name in names)
 
 
-def missing(names: Sequence[str]) -> list[str]:
-    """Return the names that are no files."""
-    return [name for name in names if name != STDIN and (not Path(name).exists() or Path(name).is_dir())]
+def missing(names: Sequence[str]) -> str | None:
+    """Return what is wrong with the first name that is no file's, None when all are."""
+    for name in names:
+        if name != STDIN and Path(name).is_dir():
+            return f"{name} is a folder, not a file"
+        if name != STDIN and not Path(name).exists():
+            return f"there is no file {name}"
+    return None
 
 
 def _read_all(names: Sequence[str], give: Callable[[Part], None]) -> None:

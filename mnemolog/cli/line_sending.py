@@ -66,10 +66,11 @@ async def send_all(
 async def interruptible(
     output: Output, publisher: LinePublisher, refusals: Refusals, again: str
 ) -> AsyncIterator[None]:
-    """Say how far it came, however it ends before the end."""
+    """Say how far it came, however it ends before the end; and to do it `again`, unless what is read must change."""
     try:
         yield
-    except BaseException:
+    except BaseException as error:
         far = f"everything up to {publisher.reached} is settled" if publisher.reached else "nothing was sent"
-        output.say(f"stopped: accepted {publisher.accepted}, refused {len(refusals.all)}; {far}. {again}")
+        hint = "" if isinstance(error, CommandFailed) else f" {again}"
+        output.say(f"stopped: accepted {publisher.accepted}, refused {len(refusals.all)}; {far}.{hint}")
         raise

@@ -22,8 +22,8 @@ def install(app: typer.Typer) -> None:
 
 async def publish(client: AsyncClient, output: Output, files: FILES) -> None:
     """Publish input events. A bad line is reported and never stops the good ones; publishing again changes nothing."""
-    if absent := missing(files):
-        raise CommandFailed(f"there is no file {absent[0]}: nothing was published")
+    if said := missing(files):
+        raise CommandFailed(f"{said}: nothing was published")
     refusals = Refusals(output)
 
     async def send(events: list[dict[str, Any]]) -> dict[int, str]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.data_directory import check_not_served
+from mnemolog.cli.data_directory import wait_until_free
 from mnemolog.cli.invoking import ENV_FILE, FAILED, CommandFailed, Surroundings, exit_code
 from mnemolog.cli.logs import start_logging
 from schemas.log import LogLocked
@@ -24,21 +24,24 @@ def up(
     env_file: ENV_FILE = None,
 ) -> None:
     """Run the whole system in one process, until Ctrl-C or SIGTERM."""
-    codes = []
+    given = []
 
     async def checked() -> None:
         around = Surroundings.given({"data": data, "env_file": env_file})
         settings = around.settings(host=host, port=port)
+        # It takes seconds, in which a command may take the folder: so one looks afterwards.
+        import mnemolog.serve  # noqa: F401, PLC0415 - and --help needs none of it
+
         try:
-            check_not_served(settings)
+            await wait_until_free(settings, around.output.say)
         except LogLocked as error:
             raise CommandFailed(str(error)) from None
-        codes.append(settings)
+        given.append(settings)
 
     if code := exit_code(checked):
         raise typer.Exit(code)
-    settings = codes[0]
+    settings = given[0]
     start_logging(settings.log_level, settings.log_format)
-    from mnemolog.serve import run  # noqa: PLC0415 - takes seconds, and --help needs none of it
+    from mnemolog.serve import run  # noqa: PLC0415 - as above
 
     raise typer.Exit(FAILED if run(settings) else 0)

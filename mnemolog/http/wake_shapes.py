@@ -1,5 +1,6 @@
 """The shapes of requests and answers about wakes and reminders."""
 
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -10,6 +11,13 @@ from mnemolog.wake_commands import DEFAULT_CHANNEL, MAX_WAKE_CHARACTERS, MAX_WAK
 from projections.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 
 MAX_REMINDERS_SHOWN = 200
+_PLACE = "^[0-9]{1,15}$"
+
+
+def _is_place(after: str) -> str:
+    if not re.fullmatch(_PLACE, after):
+        raise ValueError("is no place in the wakes: give the `next` of the answer before, or leave it out")
+    return after
 
 
 class WakeWanted(Body):
@@ -41,7 +49,11 @@ class RemindersAsked(Asked):
 class WakesAsked(Asked):
     """Which wakes to list."""
 
-    after: Annotated[str, Field(pattern=r"^\d{1,15}$", description="`next` of the last answer")] = "0"
+    after: Annotated[
+        str,
+        AfterValidator(_is_place),
+        Field(description="`next` of the last answer", json_schema_extra={"pattern": _PLACE}),
+    ] = "0"
     agent_id: Id | None = None
     limit: Annotated[int, Field(ge=1, le=200)] = 50
 

@@ -16,7 +16,13 @@ _FILLER = re.compile(
     r"话说|说起来|顺便说一下|好的|好吧|是的|"
     r"没错|对|总之|老实说|说实话|当然|忘了说|跟你说|告诉你|还有|大家好)(?=[我，\s一-鿿])\s*)+"
 )
+_THEIRS: Final = (
+    r"[^我你您他她它和跟与对给爱恨欢厌怕想见陪带送教是有在]{1,8}的(?:大|小|老|双胞胎)?(?:爸|妈|父|母|哥|姐|弟|妹|爷|奶|叔|舅|姑|姨"
+    r"|老公|老婆|丈夫|妻子|儿子|女儿|孩子|宝宝|闺女|侄|孙|外甥|男朋友|女朋友|男友|女友|同事|同学|室友|朋友|闺蜜|猫|狗)"
+)
+"""After 我: 我三岁的儿子. Nothing may stand before 的 that has the relative as its object (我喜欢的, 我给他的)."""
 _NOT_SELF: Final = (
+    rf"{_THEIRS}|"
     r"们|俩|方|国|的|家|爸|妈|哥|姐|弟|妹|老公|老婆|媳妇|爱人|丈夫|妻子|儿子|女儿|孩子|男朋友|女朋友|"
     r"男友|女友|对象|同事|同学|室友|舍友|"
     r"(?:最好的|最要好的|好|新|老|小|男|女|一个|有个)?朋友|闺蜜|哥们|老板|领导|爷|奶|外公|外婆|姥|叔|舅"
@@ -56,7 +62,7 @@ _SUPPOSES = re.compile(
 )
 _HEARSAY = re.compile(
     r"听说|据说|有人说|[他她你]们?(?:说|讲|觉得|以为)|别人.{0,3}说|人家说|都说|歌词|台词|唱的?[：:“]?$|"
-    r"剧情|小说里|电影里|故事"
+    r"剧情|小说里|电影里|故事|^(?!我(?:想|要|再|先|也|就)*说$)(?!.*(?:[跟和对]你|来|实话|老实|怎么|这么|按理|换句话|可以|不得不|是)说$).+(?<![小传学解演听评])说$"
 )
 _UNSURE = re.compile(
     r"可能|也许|或许|大概会|好像|似乎|我猜|怀疑|应该是|说不定|不确定|考虑|想要不要|在想|要不|觉得|以为|"
@@ -65,7 +71,7 @@ _UNSURE = re.compile(
 _JOKES = re.compile(r"开玩笑的|(?<!没)骗你的|逗你的|逗你玩")
 _PAST = re.compile(
     r"以前|曾经|过去(?!了)|小时候|小的时候|当时|那时|(?<![一二三四五六日天号年月点])之前|年轻时|"
-    r".学的?时候|上学时|那会儿|当年|原先|一度|前任|早年|过(?:一次|两次|几次)"
+    r"(?:工作|上班|任职|就职|实习|生活|居住|[住当做待])过(?!敏|的?[一-鿿]{0,2}手术)|.学的?时候|上学时|那会儿|当年|原先|一度|前任|早年|过(?:一次|两次|几次)"
 )
 _REQUESTS = re.compile(
     r"^(?:请|帮|给我(?=看|讲|说|推荐|写|来|找|查|发|一|个)|麻烦|能否|可以|提醒|记得|别忘|查|推荐|告诉我"
@@ -74,6 +80,7 @@ _REQUESTS = re.compile(
 _PARTICLES = re.compile(r"(?:[了的呀啊哦呢吧哈啦嘛哟喔噢耶诶哎欸~～!！]|而已|来的)+$")
 
 
+_IDIOM = re.compile(r"(?<=[死坏疯惨翻])我(?=了|啦|$)|我的(?:天|妈|老天|个?乖乖)[啊呀哪]?|我[去靠晕]$")
 _JOIN = re.compile(r"(?=但是|不过|可是|而且|所以|因为)")
 _SOMEBODY = re.compile(r"[他她您你]")
 
@@ -104,13 +111,19 @@ def without_particles(text: str) -> str:
     return _PARTICLES.sub("", text)
 
 
+def without_idioms(text: str) -> str:
+    """Drop the 我 that is nobody: 气死我了 is 气死了."""
+    return _IDIOM.sub("", text)
+
+
 def claims(sentence: Sentence) -> Iterator[Clause]:
     """Yield the clauses in which the user claims something; what is asked, supposed, hearsay or unsure is left out.
 
-    A clause without a subject speaks of whom the one before it spoke. From a supposition or from another's words on,
-    the rest of the sentence is not the user's claim; nothing is in a sentence that says that it jokes.
+    A clause without a subject speaks of whom the one before it spoke, of somebody else also in the sentence before.
+    From a supposition or from another's words on, the rest of the sentence is not the user's claim; nothing is in a
+    sentence that says that it jokes.
     """
-    heir: Subject = "none"
+    heir = _heir(sentence.after)
     if any(_JOKES.search(said) for said in sentence.clauses):
         return
     parts = [part for said in sentence.clauses for part in _JOIN.split(said) if part]
@@ -138,6 +151,17 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             past=_PAST.search(text) is not None,
             rest=tuple(parts[place + 1 :]),
         )
+
+
+def _heir(before: tuple[str, ...]) -> Subject:
+    """Return whom a sentence goes on to speak of: 我儿子三岁了。喜欢恐龙 is about the son."""
+    heir: Subject = "none"
+    for said in before:
+        text = _FILLER.sub("", said)
+        # What is said of the listener or of a thing ends with its sentence (你真好。这个不错。那当然。).
+        if not re.match(r"[你您谁这那大咱]", text):
+            heir = _subject(text, heir)
+    return heir if heir == "other" else "none"
 
 
 def _subject(text: str, heir: Subject) -> Subject:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from streams.rules.chinese_clauses import without_idioms
 from streams.rules.dates import chinese_past
 from streams.rules.feelings import STRONG, chinese_feeling
 from streams.rules.found import Found
@@ -112,5 +113,5 @@ def _found(event: str, said: str, today: date, reaction: str | None = None) -> F
 
 def _of_the_user(said: str) -> str:
     """Say it of the user: 我跟我妈吵架了 is 用户跟自己妈吵架了."""
-    first, *others = re.split(r"我们俩?|咱们俩?|我俩|咱俩|我", said)
+    first, *others = re.split(r"我们俩?|咱们俩?|我俩|咱俩|(?<!自)我", without_idioms(said))
     return "用户".join([first, "自己".join(others)]) if others else first

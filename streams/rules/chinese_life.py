@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from streams.rules.chinese_clauses import without_particles
+from streams.rules.chinese_clauses import without_idioms, without_particles
 from streams.rules.dates import chinese_date
 from streams.rules.found import Found, plan
 from streams.rules.places import chinese_city
@@ -31,6 +31,12 @@ _NO_PLAN = re.compile(
 _HABITUAL = re.compile(
     r"每天|每晚|每早|每周|每个?周末|每个?星期|每个?礼拜|每个?月|每年|天天|习惯|经常|常常|通常|一般|"
     r"(?:早上|晚上|中午|睡前|饭后|下班后)我?都"
+)
+_WEEKLY = re.compile(r"每(?:个)?(?:周|星期|礼拜)[一二三四五六日天]")
+"""周四 in 每周二和周四 is no date."""
+_NO_OBJECT = re.compile(
+    r"^(?:[和跟、及与到至]|每?(?:周|星期|礼拜)[一二三四五六日天]|早上|上午|中午|下午|傍晚|晚上|[0-9一二三四五六七八九十]{1,3}[点次]半?|都|也|会|要)*"
+    r"(?:去|来|做|练|吃|喝|看|玩|打|跑|学|上|用|弄|有)?[0-9一二三四五六七八九十两]{0,2}[次遍回]?$"
 )
 _HAS_HABIT = re.compile(r"^有(.{2,12})的习惯$")
 _NO_HABIT = re.compile(
@@ -84,11 +90,11 @@ def life(clause: Clause, today: date) -> Iterator[Found]:
 
 def _third_person(text: str) -> str:
     """Say `用户` for 我, and `用户` where a dropped subject means it is left as it is: the words stay."""
-    return re.sub(r"我们|我", "用户", text)
+    return re.sub(r"我们|(?<!自)我", "用户", without_idioms(text))
 
 
 def _plan(clause: Clause, today: date) -> Iterator[Found]:
-    when = chinese_date(clause.text, today)
+    when = None if _WEEKLY.search(clause.text) else chinese_date(clause.text, today)
     if when is None or when.day < today or not _PLANNED.search(clause.text) or _NO_PLAN.search(clause.text):
         return
     if clause.subject == "other" and re.match(
@@ -103,7 +109,7 @@ def _habit(clause: Clause) -> Iterator[Found]:
     if clause.subject == "me" and (m := _HAS_HABIT.match(core)):
         yield Found(content=f"用户有{m[1]}的习惯", category="habit")
         return
-    if not clause.mine or len(core) == 1 or _NO_HABIT.search(core) or not _HABITUAL.search(clause.adverbs):
+    if not clause.mine or _NO_OBJECT.match(core) or _NO_HABIT.search(core) or not _HABITUAL.search(clause.adverbs):
         return
     if clause.subject == "none" and not re.search(r"每|天天", clause.adverbs):
         return

@@ -41,10 +41,12 @@ _CALL_ME = re.compile(
 )
 _IS_NAMED = re.compile(rf"^是([{_SURNAMES}][一-鿿]{{2}})$")
 _NAMED_SO = re.compile(rf"^([{_SURNAMES}][一-鿿]{{1,2}})$")
-_AGE = re.compile(rf"^({NUMERAL})(?:周?岁)(?:多)?(?:$|的)")
+_AGE = re.compile(rf"^({NUMERAL})(?:周?岁)(?:多)?(?:$|的(?=$|人|男|女|程序|学生))")
 _AGE_BARE = re.compile(r"^([1-9]\d|[二三四五六七八]?十[一二三四五六七八九]?)$")
 _AGES: Final = (3, 120)
 """Years, of someone who writes."""
+_DENIED = re.compile(r"不[是在](?=.?.?[\d一二三四五六七八九十])")
+_RATHER = re.compile(r"^(?:我|而|已经|现在|今年|其实|应该|都|是)*(?=[\d一二三四五六七八九十])")
 _OWN = re.compile(r"我|本人")
 _MY_NAME = re.compile(rf"^我的(?:名字|全名)[叫是]({_NAME})$")
 _BIRTHDAY = re.compile(
@@ -52,6 +54,9 @@ _BIRTHDAY = re.compile(
 )
 _WORKS_AT = re.compile(
     r"^(?:在|去了|入职了?|加入了?|跳槽到了?|就职于|供职于|任职于)(.{2,14}?)(?:上班|工作|任职|就职|实习|当|做|$)(.*)$"
+)
+_LEFT_WORK = re.compile(
+    r"^(?!.*(?:想|打算|准备|考虑|快要?|没)).*(?:离职|辞职|辞掉?|退休|跳槽|被裁员?|被辞退|走人|不干|离开)了"
 )
 _BOUND: Final = r"(?:公司|集团|银行|大学|医院|研究院|事务所|科技|中学|小学)"
 _NO_EMPLOYER = re.compile(
@@ -70,7 +75,7 @@ _STAYS = re.compile(
     r"^$|^(?:市|[一-鿿]{1,4}[区县路])?(?:生活|工作|上班|定居|居住|住|安家|一[家个所].{1,8}(?:当|做|上班"
     r"|工作|任职).*|读书|上学|上大学|买了房|打工|做.{2,8}|当.{2,8})?(?:了?.{1,3}年)?$"
 )
-_ALLERGIC = re.compile(r"^对(.{1,8}?)(?:严重|轻微)?(?:会)?过敏$")
+_ALLERGIC = re.compile(r"^对((?:(?![不没无]|什么|任何).){1,8}?)(?:严重|轻微)?(?:会)?过敏$")
 _INTOLERANT = re.compile(r"^(?:有)?(乳糖|麸质|酒精|咖啡因)不耐受$")
 _CANNOT_EAT = re.compile(r"^不能[吃喝碰](.{1,6})$")
 _A_LITTLE = re.compile(r"^会一点儿?[一-鿿]{2,4}$")
@@ -98,7 +103,7 @@ def about_self(clause: Clause) -> Iterator[Found]:
     elif m := _MY_NAME.match(bare):
         yield _name(m[1])
     if re.match(r"^我的?生日", bare) or (clause.mine and _BIRTHDAY.search(bare)):
-        day = birth_date(bare)
+        day = birth_date(_affirmed(bare, clause))
         if day:
             yield profile("birthday", day, f"用户的生日是{day}")
     if clause.past:
@@ -116,8 +121,18 @@ def about_self(clause: Clause) -> Iterator[Found]:
                 yield profile("relationship_status", status, f"用户{status}")
 
 
+def _affirmed(bare: str, clause: Clause) -> str:
+    """Return the words that are claimed: what 是 says next where the clause denies (不是5月1号，是5月2号)."""
+    if not _DENIED.search(bare):
+        return bare
+    return clause.rest[0] if clause.rest and _RATHER.match(clause.rest[0]) else ""
+
+
 def _name_and_age(bare: str, clause: Clause) -> Iterator[Found]:
     this_year = "今年" in clause.adverbs
+    if _DENIED.match(bare) and _OWN.search(clause.adverbs):
+        bare = without_particles(_RATHER.sub("", _affirmed(bare, clause)))
+        this_year = True
     # 我养了一只仓鼠，叫花卷，三岁: a name or an age without 我 in its own clause may be somebody else's.
     if _OWN.search(clause.adverbs):
         named = _CALLED.match(bare)
@@ -139,6 +154,8 @@ def _name(name: str) -> Found:
 
 
 def _work(bare: str, clause: Clause) -> Iterator[Found]:
+    if any(map(_LEFT_WORK.search, clause.rest)):
+        return
     if m := _WORKS_AT.match(bare):
         place, job = m[1], re.sub(r"^的", "", m[2])
         known = chinese_city(place)
@@ -178,7 +195,9 @@ def _home(bare: str, clause: Clause) -> Iterator[Found]:
 
 def _body_and_skills(bare: str, clause: Clause) -> Iterator[Found]:
     allergic = any("过敏" in part for part in clause.rest)
-    if m := _ALLERGIC.match(bare) or _INTOLERANT.match(bare) or (_CANNOT_EAT.match(bare) if allergic else None):
+    if m := _INTOLERANT.match(bare):
+        yield profile("allergies", m[1], f"用户{m[1]}不耐受")
+    elif m := _ALLERGIC.match(bare) or (_CANNOT_EAT.match(bare) if allergic else None):
         yield profile("allergies", m[1], f"用户对{m[1]}过敏")
     if clause.subject != "me" and not _A_LITTLE.match(bare):
         return

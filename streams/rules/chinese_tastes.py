@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from streams.rules.chinese_clauses import Clause
 
 _LIKES = re.compile(r"^(?:是|就是|又(?:开始)?)?(?:喜欢|喜爱|热爱|钟爱|偏爱|酷爱|爱(?=[吃喝看听玩]))(?:上了)?(.+)$")
-_FAVOURITE = re.compile(r"^我?(?:最)?(?:喜欢|爱)(?:吃|喝|看|听|玩)?的(?:[一-鿿]{1,4})?(?:就?是)(.+)$")
+_FAVOURITE = re.compile(r"^我?(?:最)?(?:喜欢|爱)(?:吃|喝|看|听|玩)?的(?:(?!不)[一-鿿]){0,4}(?:就?是)(.+)$")
 _DISLIKES = re.compile(r"^(?:不(?:太|是很|怎么|大|再)?(?:喜欢|爱)|讨厌|厌恶|反感|受不了)(.+)$")
-_LEAST = re.compile(r"^(?:不喜欢|讨厌|不爱)(?:吃|喝|看|听)?的(?:[一-鿿]{1,4})?就?是(.+)$")
+_LEAST = re.compile(r"^(?:不喜欢|讨厌|不爱)(?:吃|喝|看|听)?的(?:(?!不)[一-鿿]){0,4}就?是(.+)$")
 _AVOIDS = re.compile(r"^(?:不|从不|从来不)(?:吃|喝)((?!早|午|晚|饭|下|起|完|到|了|上|惯).{1,6})$")
 _CANNOT_BEAR = re.compile(r"^(.{2,10}?)(?:的味道|的声音)?(?:我)?(?:实在|真的|完全)?受不了$")
 _DIET = re.compile(r"^(?:是)?(?:一?[个名位])?(纯?素食主义者|素食者|吃素)$")
@@ -33,10 +33,11 @@ _THING = re.compile(r"[一-鿿A-Za-z0-9《》·\- ]{1,16}")
 _TOO_VAGUE = re.compile(
     r"^(?:你|您|他|她|它|这|那|得|上|谁|什么|被|就|也|可以|有人|一个人$|某|我|自己|死|的|着|过|到|和你|"
     r"跟你|大家|东西$|人$|说$|事$|吃$|喝$|看$|听$|玩$|"
-    r"歌$|书$|感觉$|样子$|方式$)|(?:你|您|他|她|它|这样|那样|[这那](?:一点|点|件?事))"
+    r"歌$|书$|感觉$|样子$|方式$)|(?:你|您|他|她|它|这样|那样|我|[不而]是|[这那](?:一点|点|件?事))"
 )
 _CONSUMED = re.compile(r"^[喝吃](?!饭$|东西|货|亏|苦|醋|药)(?=.)")
 _AND = re.compile(r"、|(?<=.)(?:和|以及|还有|跟)(?=.)")
+_RATHER_THAN: Final = re.compile(r"(?:而不是|而非).+$")
 _DEGREE: Final = re.compile(r"^(?:更|最|很|非常|特别)+")
 
 
@@ -84,6 +85,7 @@ def _cannot_bear(clause: Clause) -> re.Match[str] | None:
 
 def _each(attribute: str, says: str, what: str) -> Iterator[Found]:
     """Keep the verb in the content where one thing is named: 用户喜欢喝咖啡."""
+    what = _RATHER_THAN.sub("", what)
     named = things(what)
     for thing in named:
         yield profile(attribute, thing, f"{says}{without_particles(what) if len(named) == 1 else thing}")

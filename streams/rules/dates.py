@@ -55,6 +55,8 @@ _ZH_FULL = re.compile(
     rf"(?:(?P<y>(?:19|20)\d\d)年|(?P<rel>今年|明年))?(?P<m>{NUMERAL})月(?P<d>{NUMERAL})(?:[日号]|(?!\d|"
     r"个|[零〇一二两三四五六七八九十]))"
 )
+_LUNAR = re.compile(r"[农農阴陰旧舊]历|[農陰舊]曆")
+"""Its months are not those of a date."""
 _ZH_MONTH = re.compile(rf"(?P<rel>下个?月|这个?月|本月)(?P<d>{NUMERAL})[日号]")
 _ZH_WEEK = re.compile(
     r"(?<![每隔])(?P<rel>下下个?|下个?|这个?|本|上上?个?)?(?:周|星期|礼拜)(?P<w>[一二三四五六日天])(?![个])"
@@ -82,7 +84,7 @@ _EN_IN = re.compile(
 
 def chinese_date(text: str, today: date) -> Dated | None:
     """Return the date that a Chinese text names, or None. A date that has passed is returned as it is."""
-    return _first(_CHINESE, text, today)
+    return None if _LUNAR.search(text) else _first(_CHINESE, text, today)
 
 
 def english_date(text: str, today: date) -> Dated | None:
@@ -126,6 +128,8 @@ def _not_after(found: Dated | None, today: date) -> date | None:
 
 def birth_date(text: str) -> str | None:
     """Return `YYYY-MM-DD`, or `MM-DD` where no year is said, of the first full date in a text of either language."""
+    if _LUNAR.search(text):
+        return None
     if m := _ISO.search(text) or _ZH_FULL.search(text):
         groups = m.groupdict()
         year, month, day = groups["y"], number(groups["m"]), number(groups["d"])

@@ -33,6 +33,7 @@ _FILLER = re.compile(
     r"good evening|thanks|sorry|just so you know|for the record|(?:a )?quick update|update|there)\b[\s,]*)+",
     re.IGNORECASE,
 )
+_SHOUTED = re.compile(r"\b(?:LOVE|LIKE|HATE|ENJOY|PREFER|REALLY|SO|VERY|NOT|NEVER|ALWAYS|ALLERGIC|AM|DO|LIVE|WORK)\b")
 # A clause ends where a new subject or a new verb of the same subject begins, not within "board games and pottery".
 _JOIN = re.compile(
     r"\s+(?:and|but|so|because|since|while|when|though|although|except|who|which|until|unless|"
@@ -82,7 +83,9 @@ _SUPPOSES = re.compile(
 _HEARSAY = re.compile(
     r"\b(?:(?:he|she|they|someone|somebody|people|everyone|you|who|friend|mom|dad|boss|brother|sister|"
     r"wife|husband)\s+(?:says?|said|told|tells?|thinks?|thought|claims?|"
-    r"claimed|believes?|swears?|asked|called me)|told me|i heard|i read|i hear that|i think|i thought|i"
+    r"claimed|believes?|swears?|asked|called me)|^(?!i\b).*\b(?:says|said|writes|wrote|texted|replied)$|"
+    r"^(?:please |now |just )*(?:say|repeat|translate|rephrase|proofread)\b|"
+    r"told me|i heard|i read|i hear that|i think|i thought|i"
     r" guess|i assume|i doubt|i feel like|i suspect|i said)\b",
     re.IGNORECASE,
 )
@@ -126,13 +129,18 @@ def apart(text: str) -> str:
     return text
 
 
+def _calm(text: str) -> str:
+    """Lower a shout: all of `I LOVE SUSHI`, the word in `I do NOT like it`."""
+    return text.lower() if text.isupper() and " " in text else _SHOUTED.sub(lambda m: m.group().lower(), text)
+
+
 def claims(sentence: Sentence) -> Iterator[Clause]:
     """Yield the clauses in which somebody claims something; what is asked, supposed, hearsay or asked for is left out.
 
     A clause that begins with a verb speaks of whom the one before it spoke. From a supposition or from another's words
     on, the rest of the sentence is not the user's claim.
     """
-    parts = [p.strip() for said in sentence.clauses for p in _JOIN.split(apart(said)) if p and p.strip()]
+    parts = [p.strip() for said in sentence.clauses for p in _JOIN.split(apart(_calm(said))) if p and p.strip()]
     greeted = (
         re.match(r"(?:hi|hello|hey|hiya|greetings|good (?:morning|evening))\b", parts[0], re.IGNORECASE) is not None
         if parts

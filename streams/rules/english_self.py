@@ -9,7 +9,7 @@ from schemas.attributes import NICKNAME
 from streams.rules.dates import birth_date
 from streams.rules.found import profile
 from streams.rules.occupations import english_occupation
-from streams.rules.places import english_city
+from streams.rules.places import english_city, is_country
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +37,7 @@ _AGE = re.compile(
 _BIRTHDAY = re.compile(
     r"^my (?:birthday|bday|b-day)(?: is|'s| falls)\b|^(?:was born|am born)\b(?! in \w+$)", re.IGNORECASE
 )
+_DENIED = re.compile(r"\b(?:is|was|am|it) not\b.*?(?:\b(?:but|it is|it's|i was)\b(?P<but>.+))?$", re.IGNORECASE)
 _A: Final = r"(?:an?|the)"
 _IS_A = re.compile(
     rf"^am {_A} (?P<role>[\w -]{{3,40}}?)(?P<tail>(?: (?:at|in|for|from|by|with|based|working|and|living|who)\b.*)?)$"
@@ -54,6 +55,13 @@ _WORK_AT = re.compile(
     r"working|have started|am interning|landed a job|joined|have joined)(?: (?:now|full[- ]time|part[-"
     rf" ]time|there|remotely))?(?: (?:at|for|with|by))? (?P<at>{_COMPANY})(?P<tail>.*)$"
 )
+_LEFT_WORK = re.compile(
+    r"^(?:(?:and|but|then|i|just|recently|have|has) )*(?:quit|resigned|retired"
+    r"|left(?= (?:it|there|in|last|this|the (?:company|firm|job))\b|$)"
+    r"|(?:got|was|have been|am being) (?:laid off|let go|fired))\b",
+    re.IGNORECASE,
+)
+_MOVED_ON = re.compile(r"\b(?:then|later|after that|afterwards) .*\b(?:to|in|back) [A-Z]")
 _AT = re.compile(rf"\b(?:at|for) (?P<at>{_COMPANY})(?=$| (?:in|as|and|near|on|since|for)\b)")
 _IN = re.compile(r"\bin (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2})(?=$|,| (?:with|and|now|since|for|near|as)\b)")
 _LIVE = re.compile(
@@ -70,6 +78,7 @@ _INTOLERANT = re.compile(
     r"^(?:am (?P<what>lactose|gluten) intolerant|have an? (?:(?:severe|bad|mild|serious|slight) "
     r")?(?P<also>[\w ]{2,20}) allergy)"
 )
+_NOTHING = re.compile(r"(?:nothing|anything|none|no|everything|it|this|that|them|you)\b", re.IGNORECASE)
 _SPEAK = re.compile(
     r"^(?:can )?speak (?:fluent |some |a little )?(?P<what>[A-Z]\w+(?: and .+)?)$|^am fluent in "
     r"(?P<fluent>[A-Z]\w+(?: and [A-Z]\w+)?)$"
@@ -112,7 +121,7 @@ def about_self(clause: Clause) -> Iterator[Found]:
         core = clause.core
         if (m := _AGE.match(core)) and _AGES[0] <= int(m["age"]) <= _AGES[1]:
             yield _age(int(m["age"]))
-        yield from _work(core)
+        yield from () if any(map(_LEFT_WORK.search, clause.rest)) else _work(core)
         yield from _body_and_skills(clause)
         if m := _STATUS.match(core):
             yield profile("relationship_status", m["status"], f"User is {m['status']}")
@@ -132,7 +141,10 @@ def _birthday(clause: Clause) -> Iterator[Found]:
     own = clause.subject == "me" or clause.core.lower().startswith("my")
     if own and not clause.when and _BIRTHDAY.match(clause.core):
         # A comma stands before the year.
-        day = birth_date(" ".join((clause.text, *clause.rest[:1])))
+        said = " ".join((clause.text, *clause.rest[:1]))
+        if denied := _DENIED.search(said):
+            said = denied["but"] or ""
+        day = birth_date(said)
         if day:
             yield profile("birthday", day, f"User's birthday is {day}")
 
@@ -180,7 +192,7 @@ def _work(core: str) -> Iterator[Found]:
 def _where(tail: str, *, employer: bool = True) -> Iterator[Found]:
     if employer and (m := _AT.search(tail)):
         yield _employer(m["at"])
-    if (m := _IN.search(tail)) and english_city(m["city"]):
+    if (m := _IN.search(tail)) and english_city(m["city"]) and not is_country(m["city"]):
         yield _city(m["city"])
 
 
@@ -188,9 +200,11 @@ def _home(clause: Clause) -> Iterator[Found]:
     m = _LIVE.match(clause.core)
     if (
         m
+        and not is_country(m["city"])
         and english_city(m["city"])
         and " not " not in f" {clause.core} "
         and not re.search(r"\bfrom now\b", m["tail"])
+        and not _MOVED_ON.search(" ".join((m["tail"], *clause.rest[:1])))
     ):
         yield _city(m["city"])
 
@@ -199,10 +213,10 @@ def _body_and_skills(clause: Clause) -> Iterator[Found]:
     core = clause.core
     if m := _ALLERGIC.match(core):
         for what in re.split(r" and | or ", m["what"]):
-            yield _allergy(what)
+            if not _NOTHING.match(what):
+                yield _intolerance(what) if " intolerant to " in core else _allergy(what)
     elif m := _INTOLERANT.match(core):
-        what = m["what"] or m["also"]
-        yield _allergy(what)
+        yield _intolerance(m["what"]) if m["what"] else _allergy(m["also"])
     elif m := re.match(
         r"^can not (?:eat|have|drink|tolerate) (?P<what>gluten|dairy|lactose|nuts|peanuts|shellfish|"
         r"eggs|wheat|soy|milk)$",
@@ -218,6 +232,10 @@ def _body_and_skills(clause: Clause) -> Iterator[Found]:
 
 def _allergy(what: str) -> Found:
     return profile("allergies", what, f"User is allergic to {what}")
+
+
+def _intolerance(what: str) -> Found:
+    return profile("allergies", what, f"User is intolerant to {what}")
 
 
 def _age(age: int) -> Found:

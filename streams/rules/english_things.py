@@ -41,7 +41,7 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 _VAGUE = re.compile(
-    r"^(?:the (?!ocean\b|sea\b|beach\b|mountains?\b|outdoors\b|rain\b|snow\b|cold\b|heat\b|sun\b|"
+    r"^(?:neither\b|no\b|none\b|the (?!ocean\b|sea\b|beach\b|mountains?\b|outdoors\b|rain\b|snow\b|cold\b|heat\b|sun\b|"
     r"theat(?:er|re)\b|gym\b|color \w+|smell of \w+|(?-i:[A-Z]))"
     r"|my |our |just |all\b|both\b|one\b|being\b|not\b|more\b|as\b|like\b|of\b|for\b|in\b|some\b|any\b|"
     r"a (?:bit|few|lot|good|little)\b|when\b|making sure|through\b|to be\b|"

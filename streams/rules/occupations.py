@@ -29,6 +29,7 @@ _ENGLISH = re.compile(
     r"|trader|trainer|translator|truck driver|tutor|undergrad|veterinarian|vet|waiter|waitress|welder|writer)",
     re.IGNORECASE,
 )
+_NO_MORE = re.compile(r"\b(?:former|retired|ex|aspiring|would-be|future|unemployed|failed|wannabe)\b", re.IGNORECASE)
 _ENGLISH_LONGEST: Final = 5
 """Words of an occupation: `senior data science team manager`."""
 
@@ -36,7 +37,8 @@ _ENGLISH_LONGEST: Final = 5
 def chinese_occupation(text: str) -> str | None:
     """Return the occupation that a text wholly is, without 一名 or 一个; None for anything else."""
     bare = re.sub(r"^(?:一[名位个]|[名位个])", "", text)
-    return bare if _CHINESE.fullmatch(bare) else None
+    # 当过老师 and 当了十年老师 may be over.
+    return bare if _CHINESE.fullmatch(bare) and not re.match(r"[过了着不没]|退休|未来", bare) else None
 
 
 def english_occupation(text: str) -> str | None:
@@ -45,6 +47,8 @@ def english_occupation(text: str) -> str | None:
     match = _ENGLISH.search(text)
     while match and match.end() != len(text):
         match = _ENGLISH.search(text, match.end())
+    if _NO_MORE.search(text):
+        return None
     if not match or len(words) > _ENGLISH_LONGEST or (match.start() and text[match.start() - 1] != " "):
         return None
     return text

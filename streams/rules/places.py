@@ -26,6 +26,18 @@ _OTHER: Final = (
     "Saturday Sunday January February March April May June July August September October November December"
     " Christmas Easter"
 )
+_COUNTRY: Final = (
+    "America,Argentina,Australia,Austria,Bavaria,Belgium,Brazil,Britain,Bulgaria,California,Canada,"
+    "Chile,China,Colombia,Croatia,Cyprus,Denmark,Egypt,England,Estonia,Europe,Finland,Florida,France,"
+    "Georgia,Germany,Greece,Hungary,Iceland,India,Indonesia,Iran,Iraq,Ireland,Israel,Italy,Japan,"
+    "Jordan,Kenya,Korea,Latvia,Lithuania,Malaysia,Mexico,Morocco,Nepal,Netherlands,New Zealand,"
+    "Nigeria,Northern Ireland,Norway,Pakistan,Peru,Philippines,Poland,Portugal,Romania,Russia,"
+    "Saudi Arabia,Scotland,Serbia,Slovakia,Slovenia,South Africa,South Korea,Spain,Sri Lanka,Sweden,"
+    "Switzerland,Taiwan,Texas,Thailand,Turkey,UAE,UK,US,USA,Ukraine,United Kingdom,United States,"
+    "Vietnam,Wales"
+)
+_COUNTRIES: Final = frozenset(_COUNTRY.split(","))
+"""Countries and the like, which are no cities; those that are both (Singapore, Luxembourg) are left out."""
 _NO_PLACE: Final = frozenset(_OTHER.split())
 
 
@@ -36,6 +48,11 @@ def chinese_city(text: str) -> str | None:
             return text[:length]
     match = _SPELT.match(text)
     return match.group()[:-1] if match else None
+
+
+def is_country(name: str) -> bool:
+    """Tell whether a name is a country's, or a large region's."""
+    return name in _COUNTRIES
 
 
 def english_city(name: str) -> bool:

@@ -14,6 +14,8 @@ Language: TypeAlias = Literal["zh", "en"]
 LONGEST_CLAUSE: Final = 200
 """Characters. A longer stretch without punctuation is not something that a person says about themselves."""
 
+_MOST_BEFORE: Final = 6
+"""Clauses before a sentence in which it is looked up of whom it goes on to speak."""
 _HAN = re.compile(r"[一-鿿]")
 _KANA = re.compile(r"[぀-ヿ가-힯]")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -22,6 +24,14 @@ _QUOTED = re.compile(r"“[^”]*”|「[^」]*」|『[^』]*』|\"[^\"\n]*\"|�
 _SENTENCE = re.compile(
     r"[^。！？!?\n…～~]+?(?:[。！？!?…～~]+|\n+|"
     r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\b[A-Z])\.+(?=\s|$)|$)"
+)
+# Whose words follow is not known: "Bob said: I live in Oslo", 小明说：我住在北京, "Translate: …" and the line below it.
+_TOLD = re.compile(
+    r"(?:\b(?:says?|saying|said|repeat|translate|writes?|wrote|texted|repl(?:y|ies|ied)|answer(?:ed|s)?|ask(?:s|ed)?|quote"
+    r"|reads|sings?|type|rephrase|proofread|sentence|example)\b[^:：,.\n]{0,40}[:：]"
+    r"|(?<!跟你)(?<!和你)(?<!对你)(?<!来)(?<!我)(?<!小)[说讲][道过]?[:：]"
+    r"|(?:写道|问|回答|喊|[跟随着][我着][读念说]|照着?念|造句|例句|翻译|歌词)[^，。：:\n]{0,8}[:：])[ \t]*\n?[^\n]*",
+    re.IGNORECASE,
 )
 _COMMA = re.compile(r"[，；：;]|,(?!\d{3}\b)|:(?=\s|$)|\s[-–—]+\s|——|\((?=\S)|\)|[（）]")
 _SPACES = re.compile(r"\s+")
@@ -36,12 +46,16 @@ class Sentence:
     asks: bool
     """It ends with a question mark."""
     quotes: bool = False
-    """It holds a quotation: whose words they are is not known."""
+    """It holds a quotation, or words that somebody is said to say: whose they are is not known."""
+    after: tuple[str, ...] = ()
+    """The last clauses before it."""
 
 
 def sentences(text: str) -> Iterator[Sentence]:
     """Yield the sentences of a text in order. Japanese and Korean are passed over."""
-    for match in _SENTENCE.finditer(_QUOTED.sub(" \x00 ", _CODE.sub("\n", text.replace("’", "'")))):
+    plain = _TOLD.sub(" \x00 ", _QUOTED.sub(" \x00 ", _CODE.sub("\n", text.replace("’", "'"))))
+    before: tuple[str, ...] = ()
+    for match in _SENTENCE.finditer(plain):
         raw = match.group()
         if _KANA.search(raw) or not raw.strip():
             continue
@@ -52,4 +66,6 @@ def sentences(text: str) -> Iterator[Sentence]:
         )
         if clauses:
             language: Language = "zh" if _HAN.search(raw) else "en"
-            yield Sentence(language, clauses, asks=raw.rstrip().endswith(("?", "？")), quotes="\x00" in raw)
+            asks = raw.rstrip().endswith(("?", "？"))
+            yield Sentence(language, clauses, asks=asks, quotes="\x00" in raw, after=before)
+            before = (before + clauses)[-_MOST_BEFORE:]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MESSAGES_BETWEEN_YIELDS = 50  # the event loop gets a turn at least this often
 LARGE_BYTES = 64 * 1024  # more than text: pictures
+ROOM_AGAIN = 0.75  # what waited for room is read again for many at once, not for each that is done
 
 
 class SafeDelivery(Consumer):
@@ -110,7 +111,7 @@ class SafeDelivery(Consumer):
     def _make_room(self, freed: int) -> None:
         """Count bytes as gone, and fetch again what waited for room."""
         self._large_bytes -= freed
-        if self._crowded and self._large_bytes < self.most_large_bytes:
+        if self._crowded and self._large_bytes <= ROOM_AGAIN * self.most_large_bytes:
             self._crowded.clear()
             self._partitions_changed.set()
 
@@ -194,11 +195,12 @@ class SafeDelivery(Consumer):
         return last if last is not None else self._committed_offset[tp] or 0
 
     async def _commit_offsets(self, offsets: Mapping[TP, int], start_new_transaction: bool = True) -> bool:  # noqa: FBT001, FBT002
+        at_group = self._at_group
         committed = bool(await super()._commit_offsets(offsets, start_new_transaction))
         # Faust counts what the group refused as committed too: it would not try again, and of what comes again it would
         # take no acknowledgement.
         for tp in self._at_group.keys() & offsets.keys():
-            if committed:
+            if committed and at_group is self._at_group:  # else everything comes again, from where the group was before
                 self._at_group[tp] = offsets[tp]
             self._committed_offset[tp] = self._at_group[tp]
         return committed

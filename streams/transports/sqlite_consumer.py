@@ -11,7 +11,7 @@ from faust.types import TP, ConsumerMessage
 
 from schemas.log import LogUnavailable
 from schemas.topics import partition_of
-from streams.transports.safe_delivery import LARGE_BYTES, SafeDelivery
+from streams.transports.safe_delivery import SafeDelivery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from streams.transports.sqlite_log import SqliteLog
 
 RECORDS_AT_ONCE = 500  # of one partition; Faust's broker_max_poll_records overrides it
-FIRST_RECORDS = 16  # are looked at first: 500 pictures would be 350 MB
+RECORDS_OF_A_READ = 32  # before their size is looked at: 500 pictures would be 350 MB
+ENOUGH_BYTES = 4 * 1024 * 1024  # then the rest comes with the next fetch
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the log has set
 
 
@@ -109,12 +110,15 @@ class Consumer(SafeDelivery):
         position = self._positions.get(tp)
         if position is None or position >= self.log_.end_now(*tp):
             return []
-        records = await self.log_.read(*tp, position, min(FIRST_RECORDS, self._at_once))
-        left = self._at_once - len(records)
-        if len(records) == FIRST_RECORDS and left and sum(len(r.value) for r in records) <= LARGE_BYTES * FIRST_RECORDS:
-            records += await self.log_.read(*tp, records[-1].position.offset + 1, left)
-        if records:
-            self._positions[tp] = records[-1].position.offset + 1
+        records: list[Record] = []
+        size = asked = 0
+        while len(records) == asked < self._at_once and size < ENOUGH_BYTES:
+            some = await self.log_.read(*tp, position, min(RECORDS_OF_A_READ, self._at_once - asked))
+            asked += min(RECORDS_OF_A_READ, self._at_once - asked)
+            records += some
+            size += sum(len(record.value) for record in some)
+            position = some[-1].position.offset + 1 if some else position
+        self._positions[tp] = position
         return records
 
     async def _wait_for_records(self, active: Iterable[TP], timeout: float) -> None:  # noqa: ASYNC109

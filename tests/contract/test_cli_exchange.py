@@ -188,3 +188,25 @@ async def test_a_file_of_another_system_is_refused_whole(client: AsyncClient, tm
     (tmp_path / "key").write_text("no key")
     with pytest.raises(CommandFailed, match="no Fernet key"):
         await import_(client, output, str(file), system="evatar", key_file=tmp_path / "key")
+
+
+async def test_importing_again_is_advised_only_where_it_helps(
+    client: AsyncClient, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "gbk.csv").write_bytes("id,content,device_id\n1,用户喜欢茶,x\n".encode("gbk"))
+    (tmp_path / "empty.json").write_bytes(b"")
+    files: list[tuple[Any, str]] = [("evatar", "gbk.csv"), ("powermem", "empty.json")]
+    for system, name in files:
+        with pytest.raises(CommandFailed, match="cannot read"):
+            await import_(client, Output(as_json=False), str(tmp_path / name), system=system)
+        said = capsys.readouterr().err
+        assert ("stopped: accepted 0" in said, "again" in said) == (True, False)
+
+    async def away(*_: object, **__: object) -> None:
+        raise ServerFailed("the server failed")
+
+    monkeypatch.setattr(client, "import_memories", away)
+    (tmp_path / "backup.json").write_bytes(orjson.dumps(BACKUP))
+    with pytest.raises(ServerFailed):
+        await import_(client, Output(as_json=False), str(tmp_path / "backup.json"), system="powermem")
+    assert "Import the same again" in capsys.readouterr().err

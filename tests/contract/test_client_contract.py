@@ -52,8 +52,15 @@ async def test_the_same_context_again_adds_nothing(memory: AsyncClient) -> None:
 
 async def test_nothing_to_add_asks_nobody() -> None:
     async with AsyncClient("http://127.0.0.1:9") as nowhere:
-        assert await nowhere.add([], user_id="u1", agent_id="luna") == {"accepted": []}
-        assert await nowhere.add(CONVERSATION[3:], user_id="u1", agent_id="luna") == {"accepted": []}
+        assert await nowhere.add([], user_id="u1", agent_id="luna") == {"accepted": [], "session_id": None}
+        nothing = await nowhere.add(CONVERSATION[3:], user_id="u1", agent_id="luna", session_id="s1")
+        assert nothing == {"accepted": [], "session_id": "s1"}
+
+
+def test_an_address_without_http_is_none() -> None:
+    for client in (Client, AsyncClient):
+        with pytest.raises(ValueError, match=r"'127\.0\.0\.1:8441' is no address of a server: it begins with http://"):
+            client("127.0.0.1:8441")
 
 
 async def test_the_routes_of_events(memory: AsyncClient) -> None:
@@ -81,6 +88,8 @@ async def test_the_routes_of_wakes(memory: AsyncClient) -> None:
     await memory.tick("2026-01-06T08:00:00Z", policy="wake")
     page = await memory.wakes("u1", "luna")
     assert [wake["content"] for wake in page["items"]] == ["call mum"]
+    with pytest.raises(Refused, match="after: is no place in the wakes: give the `next` of the answer before"):
+        await memory.wakes("u1", after="zzz")
     assert await memory.wakes("u1", after=page["next"]) == {"items": [], "next": page["next"]}
 
 

@@ -33,6 +33,17 @@ async def test_below_the_second_level_the_conversation_does_not_name_a_sensitive
         assert other["working_memory"] == given, "a user without such topics"
 
 
+async def test_a_sensitive_topic_whose_text_is_changed_hides_what_it_hid(tmp_path: Path):
+    async with front_door(tmp_path) as door:
+        topic = await door.remember(f"{EX}是敏感话题", attribute="sensitive_topics", value=EX)
+        await door.remember(f"用户和{EX}看过电影")
+        for change in ({"content": "千万不要提起她"}, {"content": "她是敏感话题"}):
+            assert (await door.http.patch(f"/v1/memories/{topic['memory_id']}", json=change)).json()["value"] == EX
+            assert (await told(door, "u1", "电影", intimacy=30))["memories"] == []
+        await door.http.delete(f"/v1/memories/{topic['memory_id']}")
+        assert len((await told(door, "u1", "电影", intimacy=30))["memories"]) == 1
+
+
 async def test_working_memory_that_no_answer_could_spell_is_refused(tmp_path: Path):
     async with front_door(tmp_path) as door:
         asked = {"user_id": "u1", "query": "", "working_memory": [nested(253)]}

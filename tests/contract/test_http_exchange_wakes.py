@@ -91,7 +91,10 @@ async def test_what_was_raised_or_cancelled_since_is_not_scheduled_again(door: F
 @pytest.mark.parametrize("from_elsewhere", [False, True])
 async def test_what_comes_back_from_another_user_is_known_at_home(door: FrontDoor, *, from_elsewhere: bool):
     if from_elsewhere:
-        lines = [REMINDER | {"reminder_id": "r-1"}, PERIODIC | {"type": "PeriodicWake", "command_id": "p-1"}]
+        lines: list[dict[str, Any]] = [
+            REMINDER | {"reminder_id": "r-1"},
+            PERIODIC | {"type": "PeriodicWake", "command_id": "p-1"},
+        ]
         assert (await came_in(door, lines, user_id="u1"))["imported"] == 2
     else:
         await remind(door, "u1", soon(door, days=1))

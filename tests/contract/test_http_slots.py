@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 import pytest_asyncio
 from contract.front_door import front_door
@@ -67,3 +68,11 @@ async def test_a_changed_text_changes_the_value_or_empties_the_slot(door: FrontD
     assert (await door.get("/v1/memories", user_id="moved", attribute="city")).json()["total"] == 0
     filled = (await door.http.patch(path, json={"value": "广州"})).json()
     assert (filled["attribute"], (await profile(door, "moved"))["city"]) == ("city", "广州")
+
+
+async def test_a_value_that_fills_no_slot_is_shown_and_exported(door: FrontDoor):
+    body = {"user_id": "plain", "content": "the plate is X-1", "value": "X-1"}
+    shown = (await door.post("/v1/memories", body)).json()
+    exported = orjson.loads((await door.get("/v1/users/plain/export")).content.splitlines()[0])
+    assert [(m["attribute"], m["value"]) for m in (shown, exported)] == [(None, "X-1")] * 2
+    assert (await profile(door, "plain"))["text"] == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from mnemolog.cli.data_directory import check_not_served
+from mnemolog.cli import data_directory
+from mnemolog.cli.data_directory import wait_until_free
 from mnemolog.settings import Settings
-from streams.transports.directory_lock import DirectoryLock
+from schemas.log import LogLocked
+from streams.transports.directory_lock import DirectoryLock, read_note
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +69,7 @@ def test_a_file_that_is_not_there_publishes_nothing() -> None:
     done = mnemolog("publish", "no-such-file.jsonl", "--url", NOBODY)
     assert done.returncode == 1
     assert b"there is no file no-such-file.jsonl" in done.stderr
+    assert b". is a folder, not a file: nothing was published" in mnemolog("publish", ".", "--url", NOBODY).stderr
 
 
 def test_an_env_file_is_read_and_a_wrong_line_of_it_is_named(tmp_path: Path) -> None:
@@ -219,7 +223,7 @@ def test_the_version_is_that_of_the_package() -> None:
     assert mnemolog("--version").stdout.decode() == f"mnemolog {version('mnemolog')}\n"
 
 
-def test_a_second_worker_of_a_folder_is_told_where_the_first_answers(tmp_path: Path) -> None:
+async def test_a_second_worker_of_a_folder_is_told_where_the_first_answers(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     lock = DirectoryLock.take(tmp_path / "log")
     lock.write_note({"pid": os.getpid(), "url": NOBODY})
@@ -228,4 +232,33 @@ def test_a_second_worker_of_a_folder_is_told_where_the_first_answers(tmp_path: P
     assert f"a worker (process {os.getpid()}) already serves {tmp_path} at {NOBODY}".encode() in done.stderr
     lock.release()
     (tmp_path / "log" / "log.lock").write_text(f'{{"pid": {os.getpid()}, "url": "{NOBODY}"}}')
-    check_not_served(Settings(data_dir=tmp_path))  # what a killed worker left does not count
+    await wait_until_free(Settings(data_dir=tmp_path), print)  # what a killed worker left does not count
+
+
+async def test_a_worker_waits_for_a_command_that_holds_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    lock, said = DirectoryLock.take(tmp_path / "log"), list[str]()
+    waiting = asyncio.get_running_loop().create_task(wait_until_free(Settings(data_dir=tmp_path), said.append))
+    await asyncio.sleep(0.5)
+    assert (said, waiting.done()) == ([f"waiting for process {os.getpid()}, which holds {tmp_path}"], False)
+    lock.release()
+    await asyncio.wait_for(waiting, 5)
+
+
+async def test_a_worker_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_directory, "COMMAND_SECONDS", 0.5)
+    (tmp_path / "log").mkdir()
+    lock = DirectoryLock.take(tmp_path / "log")
+    await asyncio.wait_for(wait_until_free(Settings(data_dir=tmp_path), print), 5)
+    assert read_note(tmp_path / "log") == {"pid": os.getpid()}
+    lock.write_note({"pid": os.getpid(), "url": NOBODY})
+    with pytest.raises(LogLocked, match="already serves"):
+        await wait_until_free(Settings(data_dir=tmp_path), print)
+    lock.release()
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_the_way_out() -> None:
+    done = mnemolog("up", "--data", "/proc/x", "--port", "0")
+    assert done.returncode != 0
+    assert b"the data directory /proc/x cannot be created: " in done.stderr
+    assert b"name another with --data" in done.stderr

@@ -219,3 +219,19 @@ def test_as_of_a_past_time_an_imported_value_holds_its_slot_until_the_next_one(f
 def test_as_of_any_time_a_value_stays_superseded_whose_successor_was_not_imported():
     known = given().when(imported("住在北京", "1", status="superseded", superseded_by="elsewhere", **BEIJING))
     assert [m.status for m in state_at(XIAOMING, known.decisions, later(days=1)).memories.values()] == ["superseded"]
+
+
+@pytest.mark.parametrize("value", [None, "", " "])
+def test_an_attribute_without_a_value_takes_no_slot(value: str | None):
+    known = given(remember("住在北京", "c-1", MONDAY, **BEIJING))
+    line = imported("养了一只猫", "7", later(days=3), formed=later(days=1), attribute="city", value=value)
+    after = known.when(line).then("formed")
+    assert sorted(after.active(later(days=4))) == ["住在北京", "养了一只猫"]
+    assert (after.of("养了一只猫").attribute, after.of("养了一只猫").value) == (None, None)
+    late = given(remember("住在北京", "c-1", later(days=2), **BEIJING), parameters=KEEPS)
+    assert len(late.when(line).then("formed").active(later(days=4))) == 2
+
+
+def test_a_sensitive_topic_without_a_value_stays_one():
+    line = imported("前女友", "7", attribute="sensitive_topics", value="")
+    assert (given(line).only.slot, given(line).only.value) == ("sensitive_topics", None)

@@ -42,13 +42,14 @@ def faults(**more: Any) -> list[tuple[str, str]]:
 def test_an_image_comes_as_base64_or_as_a_url_instead_of_a_text():
     message = screen(image=b64encode(PNG).decode(), app="Bank")
     assert (message.image, message.image_url, message.text) == (PNG, None, "")
+    assert screen(image="data:image/png;base64," + b64encode(PNG).decode()).image == PNG
     assert screen(image_url=URL).image_url == URL
     assert codec.decode(codec.encode(message)) == message
 
 
 def test_what_is_wrong_with_an_image_is_said_with_its_place():
     assert faults() == [("$.text", "is missing: give the text, or an image or image_url instead")]
-    assert faults(image="!!") == [("$.image", "is not base64")]
+    assert faults(image="!!") == [("$.image", "is not base64, alone or behind data:image/…;base64,")]
     assert faults(image=b64encode(b"no picture").decode()) == [("$.image", "is no PNG, JPEG, GIF or WebP")]
     assert faults(image=b64encode(PNG).decode(), text="x") == [("$.image", "stands instead of text: give one of them")]
     assert faults(image=b64encode(PNG).decode(), image_url=URL) == [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -102,12 +104,18 @@ def test_what_is_outside_of_our_words_and_bounds_is_kept_as_near_as_it_goes(tmp_
 
 
 def test_files_of_another_shape_are_refused_as_a_whole(tmp_path: Path):
+    (tmp_path / "e.db").write_bytes(b"")
     (tmp_path / "a.csv").write_text("id,text\n1,x\n")
     (tmp_path / "b.csv").write_bytes(b"id,content,device_id\n1,\xff\xfe,x\n")
     (tmp_path / "c.csv").write_text('id,content,device_id\n1,"x\n')
     (tmp_path / "d.db").write_bytes(b"SQLite format 3\x00 and then nothing of it")
     luna = str(luna_sqlite(tmp_path / "luna.db", [], []))
-    for name, says in (("a.csv", "no column content"), ("b.csv", "no CSV in UTF-8"), ("c.csv", "no CSV")):
+    for name, says in (
+        ("a.csv", "no column content"),
+        ("b.csv", "no CSV in UTF-8"),
+        ("c.csv", "no CSV"),
+        ("e.db", "is empty"),
+    ):
         with pytest.raises(Unreadable, match=says):
             list(evatar_rows(str(tmp_path / name), None).read())
     with pytest.raises(Unreadable, match="has no table memories"):
@@ -125,3 +133,19 @@ def _of_lines(tmp_path: Path, *lines: str) -> Path:
     path = tmp_path / "short.csv"
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def test_ids_and_text_of_any_kind_stop_no_other_row(tmp_path: Path):
+    path = tmp_path / "evatar.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("create table memories(id, content text, encrypted_content text, device_id text)")
+        for row in ((1, "one", None), ("m1", "two", None), (None, "three", None), (4, b"\xff\xfe", None),
+                    (5, None, b"\xff"), (6, "six", None)):  # fmt: skip
+            connection.execute("insert into memories values(?, cast(? as text), cast(? as text), 'phone')", row)
+    rows = evatar_rows(str(path), KEY)
+    assert [number for number, _ in bad(rows)] == [1, 4, 5]
+    errors = " | ".join(error for _, error in bad(rows))
+    for says in ("id is empty", "content cannot be written as JSON: str is not valid UTF-8", "cannot be decrypted"):
+        assert says in errors
+    came = [line.event for line, _ in rows.read() if not isinstance(line, BadLine)]
+    assert [(m["memory_id"], m["content"]) for m in came] == [("1", "one"), ("6", "six"), ("m1", "two")]

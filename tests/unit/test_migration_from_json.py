@@ -17,6 +17,7 @@ from foreign_files import (
 )
 from migrating import bad, memories
 
+from mnemolog.cli.event_lines import EventLine
 from mnemolog.cli.migrations.chromadb import chromadb_rows
 from mnemolog.cli.migrations.powermem import powermem_rows
 from mnemolog.cli.migrations.rows import Unreadable
@@ -49,7 +50,16 @@ def test_a_powermem_backup_keeps_user_agent_run_times_and_importance(tmp_path: P
     assert work["formed_at"] == "2026-01-05T08:00:00+00:00"
 
 
-@pytest.mark.parametrize("wrap", [lambda m: m, lambda m: {"results": m}, lambda m: {"data": {"memories": m}, "ok": 1}])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda m: m,
+        lambda m: {"results": m},
+        lambda m: {"data": {"memories": m}, "ok": 1},
+        lambda m: {"success": True, "data": m},
+        lambda m: {"results": m, "profiles": None},
+    ],
+)
 def test_what_powermem_returns_is_read_whatever_is_around_it(tmp_path: Path, wrap: Any):
     path = tmp_path / "memories.json"
     profile = {
@@ -67,9 +77,33 @@ def test_what_powermem_returns_is_read_whatever_is_around_it(tmp_path: Path, wra
 def test_a_bad_element_of_powermems_is_named_by_its_place(tmp_path: Path):
     path = tmp_path / "memories.json"
     path.write_bytes(
-        orjson.dumps([7, {"memory": ""}, {"memory": "x", "metadata": []}, {"memory": "x", "metadata": [1]}])
-    )
-    assert [number for number, _ in bad(powermem_rows(str(path)))] == [1, 2, 4]
+        orjson.dumps([7, {"memory": ""}, {"memory": "x", "metadata": []}, {"memory": "x", "metadata": [1]},
+                      {"memory": "x", "metadata": "{"}, {"memory": "x", "metadata": '{"a": 1}'}])
+    )  # fmt: skip
+    assert [number for number, _ in bad(powermem_rows(str(path)))] == [1, 2, 4, 5]
+    *_, (last, _) = powermem_rows(str(path)).read()
+    assert isinstance(last, EventLine)
+    assert last.event["metadata"] == {"a": 1}
+
+
+@pytest.mark.parametrize("found", [{"results": None}, {"results": {"memory": "x"}}, {"foo": 1}, {}, {"data": {}}])
+def test_an_object_without_a_list_of_memories_is_no_file_of_powermems(tmp_path: Path, found: object):
+    path = tmp_path / "memories.json"
+    path.write_bytes(orjson.dumps(found))
+    with pytest.raises(Unreadable, match="no list under memories or results or profiles or data"):
+        list(powermem_rows(str(path)).read())
+    path.write_bytes(b'{"results": []}')
+    assert list(powermem_rows(str(path)).read()) == []
+
+
+@pytest.mark.parametrize("found", [{"foo": 1}, {"ids": ["a"], "documents": ["x"]}, {}])
+def test_an_object_without_the_columns_is_no_file_of_chromadbs(tmp_path: Path, found: object):
+    path = tmp_path / "get.json"
+    path.write_bytes(orjson.dumps(found))
+    with pytest.raises(Unreadable, match=r"must have ids, documents and metadatas of one length: .* no list under"):
+        list(chromadb_rows(str(path), "memories").read())
+    path.write_bytes(b'{"ids": [], "documents": [], "metadatas": []}')
+    assert list(chromadb_rows(str(path), "memories").read()) == []
 
 
 @pytest.mark.parametrize("form", [chroma_folder, chroma_columns, chroma_records])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from foreign_files import (
@@ -11,6 +13,7 @@ from foreign_files import (
 )
 from migrating import bad, memories
 
+from mnemolog.cli.event_lines import BadLine
 from mnemolog.cli.migrations.luna import luna_rows
 
 if TYPE_CHECKING:
@@ -76,4 +79,36 @@ def test_a_bad_column_of_lunas_is_named_and_the_others_come(tmp_path: Path):
                                     "important_dates", "key_dialogue {} is no list"), strict=True):  # fmt: skip
         assert says in error
     read = list(rows.read())
-    assert (sum(size for _, size in read), len(read)) == (rows.total, 9)
+    assert (sum(size for _, size in read), len(read)) == (rows.total, 10)
+
+
+def test_a_bad_time_of_a_profile_is_refused_by_itself(tmp_path: Path):
+    rows = luna_rows(str(luna_sqlite(tmp_path / "luna.db", [ZHANG | {"updated_at": "soon"}], [])))
+    assert bad(rows) == [(1, "updated_at 'soon' is no time")]
+    came = [line.event for line, _ in rows.read() if not isinstance(line, BadLine)]
+    assert len(came) == 9
+    assert {m["said_at"] for m in came} == {"2026-01-01T08:00:00+00:00"}
+
+
+def test_an_episode_comes_without_its_bad_columns(tmp_path: Path):
+    wrong = {"key_dialogue": "[", "importance": "big", "recall_count": "x", "created_at": "?", "last_recalled": "?"}
+    rows = luna_rows(str(luna_sqlite(tmp_path / "luna.db", [], [GIFT | wrong])))
+    assert [error.split()[0] for _, error in bad(rows)] == list(wrong)
+    [episode] = [line.event for line, _ in rows.read() if not isinstance(line, BadLine)]
+    assert (episode["content"], episode["importance"]) == ("用户送了一束花", 0.5)
+    assert not {"key_dialogue", "formed_at", "last_accessed_at"} & set(episode)
+
+
+def test_ids_of_any_kind_stop_no_row_of_lunas(tmp_path: Path):
+    path = luna_sqlite(tmp_path / "luna.db", [], [])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for table, filled in (("semantic_memories", "user_name"), ("episodic_memories", "summary")):
+            connection.execute(f"drop table {table}")
+            connection.execute(f"create table {table}(id, user_id, character_id, {filled})")
+            for id_, value in (("x1", "a"), (None, "b"), ("x2", b"\xff"), ("x3", "c")):
+                stored = f"insert into {table}(id, user_id, {filled}) values(?, 'u', cast(? as text))"
+                connection.execute(stored, (id_, value))
+    rows = luna_rows(str(path))
+    assert [number for number, _ in bad(rows)] == [1, 3, 1, 3]
+    came = [line.event for line, _ in rows.read() if not isinstance(line, BadLine)]
+    assert [m["content"] for m in came] == ["用户叫a", "用户叫c", "a", "c"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemolog.cli.migrations import sqlite_rows
-from mnemolog.cli.migrations.json_arrays import elements
+from mnemolog.cli.migrations.json_arrays import NoArray, elements
 from mnemolog.cli.migrations.rows import (
     CATEGORIES,
     BadRow,
@@ -116,6 +116,8 @@ def _record(element: object) -> tuple[Any, Any, Any]:
 def _side_by_side(name: str, columns: list[Iterator[Any]]) -> Iterator[tuple[Any, Any, Any]]:
     try:
         yield from zip(*columns, strict=True)
+    except NoArray as error:
+        raise NoArray(f"{name} must have ids, documents and metadatas of one length: {error}") from error
     except ValueError as error:
         raise Unreadable(f"{name} must have ids, documents and metadatas of one length") from error
 

@@ -22,6 +22,7 @@ from mnemolog.cli.migrations.rows import (
     given,
     instant,
     line_of,
+    named,
     number,
     text,
 )
@@ -50,8 +51,8 @@ def evatar_rows(name: str, key: str | None) -> Rows:
 
 def _of_sqlite(name: str, fernet: Fernet | None) -> Iterator[tuple[Line, int]]:
     with sqlite_rows.opened(name) as connection:
-        for row in sqlite_rows.rows_of(connection, TABLE):
-            yield line_of(f"{name}:{TABLE}", int(row["id"]), partial(evatar_memory, row, fernet)), 1
+        for number_, row in sqlite_rows.rows_of(connection, TABLE):
+            yield line_of(f"{name}:{TABLE}", number_, partial(evatar_memory, row, fernet)), 1
 
 
 def _of_csv(name: str, fernet: Fernet | None) -> Iterator[tuple[Line, int]]:
@@ -59,7 +60,9 @@ def _of_csv(name: str, fernet: Fernet | None) -> Iterator[tuple[Line, int]]:
     with Path(name).open("rb") as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as stream:
         try:
             reader = csv.DictReader(stream, strict=True)
-            if missing := [column for column in NEEDED if column not in (reader.fieldnames or ())]:
+            if reader.fieldnames is None:
+                raise Unreadable(f"{name} is empty: it is neither a SQLite database nor CSV")
+            if missing := [column for column in NEEDED if column not in reader.fieldnames]:
                 raise Unreadable(f"{name} has no column {missing[0]} in its first line")
             seen, before = 0, reader.line_num
             for row in reader:
@@ -78,7 +81,7 @@ def evatar_memory(row: dict[str, Any], fernet: Fernet | None) -> dict[str, Any]:
     word = row.get("category")
     return given(
         source_system="evatar",
-        memory_id=str(row["id"]),
+        memory_id=named(row),
         user_id=row["device_id"] or "owner",
         content=_content(row, fernet),
         memory_type="short_term" if row.get("memory_type") == "short_term" else "long_term",
@@ -109,5 +112,5 @@ def _content(row: dict[str, Any], fernet: Fernet | None) -> str:
         raise BadRow("its content is encrypted: give Evatar's key with --key-file or EVATAR_ENCRYPTION_KEY")
     try:
         return text({"content": fernet.decrypt(str(secret).encode()).decode()}, "content")
-    except (InvalidToken, UnicodeDecodeError):
+    except (InvalidToken, UnicodeError):
         raise BadRow("its content cannot be decrypted with this key") from None

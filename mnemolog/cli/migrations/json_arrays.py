@@ -21,16 +21,22 @@ _STRUCTURE: Final = re.compile(r'["{}\[\]]')
 _STRING_END: Final = re.compile(r'(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
+class NoArray(Unreadable):
+    """The file is an object without a list under the keys; the message names them."""
+
+
 def elements(name: str, stream: BinaryIO, keys: Collection[str], within: Collection[str] = ()) -> Iterator[Any]:
     """Yield the elements of the array that a file is, or that stands under one of the keys of the object that it is.
 
-    Objects under the keys `within` are looked into as well. Raises Unreadable.
+    Objects under the keys `within` are looked into as well. Raises Unreadable, NoArray when there is none.
     """
     reader = _Reader(name, stream)
     if reader.peek() == "[":
         yield from reader.array()
     else:
         yield from reader.arrays_under(keys, within)
+        if not reader.found:
+            raise NoArray(f"{name} has no list under {' or '.join(keys)}")
 
 
 class _Reader:
@@ -41,6 +47,8 @@ class _Reader:
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._ahead, self._at, self._passed = "", 0, 0
+        self.found = False
+        """An array stood under one of the keys."""
 
     def array(self) -> Iterator[Any]:
         """Yield the elements of the array that comes."""
@@ -62,6 +70,7 @@ class _Reader:
             key = self.value()
             self._expect(":")
             if key in keys and self.peek() == "[":
+                self.found = True
                 yield from self.array()
             elif key in within and self.peek() == "{":
                 yield from self.arrays_under(keys, within)

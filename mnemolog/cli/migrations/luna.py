@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 
 from mnemolog.cli.migrations import sqlite_rows
-from mnemolog.cli.migrations.rows import BadRow, Line, Rows, count, given, instant, line_of, number, text
+from mnemolog.cli.migrations.rows import BadRow, Line, Rows, count, given, instant, line_of, named, number, text
 from schemas.identity import derived_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 PROFILES: Final = "semantic_memories"
 EPISODES: Final = "episodic_memories"
@@ -62,17 +62,21 @@ def luna_rows(name: str) -> Rows:
 
 def _read(name: str) -> Iterator[tuple[Line, int]]:
     with sqlite_rows.opened(name) as connection:
-        for row in sqlite_rows.rows_of(connection, PROFILES):
-            size = 1
-            for build in profile_memories(row):
-                yield line_of(f"{name}:{PROFILES}", int(row["id"]), build), size
-                size = 0
-        for row in sqlite_rows.rows_of(connection, EPISODES):
-            yield line_of(f"{name}:{EPISODES}", int(row["id"]), partial(episode_memory, row)), 1
+        for table, builds in ((PROFILES, profile_memories), (EPISODES, episode_memories)):
+            for number_, row in sqlite_rows.rows_of(connection, table):
+                size = 1
+                for build in builds(row):
+                    yield line_of(f"{name}:{table}", number_, build), size
+                    size = 0
 
 
-def profile_memories(row: dict[str, Any]) -> Iterator[Callable[[], dict[str, Any]]]:
+def profile_memories(stored: dict[str, Any]) -> Iterator[Callable[[], dict[str, Any]]]:
     """Yield what makes a memory of each value of a row; a column that is not as it should be is a bad row by itself."""
+    if not stored["user_id"] or stored["id"] is None:
+        yield partial(_owned, stored)  # which is refused, once
+        return
+    row, wrong = _without_wrong(stored, TIMES)
+    yield from (partial(_refused, error) for error in wrong)
     for column, slot in SINGLE.items():
         if row.get(column):
             yield partial(_valued, row, column, row[column], slot)
@@ -97,15 +101,37 @@ def _json(stored: object, kind: type[list[Any] | dict[str, Any]]) -> Any:  # noq
     return found if isinstance(found, kind) else BadRow(f"{found!r} is no {'list' if kind is list else 'object'}")
 
 
+def _without_wrong(
+    row: dict[str, Any], readers: Mapping[str, Callable[[str, object], object]]
+) -> tuple[dict[str, Any], list[BadRow]]:
+    """Return the row without the values that their readers refuse, and why these are refused."""
+    good, wrong = dict(row), []
+    for column, read in readers.items():
+        try:
+            read(column, row.get(column))
+        except BadRow as error:
+            wrong.append(error)
+            good[column] = None
+    return good, wrong
+
+
+def _refused(error: BadRow) -> dict[str, Any]:
+    raise error
+
+
 def _valued(row: dict[str, Any], column: str, value: object, slot: Slot) -> dict[str, Any]:
     if isinstance(value, BadRow):
         raise BadRow(f"{column} {value}")
     if not isinstance(value, str) or not value.strip():
         raise BadRow(f"{column} holds {value!r}, which is no text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BadRow(f"{column} {value!r} is not UTF-8") from None
     formed = instant("created_at", row.get("created_at"))
     said = instant("updated_at", row.get("updated_at")) or formed
     return _of(row) | given(
-        memory_id=f"{PROFILES}-{row['id']}-{derived_id(column, value)}",
+        memory_id=f"{PROFILES}-{named(row)}-{derived_id(column, value)}",
         content=slot.statement.replace("{}", value),
         category=slot.category,
         attribute=slot.attribute,
@@ -116,28 +142,58 @@ def _valued(row: dict[str, Any], column: str, value: object, slot: Slot) -> dict
     )
 
 
-def episode_memory(row: dict[str, Any]) -> dict[str, Any]:
-    """Return an episode. Raises BadRow."""
-    spoken = _json(row.get("key_dialogue"), list)
+def episode_memories(stored: dict[str, Any]) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Yield what makes the episode of a row; a column that is not as it should be is a bad row by itself."""
+    row, wrong = _without_wrong(stored, GRADED)
+    yield from (partial(_refused, error) for error in wrong)
+    yield partial(_episode, row)
+
+
+def _dialogue(column: str, stored: object) -> list[Any]:
+    spoken = _json(stored, list)
     if isinstance(spoken, BadRow):
-        raise BadRow(f"key_dialogue {spoken}")
+        raise BadRow(f"{column} {spoken}")
+    return cast("list[Any]", spoken)
+
+
+def _importance(column: str, stored: object) -> float:
+    return number(column, stored, 1, 4, 2) / 4
+
+
+TIMES: Final = {"created_at": instant, "updated_at": instant}
+GRADED: Final[Mapping[str, Callable[[str, object], object]]] = {
+    "key_dialogue": _dialogue,
+    "importance": _importance,
+    "recall_count": count,
+    "created_at": instant,
+    "last_recalled": instant,
+}
+"""The columns of an episode without which it is one all the same."""
+
+
+def _episode(row: dict[str, Any]) -> dict[str, Any]:
+    spoken = _dialogue("key_dialogue", row.get("key_dialogue"))
     recalls = count("recall_count", row.get("recall_count"))
     formed = instant("created_at", row.get("created_at"))
     strength = row.get("strength")
     return _of(row) | given(
-        memory_id=str(row.get("memory_id") or f"{EPISODES}-{row['id']}"),
+        memory_id=str(row.get("memory_id") or f"{EPISODES}-{named(row)}"),
         kind="episodic",
         content=text(row, "summary"),
         event_type=row.get("event_type"),
         emotion=row.get("emotion_state"),
         key_dialogue=[line if isinstance(line, str) else orjson.dumps(line).decode() for line in spoken],
-        importance=number("importance", row.get("importance"), 1, 4, 2) / 4,
+        importance=_importance("importance", row.get("importance")),
         access_count=recalls,
         recall_count=recalls,
         formed_at=formed,
         last_accessed_at=instant("last_recalled", row.get("last_recalled")) or formed,
         metadata=None if strength is None else {"strength": strength},
     )
+
+
+def _owned(row: dict[str, Any]) -> dict[str, Any]:
+    return _of(row) | {"memory_id": named(row)}
 
 
 def _of(row: dict[str, Any]) -> dict[str, Any]:

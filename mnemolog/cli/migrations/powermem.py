@@ -6,13 +6,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import orjson
+
 from mnemolog.cli.migrations.json_arrays import elements
 from mnemolog.cli.migrations.rows import BadRow, Line, Rows, category, count, given, instant, line_of, number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-KEYS: Final = ("memories", "results", "profiles")
+KEYS: Final = ("memories", "results", "profiles", "data")
 WITHIN: Final = ("data",)
 """PowerMem's server wraps its answers."""
 
@@ -36,7 +38,7 @@ def powermem_memory(element: object) -> dict[str, Any]:
     if not isinstance(element, dict):
         raise BadRow("is no object")
     row = {_SPELT.get(name, name): value for name, value in cast("dict[str, Any]", element).items()}
-    metadata = row.get("metadata") or {}
+    metadata = _parsed(row.get("metadata")) or {}
     if not isinstance(metadata, dict):
         raise BadRow(f"metadata {metadata!r} is no object")
     rated = metadata.get("intelligence")
@@ -61,6 +63,14 @@ def powermem_memory(element: object) -> dict[str, Any]:
         last_accessed_at=updated,
         metadata=kept,
     )
+
+
+def _parsed(metadata: object) -> object:
+    """Return metadata that is JSON as text, as databases keep it, as what it says."""
+    try:
+        return orjson.loads(metadata) if isinstance(metadata, str) and metadata else metadata
+    except orjson.JSONDecodeError:
+        return metadata
 
 
 def _id(row: dict[str, Any], *, is_profile: bool) -> str | None:

@@ -41,16 +41,33 @@ def line_of(place: str, number: int, build: Callable[[], dict[str, Any]]) -> Lin
     """Return the row that `build` makes a memory of, or why it cannot."""
     try:
         memory = build()
-        return EventLine(place, number, memory, len(orjson.dumps(memory)))
     except BadRow as error:
         return BadLine(place, number, str(error))
+    try:
+        return EventLine(place, number, memory, len(orjson.dumps(memory)))
     except TypeError as error:  # text with halves of characters, or bytes where text should be
-        return BadLine(place, number, f"holds what JSON cannot carry: {error}")
+        fields = " and ".join(name for name, value in memory.items() if not _is_json(value))
+        return BadLine(place, number, f"{fields} cannot be written as JSON: {error}")
+
+
+def _is_json(value: object) -> bool:
+    try:
+        orjson.dumps(value)
+    except TypeError:
+        return False
+    return True
 
 
 def given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
     """Return the fields that say something."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
+
+
+def named(row: dict[str, Any]) -> str:
+    """Return the id of a row as text. Raises BadRow."""
+    if row["id"] is None:
+        raise BadRow("id is empty: it says which memory the row is")
+    return str(row["id"])
 
 
 def text(row: dict[str, Any], name: str) -> str:

@@ -28,6 +28,7 @@ def opened(name: str) -> Iterator[sqlite3.Connection]:
     try:
         with closing(sqlite3.connect(f"file:{quote(str(Path(name).resolve()))}?mode=ro", uri=True)) as connection:
             connection.row_factory = sqlite3.Row
+            connection.text_factory = _text
             yield connection
     except sqlite3.Error as error:
         raise Unreadable(f"{name} cannot be read as a SQLite database: {error}") from error
@@ -51,7 +52,13 @@ def row_count(connection: sqlite3.Connection, table: str) -> int:
     return int(connection.execute(f"select count(*) from {table}").fetchone()[0])  # noqa: S608 - one of our own names
 
 
-def rows_of(connection: sqlite3.Connection, table: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table in the order of their ids."""
-    for row in connection.execute(f"select * from {table} order by id"):  # noqa: S608 - one of our own names
-        yield dict(row)
+def rows_of(connection: sqlite3.Connection, table: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows of a table in the order of their ids, with their ids; if one is no number, with its place."""
+    rows = connection.execute(f"select * from {table} order by id")  # noqa: S608 - one of our own names
+    for place, row in enumerate(rows, 1):
+        yield row["id"] if isinstance(row["id"], int) else place, dict(row)
+
+
+def _text(stored: bytes) -> str:
+    """Return text with halves of characters for what is not UTF-8: the row is refused then, and no other."""
+    return stored.decode("utf-8", "surrogateescape")
