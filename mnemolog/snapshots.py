@@ -8,7 +8,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from schemas.envelope import Envelope, Sealed
 from schemas.events import MemoryEvent
-from schemas.faults import plain
 from schemas.identity import (
     GLOBAL_USER,
     MAX_USER_ID_CHARACTERS,
@@ -19,7 +18,7 @@ from schemas.identity import (
     import_id,
 )
 from schemas.inbox import ImportMemory, ReviseMemory
-from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent
+from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent, fault_of
 from schemas.instant import read_instant
 from schemas.nesting import check_depth
 from schemas.text import digest, is_blank
@@ -207,7 +206,8 @@ def parse_snapshot(raw: object, *, tenant: str, user_id: str | None, accepted_at
     try:
         snapshot = Snapshot.model_validate(raw)
     except ValidationError as error:
-        raise InvalidEvent([_fault(e) for e in error.errors(include_url=False)]) from None
+        unknown = "a memory: remove it, or put it into metadata"
+        raise InvalidEvent([fault_of(e, unknown) for e in error.errors(include_url=False)]) from None
     for name in ("formed_at", "said_at", "last_accessed_at", "restored_at", "forgotten_at"):
         moment = getattr(snapshot, name)
         if moment is not None and moment > accepted_at.astimezone(UTC) + AHEAD:
@@ -228,10 +228,3 @@ def _derived(snapshot: Snapshot) -> str:
     """Return an id for a memory that has none, from what it says: the same line is the same memory."""
     given = snapshot.model_dump(mode="json", exclude_defaults=True)
     return derived_id("snapshot", orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode())
-
-
-def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
-    path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in error["loc"])
-    if error["type"] == "extra_forbidden":
-        return Fault(path, "is not a field of a memory: remove it, or put it into metadata")
-    return Fault(path, plain(error))

@@ -25,6 +25,13 @@ DEFAULT_CHANNEL: Final = "dm"
 Asked = TypeVar("Asked", ScheduleReminder, ConfigureWake)
 
 
+def fits_a_reminder(text: str) -> str:
+    """Return the text of a reminder. Raises ValueError when it is too long."""
+    if len(text.encode()) > MAX_REMINDER_BYTES:
+        raise ValueError(f"has {len(text.encode())} bytes: a reminder has at most {MAX_REMINDER_BYTES}")
+    return text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Periodic:
     """How to wake an agent again and again."""

@@ -9,17 +9,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from mnemolog.wake_commands import (
     DEFAULT_CHANNEL,
-    MAX_REMINDER_BYTES,
     MAX_WAKE_CHARACTERS,
     MAX_WAKE_MEMORIES,
     Periodic,
+    fits_a_reminder,
 )
 from projections.export import PERIODIC_WAKE, REMINDER
 from projections.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 from schemas.envelope import Envelope
-from schemas.faults import plain
 from schemas.identity import MAX_USER_ID_CHARACTERS, OURS, Owner, check_user_id, derived_id
-from schemas.input_events import DEFAULT_USER, Fault, InvalidEvent
+from schemas.input_events import DEFAULT_USER, Fault, InvalidEvent, fault_of
 from schemas.instant import read_instant
 from schemas.text import is_blank
 from streams.wakes import MAX_REMINDERS, TOO_MANY
@@ -57,9 +56,7 @@ class _Reminder(_Line):
     def _says_something(cls, text: str) -> str:
         if is_blank(text):
             raise ValueError("is blank: say what to remind of")
-        if len(text.encode()) > MAX_REMINDER_BYTES:
-            raise ValueError(f"has {len(text.encode())} bytes: a reminder has at most {MAX_REMINDER_BYTES}")
-        return text
+        return fits_a_reminder(text)
 
 
 class _PeriodicWake(_Line):
@@ -142,13 +139,7 @@ def parse_wake_line(raw: dict[str, Any], *, tenant: str, user_id: str | None) ->
     try:
         return ImportableWake(_LINES.validate_python(raw), tenant, user_id)
     except ValidationError as error:
-        raise InvalidEvent([_fault(e) for e in error.errors(include_url=False)]) from None
+        faults = [fault_of(e, "this line: remove it", WAKE_LINES) for e in error.errors(include_url=False)]
+        raise InvalidEvent(faults) from None
     except ValueError as error:
         raise InvalidEvent([Fault("$.user_id", str(error))]) from None
-
-
-def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
-    path = "$" + "".join(f".{place}" for place in error["loc"] if place not in WAKE_LINES)
-    if error["type"] == "extra_forbidden":
-        return Fault(path, "is not a field of this line: remove it")
-    return Fault(path, plain(error))

@@ -22,7 +22,7 @@ from projections.shard_search import ShardSearch
 from projections.weaviate_collection import WRITE_SECONDS, WeaviateCollection, unless_there_is_no_tenant, vector_name
 from projections.weaviate_generations import WeaviateGenerations
 from projections.weaviate_objects import by_tenant, object_id, owner_id, partition_tenant, properties
-from projections.weaviate_search import WeaviateSearch
+from projections.weaviate_search import MOST, WeaviateSearch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from projections.weaviate_address import WeaviateAddress
 
 _BATCH: Final = 500
-_MOST: Final = 10_000
-"""What Weaviate answers at most, unless it is configured otherwise."""
 _ATTEMPTS: Final = 3
 _PAUSE_SECONDS: Final = 0.2
 
@@ -146,7 +144,7 @@ class WeaviateIndex:
         ours = (await self.collection.open()).with_tenant(tenant)
         asking = ours.query.fetch_objects(
             filters=Filter.by_property("memory_id").contains_any(list({memory_id for _, memory_id in names})),
-            limit=_MOST,
+            limit=MOST,
             return_properties=["owner", "memory_id", "version", "copy"],
         )
         answer = await self.collection.reach(unless_there_is_no_tenant(asking, None), WRITE_SECONDS)

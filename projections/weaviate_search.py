@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _TIES: Final = 16
 """Hits asked for beyond the limit, so that equals at the limit are told apart by id."""
-_MOST: Final = 10_000
+MOST: Final = 10_000
 """What Weaviate answers at most, unless it is configured otherwise."""
 
 
@@ -61,7 +61,7 @@ class WeaviateSearch:
             return []
         chosen = _chosen(query, query.embedding_model)
         limit = query.limit + _TIES
-        while limit <= _MOST:
+        while limit <= MOST:
             answer = await ours.query.near_vector(
                 query.vector.tolist(),
                 target_vector=vector_name(len(query.vector)),

@@ -37,7 +37,7 @@ from schemas.observations import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 MAX_CONTENT_BYTES: Final = 64 * 1024
 MAX_ID_CHARACTERS: Final = 256
@@ -253,13 +253,18 @@ def _json(metadata: dict[str, Any]) -> str:
 _TYPES = {"TurnRecorded", "SessionEnded", "ScreenshotAnalysed", "ArticleInferred"}
 
 
-def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
-    places = [p for p in error["loc"] if p not in _TYPES]
+def fault_of(error: Any, unknown: str, types: Collection[str] = ()) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
+    """Return what is wrong; `unknown` goes on after "is not a field of", and `types` in a place are no fields."""
+    places = [p for p in error["loc"] if p not in types]
     path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in places)
+    if error["type"] == "extra_forbidden":
+        return Fault(path, f"is not a field of {unknown}")
+    return Fault(path, plain(error))
+
+
+def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
     if error["type"] == "union_tag_not_found":
         return Fault("$.type", f"is missing: one of {', '.join(sorted(_TYPES))}")
     if error["type"] == "union_tag_invalid":
         return Fault("$.type", f"is not known: one of {', '.join(sorted(_TYPES))}")
-    if error["type"] == "extra_forbidden":
-        return Fault(path, "is not a field of this event: remove it, or put it into metadata")
-    return Fault(path, plain(error))
+    return fault_of(error, "this event: remove it, or put it into metadata", _TYPES)

@@ -7,12 +7,10 @@ from pydantic import AfterValidator, Field
 
 from mnemolog.http.requests import Asked, Body, Id, Instant, Question, Text, not_blank
 from mnemolog.http.shapes import Memory, Shape
-from mnemolog.wake_commands import DEFAULT_CHANNEL, MAX_REMINDER_BYTES, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES
+from mnemolog.wake_commands import DEFAULT_CHANNEL, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES, fits_a_reminder
 from projections.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 
 MAX_REMINDERS_SHOWN = 200
-
-
 _PLACE = "^[0-9]{1,15}$"
 
 
@@ -20,12 +18,6 @@ def _is_place(after: str) -> str:
     if not re.fullmatch(_PLACE, after):
         raise ValueError("is no place in the wakes: give the `next` of the answer before, or leave it out")
     return after
-
-
-def _is_short(text: str) -> str:
-    if len(text.encode()) > MAX_REMINDER_BYTES:
-        raise ValueError(f"has {len(text.encode())} bytes: a reminder has at most {MAX_REMINDER_BYTES}")
-    return text
 
 
 class WakeWanted(Body):
@@ -42,7 +34,7 @@ class ReminderWanted(Body):
     """What to remind of, and when; a time that is past is now."""
 
     due_at: Instant
-    content: Annotated[str, not_blank("say what to remind of"), AfterValidator(_is_short)]
+    content: Annotated[str, not_blank("say what to remind of"), AfterValidator(fits_a_reminder)]
     channel: Id = DEFAULT_CHANNEL
     agent_id: Id | None = None
 
