@@ -166,10 +166,8 @@ class Queries:
         """Return the intimacy that was said last with an agent or with none, whether or not the turn is still held."""
         said = self.said(owner).closeness(owner, agent_id)
         kept = last_kept(self._shards.state(owner).closeness, agent_id)
-        if said is None or kept is None:
-            last = said or kept
-            return None if last is None else last.intimacy
-        return kept.intimacy if kept.said_at > said.said_at else said.intimacy
+        last = max(filter(None, (said, kept)), key=lambda one: one.said_at, default=None)
+        return None if last is None else last.intimacy
 
     def said(self, owner: Owner) -> SaidFold:
         """Return what was counted of the turns of a user's partition."""

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from projections.closeness import Closeness
+from projections.shard_file import name_of
 from projections.usage import Usage, hour_of, measured
 from schemas import codec
 from schemas.identity import Owner
@@ -65,7 +66,7 @@ class SaidFold:
 
     def usage(self, owner: Owner, agent_id: str | None, as_of: datetime | None = None) -> Usage:
         """Return the counts of a user's turns with an agent, or with all; up to an effective time."""
-        asked = (_name(owner), agent_id)
+        asked = (name_of(owner), agent_id)
         if as_of is None and asked in self._usage:
             return self._usage[asked]
         rows = self._connection.execute(
@@ -85,19 +86,19 @@ class SaidFold:
         row = self._connection.execute(
             f"select at, intimacy from said where {_MINE} and intimacy is not null "  # noqa: S608 - our own words
             "order by at desc, offset desc limit 1",
-            (_name(owner), agent_id, None),
+            (name_of(owner), agent_id, None),
         ).fetchone()
         return None if row is None else _closeness(*row)
 
     def close_to(self, owner: Owner) -> dict[str | None, Closeness]:
         """Return the last intimacy that a turn with each agent carried."""
         query = "select agent_id, at, intimacy from said where owner=? and intimacy is not null order by at, offset"
-        return {agent: _closeness(*said) for agent, *said in self._connection.execute(query, (_name(owner),))}
+        return {agent: _closeness(*said) for agent, *said in self._connection.execute(query, (name_of(owner),))}
 
     def carriers(self, after: Owner | None, most: int) -> list[Owner]:
         """Return the next users after one, in order of their names, of whom a turn carried an intimacy."""
         query = "select owner from said where intimacy is not null and owner > ? order by owner limit 1"
-        found, name = list[Owner](), _name(after) if after else ""
+        found, name = list[Owner](), name_of(after) if after else ""
         while len(found) < most and (row := self._connection.execute(query, (name,)).fetchone()):
             (name,) = row
             found.append(Owner.of_key(name.encode()))
@@ -107,7 +108,7 @@ class SaidFold:
         """Return the last intimacy of each month (`YYYY-MM`, UTC), oldest first."""
         rows = self._connection.execute(
             f"select at, intimacy from said where {_MINE} and intimacy is not null order by at, offset",  # noqa: S608 - our own words
-            (_name(owner), agent_id, _seconds(as_of)),
+            (name_of(owner), agent_id, _seconds(as_of)),
         )
         return {datetime.fromtimestamp(at, UTC).strftime("%Y-%m"): float(intimacy) for at, intimacy in rows}
 
@@ -127,10 +128,6 @@ def say_again(connection: sqlite3.Connection, place: tuple[str, str]) -> None:
         row = said_row(place[0], message, found[1], datetime.fromisoformat(found[2]))
         if row is not None:
             connection.execute(_KEEP, row)
-
-
-def _name(owner: Owner) -> str:
-    return f"{owner.tenant}/{owner.user_id}"
 
 
 def _closeness(at: float, intimacy: float) -> Closeness:
