@@ -43,7 +43,7 @@ _ADVERB: Final = (
     r"前年)?(?:[0-9一二三四五六七八九十]{1,2}月)(?:份|初|底)(?!\d)|[一-鿿]{0,4}的时候(?=我)|前两天"
     rf"|前几天|前阵子|{_SELF})"
 )
-_ADVERBS = re.compile(rf"^(?:{_ADVERB}\s*){{0,6}}+")
+_ADVERBS = re.compile(rf"^(?:{_ADVERB}\s*){{0,6}}")
 _ME = re.compile(rf"^(?:{_ADVERB}\s*){{0,6}}?{_SELF}")
 _WE = re.compile(rf"^(?:{_ADVERB}\s*){{0,6}}?(?:我们|咱们|我俩|我和)")
 _OTHER = re.compile(
