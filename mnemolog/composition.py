@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from streams.extractor import Extractor
 
 log = logging.getLogger("mnemolog")
-WORKED_AT_ONCE = 128
+WORKED_AT_ONCE = 256
 """Users worked for at the same time where no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
 """Windows in work: being asked about, waiting for their next attempt, or being appended."""

@@ -78,8 +78,7 @@ def headers_of(message: Observation) -> tuple[tuple[str, bytes], ...]:
 
 
 def _record(message: Observation, owner: Owner, partition: int) -> NewRecord:
-    value = codec.encode(message)
-    codec.remember(value, message)  # the shard folds it next, and observe reads it
+    value = codec.encode_remembered(message)  # the shard folds it next, and observe reads it
     return NewRecord(
         topic=topic_of(message).name, partition=partition, key=owner.key, value=value, headers=headers_of(message)
     )

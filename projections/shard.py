@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from projections.checkpoints import Checkpoints
 from projections.in_thread import in_thread
 from projections.ledger_fold import LedgerFold
 from projections.letters import LettersFold
@@ -68,6 +69,7 @@ class Shard:
         self._log = log
         self._changed = changed
         self._connection = connect(path)
+        self._checkpoints = Checkpoints(path)
         try:
             self._offsets: dict[str, int] = dict(self._connection.execute("select topic, next from offsets").fetchall())
         except sqlite3.DatabaseError as error:
@@ -86,6 +88,7 @@ class Shard:
 
     def close(self) -> None:
         """Close the file."""
+        self._checkpoints.close()
         self._connection.close()
 
     def tell(self, changed: Callable[[Owner, Sequence[str]], None]) -> None:
@@ -189,6 +192,7 @@ class Shard:
         records = await self._log.read(topic, self.partition, self.offset(topic), BATCH_RECORDS)
         if records and not self.retired:
             self.fold(topic, records)
+            self._checkpoints.committed(sum(len(record.value) for record in records))
         return len(records)
 
     def fold(self, topic: str, records: Sequence[Record]) -> None:

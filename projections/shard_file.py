@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 PAGE_BYTES: Final = 16_384
 """A decision with its vector fits into a page: in SQLite's 4,096 each has one of its own, most of it empty."""
+WAL_PAGES: Final = 4_000
+"""The commit that makes the write-ahead log longer moves it into the file itself; see `Checkpoints`."""
 VERSION: Final = 2
 """Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
@@ -167,7 +169,8 @@ def _opened(path: Path) -> ShardConnection:
         connection.execute(f"pragma page_size={PAGE_BYTES}")
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
-        connection.execute("pragma wal_autocheckpoint=2000")
+        connection.execute(f"pragma wal_autocheckpoint={WAL_PAGES}")
+        connection.execute(f"pragma journal_size_limit={WAL_PAGES // 4 * PAGE_BYTES}")
         connection.execute("pragma temp_store=memory")
         if connection.execute("pragma user_version").fetchone() != (VERSION,):
             for (name,) in connection.execute("select name from sqlite_master where type='table'").fetchall():

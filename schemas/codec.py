@@ -6,7 +6,7 @@ import io
 import types
 import typing
 from dataclasses import fields, is_dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -68,6 +68,7 @@ class _Spelling:
         self.header = MARKER + schema_fingerprint(raw)
         self.to_plain = _to_plain(message)
         self.of_plain = _of_plain(message)
+        self.is_as_read = _is_as_read(message)
 
 
 @cache
@@ -166,6 +167,33 @@ def _of_plain(record: type) -> Callable[[dict[str, Any]], Any]:
     return function
 
 
+@cache
+def _is_as_read(record: type) -> Callable[[Any], bool]:
+    """Compile a function that tells whether each field has the very type that reading gives it.
+
+    A checker of types lets an int stand for a float and a subclass for its class; the bytes say which it is read as.
+    """
+    tests: list[str] = []
+    names: dict[str, Any] = {"UTC": UTC}
+    for name, hint in field_types(record).items():
+        given, value = [a for a in typing.get_args(hint) or (hint,) if a is not types.NoneType], f"m.{name}"
+        [kind] = given
+        inner, none = _inner(hint), "" if len(typing.get_args(hint)) < 2 else f"{value} is None or "  # noqa: PLR2004
+        names[f"t_{name}"] = kind
+        item = "x" if typing.get_origin(hint) is list else value
+        test = f"type({item}) is t_{name}"
+        if inner is not None:
+            names[f"f_{name}"] = _is_as_read(inner)
+            test += f" and f_{name}({item})"
+        elif kind is datetime:
+            test += f" and {item}.tzinfo is UTC"
+        if item == "x":
+            test = f"type({value}) is list and all([{test} for x in {value}])"
+        tests.append(f"({none}{test})")
+    function: Callable[[Any], bool] = eval(f"lambda m: {' and '.join(tests)}", names)  # noqa: S307 - our own text
+    return function
+
+
 def encode(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES
     """Return a message's single-object encoding: 0xC3 0x01, fingerprint, body."""
     spelling = _spellings()[type(message)]
@@ -186,6 +214,14 @@ def remember(data: bytes, message: Any) -> None:  # noqa: ANN401 - any class of 
     Only for what will be decoded again soon: it costs memory, and takes the place of others.
     """
     _remembered.put(data, message)
+
+
+def encode_remembered(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES
+    """Return a message's encoding, and have `remember` keep the message if it is what decoding would give."""
+    data = encode(message)
+    if _spellings()[type(message)].is_as_read(message):
+        remember(data, message)
+    return data
 
 
 def _decoded(data: bytes) -> Any:  # noqa: ANN401 - any class of MESSAGES

@@ -81,5 +81,5 @@ class Draft:
             covered=self.covered,
             rejected=self.rejected,
             outcomes=self.outcomes,
-            events=[codec.encode(event) for event in self.events],
+            events=[codec.encode_remembered(event) for event in self.events],
         )

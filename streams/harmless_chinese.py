@@ -67,6 +67,8 @@ def without_harmless_chinese(text: str) -> str:
     Behind a negation everything stays up to the end of the clause: 不是很喜欢 is weaker than 不喜欢, 不都去 is not
     都不去, and 不喝酒了 (no longer) is not 不喝酒.
     """
+    if text.isascii():
+        return text
     text = _THANKS.sub("", _OPENINGS.sub("", text))
     text = _HARMLESS.sub(lambda found: found["negated"] or "", text)
     for pattern, replacement in _VARIANTS:

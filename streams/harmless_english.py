@@ -78,10 +78,9 @@ _NUMBERS = {word: str(value) for value, word in enumerate(_NUMBER_WORDS.split(),
 SPELLINGS = _AGREEMENT | _VARIANTS | _NUMBERS
 """Words that are the same word: agreement with the subject, British and American, numbers as digits (but not `one`)."""
 
-_EXPANSIONS = tuple(
+_CONTRACTIONS = tuple(
     (re.compile(pattern, re.IGNORECASE), replacement)
     for pattern, replacement in (
-        (r"\bcannot\b", "can not"),
         (r"\bcan't\b", "can not"),
         (r"\bwon't\b", "will not"),
         (r"\bshan't\b", "shall not"),
@@ -92,6 +91,12 @@ _EXPANSIONS = tuple(
         (r"(?<=[a-z])'ll\b", " will"),
         # 's is `is` after these only; elsewhere it may be a possessive
         (r"\b(he|she|it|that|there|here|what|who|where)'s\b", r"\1 is"),
+    )
+)
+_EXPANSIONS = tuple(
+    (re.compile(pattern, re.IGNORECASE), replacement)
+    for pattern, replacement in (
+        (r"\bcannot\b", "can not"),
         (r"^\s*(?:(?:oh|wow|hey|hi|hello|um|uh|well|haha(?:ha)*|lol)\s*[,.!]\s*)+", ""),
         (r"^\s*please\s*,?\s+", ""),
         (r"[,.!] ?(?:thanks|thank you|please)[.!]*$", ""),
@@ -104,6 +109,6 @@ def expanded(text: str) -> str:
 
     The text is in NFKC, with straight apostrophes and single spaces.
     """
-    for pattern, replacement in _EXPANSIONS:
+    for pattern, replacement in (*_CONTRACTIONS, *_EXPANSIONS) if "'" in text else _EXPANSIONS:
         text = pattern.sub(replacement, text)
     return text

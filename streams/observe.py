@@ -253,7 +253,7 @@ class Observe:
                     held.waits = reason
 
         item = await self._asking.item(window, extractor, waits)
-        record = NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))
+        record = NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode_remembered(item))
         [appended] = await append_patiently(self._log, [record])
         self._counted("extract", type(item).__name__)
         self._extracted(item)

@@ -13,6 +13,7 @@ from aiokafka.errors import KafkaConnectionError, KafkaError, MessageSizeTooLarg
 from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
 from schemas.topics import MAX_LETTER_BYTES, max_record_bytes
 from streams.transports import kafka_group, kafka_topics
+from streams.transports.gathering import Gathering
 from streams.transports.kafka_errors import ask_why, translated
 from streams.transports.kafka_reading import TopicReader
 from streams.transports.kafka_security import KafkaSecurity
@@ -69,6 +70,7 @@ class KafkaLog:
         self._starting = asyncio.Lock()
         self._replacing = asyncio.Lock()
         self._abandoning: set[asyncio.Task[None]] = set()
+        self._gathering = Gathering()
 
     async def start(self) -> None:
         """Connect. Raises LogUnavailable."""
@@ -109,6 +111,7 @@ class KafkaLog:
         try:
             with translated("appending"):
                 async with asyncio.timeout(min(self._timeout_s, APPEND_S)):
+                    await self._gathering.wait(len(records))
                     producer = await self._usable_producer()
                     for record in records:
                         sent.append(await self._send(producer, record))  # noqa: PERF401 - kept if the next fails

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from schemas.log import LogDamaged, LogError, LogUnavailable
+from streams.transports.gathering import when_idle
 from streams.transports.sqlite_file import meaning
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 GROUP = 256  # calls in one transaction; more would make the first ones wait for the last
-GATHERED_RECORDS = 256  # enough for a transaction of their own: they wait for nobody
-LONGEST_GATHERING_SECONDS = 0.1  # a busy loop's calls are gathered at most so long
-IDLE_TURN_SECONDS = 0.0003  # a turn of the loop in which nothing else ran is shorter
 
 
 @dataclass(slots=True)
@@ -55,27 +53,16 @@ class SqliteWriter:
     def submit(self, job: Job[Any]) -> None:
         """Queue a job; its future is resolved in its own loop once the transaction is durable, or has failed.
 
-        Called in the job's loop. Jobs of a busy loop are gathered and handed over together, when the loop has nothing
-        else to do: the tasks that one commit woke up share the next one as well, and a caller alone waits for one turn.
+        Called in the job's loop. Jobs of a busy loop are gathered and handed over together.
         """
         if self._closed:
             raise LogUnavailable(f"{self._path} is closed: open the log again")
-        gathered = self._gathering.get(job.loop)
-        if gathered is None:
-            self._gathering[job.loop] = [job]
-            now = job.loop.time()
-            job.loop.call_soon(self._turn_over, job.loop, now - 1, now + LONGEST_GATHERING_SECONDS)
-        else:
-            gathered.append(job)
-
-    def _turn_over(self, loop: asyncio.AbstractEventLoop, last: float, until: float) -> None:
-        """Wait for more while the loop has other work: a turn of nothing but this is over at once."""
-        now = loop.time()
-        records = sum(job.records for job in self._gathering.get(loop, ()))
-        if records < GATHERED_RECORDS and now - last > IDLE_TURN_SECONDS and now < until:
-            loop.call_soon(self._turn_over, loop, now, until)
-        else:
-            self._hand_over(loop)
+        loop = job.loop
+        if (gathered := self._gathering.get(loop)) is None:
+            gathered = self._gathering[loop] = []
+            waiting = gathered
+            when_idle(loop, lambda: self._hand_over(loop), lambda: sum(waiter.records for waiter in waiting))
+        gathered.append(job)
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         if gathered := self._gathering.pop(loop, None):

@@ -1,0 +1,43 @@
+"""A shard's write-ahead log goes into its file beside the work."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from projections.checkpoints import CHECKPOINT_BYTES, Checkpoints
+from projections.shard_file import connect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_what_was_committed_is_in_the_file_itself(tmp_path: Path) -> None:
+    path = tmp_path / "shard.sqlite"
+    with closing(connect(path)) as connection:
+        checkpoints = Checkpoints(path)
+        connection.execute("insert into offsets values('t', 7, x'00')")
+        checkpoints.committed(CHECKPOINT_BYTES - 1)
+        checkpoints.close()
+        assert "offsets" not in _alone(path, tmp_path)
+        checkpoints.committed(1)
+        checkpoints.close()
+        assert _alone(path, tmp_path)["offsets"] == [("t", 7, b"\0")]
+
+
+def test_a_file_that_was_deleted_is_not_made_anew(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path / "gone.sqlite")
+    checkpoints.committed(CHECKPOINT_BYTES)
+    checkpoints.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def _alone(path: Path, folder: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Return the rows of `offsets` in a copy of the file without its write-ahead log, if it has the table there."""
+    copy = folder / "copy.sqlite"
+    shutil.copy(path, copy)
+    with closing(sqlite3.connect(copy)) as connection:
+        tables = connection.execute("select name from sqlite_master where name = 'offsets'").fetchall()
+        return {name: connection.execute(f"select * from {name}").fetchall() for (name,) in tables}  # noqa: S608
