@@ -4,9 +4,9 @@
 
 Needs Kafka in the cache (`make engines`). (a) As `bench/pipeline.py` (b), on one fresh broker a round: the worker, and
 two chained Faust agents that only forward the bytes of the same turns, on the same transport and the same topics'
-partitions. (b) 400 turns of 40 users through one worker and through two, each a process of its own, with a model that
-takes 50 ms an answer and is asked one window at a time (`LLM_CONCURRENCY=1`): from the first request to everything
-remembered. A model's waiting is what workers share, so two should be nearly twice as fast.
+partitions. (b) A turn each of 400 users, so 400 windows, through one worker and through two, each a process of its own,
+with a model that takes 50 ms an answer and is asked one window at a time (`LLM_CONCURRENCY=1`): from the first request
+to everything remembered. A model's waiting is what workers share, so two should be nearly twice as fast.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mnemolog.serve import tune_process
 from streams.transports.kafka_log import KafkaLog
 
 TURNS = 5_000
-OBSERVATIONS, USERS = 400, 40
+OBSERVATIONS = USERS = 400
 ROUNDS = 3
 DRAIN_SECONDS = 300.0
 
