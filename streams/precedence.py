@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 LONGEST_SECONDS: Final = 0.02
 """Agents give way for so long at once, and then work on: callers without end slow them down, and never stop them."""
 
+LINGER_SECONDS: Final = 0.008
+"""Who was first has the event loop a little longer: what a client sends next is often on its way."""
+
 
 class Precedence:
     """Counts who is first; everyone else gives way before each turn."""
@@ -21,23 +24,26 @@ class Precedence:
         self._first = 0
         self._free = asyncio.Event()
         self._free.set()
+        self._leaving: asyncio.TimerHandle | None = None
 
     @contextmanager
     def first(self) -> Iterator[None]:
         """Go first within this: hold it only while nothing that gives way is waited for."""
         self._first += 1
         self._free.clear()
+        if self._leaving is not None:
+            self._leaving.cancel()
         try:
             yield
         finally:
             self._first -= 1
             if not self._first:
-                self._free.set()
+                self._leaving = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._free.set)
 
     async def give_way(self) -> None:
-        """Let others have the event loop; while somebody is first, for LONGEST_SECONDS or until all are done."""
+        """Let others have the event loop; while it is not free, for LONGEST_SECONDS or until it is."""
         await asyncio.sleep(0)
-        if self._first:
+        if not self._free.is_set():
             try:
                 async with asyncio.timeout(LONGEST_SECONDS):
                     await self._free.wait()

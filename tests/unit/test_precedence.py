@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from streams.precedence import LONGEST_SECONDS, Precedence
+from streams.precedence import LINGER_SECONDS, LONGEST_SECONDS, Precedence
 
 
 async def test_without_a_caller_giving_way_is_one_turn_of_the_loop():
@@ -48,3 +48,22 @@ async def test_a_caller_that_fails_is_first_no_longer():
     with pytest.raises(RuntimeError), precedence.first():
         raise RuntimeError
     await asyncio.wait_for(precedence.give_way(), LONGEST_SECONDS / 2)
+
+
+async def test_a_caller_who_comes_back_at_once_finds_the_loop_free():
+    precedence = Precedence()
+    turns: list[str] = []
+
+    async def agent():
+        await precedence.give_way()
+        turns.append("agent")
+
+    with precedence.first():
+        working = asyncio.create_task(agent())
+        await asyncio.sleep(LINGER_SECONDS / 8)
+    for _ in range(2):
+        await asyncio.sleep(LINGER_SECONDS / 8)
+        with precedence.first():
+            turns.append("caller")
+    await working
+    assert turns == ["caller", "caller", "agent"]
