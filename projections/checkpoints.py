@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 CHECKPOINT_BYTES: Final = 2 << 20
@@ -18,7 +19,7 @@ class Checkpoints:
     """Checkpoints one file in a thread, with a connection of its own, while others go on reading and writing it.
 
     What is committed meanwhile stays for the next one. A checkpoint that fails is left to the writer's own, which
-    SQLite makes when the write-ahead log has grown long, and which says what is wrong.
+    SQLite makes when the write-ahead log has grown long. Neither says so: a commit does, when its disk is full.
     """
 
     def __init__(self, path: Path) -> None:
@@ -31,8 +32,10 @@ class Checkpoints:
         self._bytes += count
         if self._bytes >= CHECKPOINT_BYTES and (self._thread is None or not self._thread.is_alive()):
             self._bytes = 0
-            self._thread = threading.Thread(target=self._checkpoint, name=f"checkpoint {self._path.name}")
-            self._thread.start()
+            thread = threading.Thread(target=self._checkpoint, name=f"checkpoint {self._path.name}")
+            with suppress(RuntimeError):  # the system gives no thread: what was folded is committed all the same
+                thread.start()
+                self._thread = thread
 
     def close(self) -> None:
         """Wait for the checkpoint that is being made: nobody has the file open after it."""
@@ -40,6 +43,23 @@ class Checkpoints:
             self._thread.join()
 
     def _checkpoint(self) -> None:
-        where = f"{self._path.resolve().as_uri()}?mode=rw"  # a file that was deleted is not made anew
-        with suppress(sqlite3.Error), closing(sqlite3.connect(where, uri=True)) as connection:
+        with suppress(sqlite3.Error), closing(_opened(self._path)) as connection, held(self._path):
             connection.execute("pragma wal_checkpoint(passive)")
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Read a file as it is now: what its write-ahead log has of it stays, and what is not checkpointed yet is appended.
+
+    SQLite before 3.51.3 takes what is written for checkpointed, and loses it, where the writer begins the log anew at
+    the instant at which another connection begins a checkpoint (https://sqlite.org/wal.html#walresetbug).
+    """
+    with closing(_opened(path)) as reader:
+        reader.execute("begin")
+        reader.execute("select 1 from sqlite_master").fetchall()  # the lock comes with the first look
+        yield
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    # a file that was deleted is not made anew
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)
