@@ -51,6 +51,7 @@ class Following:
         """What the index was found to hold when it was told last."""
         self._beside: Index | None = None
         """Another generation, which is being built and follows the shards as well."""
+        self._number_beside = 0
         self._behind: dict[Owner, dict[str, None]] = {}
         self._being_told: frozenset[Owner] = frozenset()
         self._looked = time.monotonic()
@@ -161,7 +162,8 @@ class Following:
         generations = self.index.generations
         if generations is None:
             return
-        self._beside = beside = generations.open(generation)
+        self._beside, self._number_beside = (beside := generations.open(generation)), generation
+        await beside.check()  # now it is there, whether anybody has memories or not
         for owner in owners:
             async with self._telling:
                 if not self._is_held(owner):
@@ -205,11 +207,20 @@ class Following:
 
     async def _tell(self, changed: Mapping[Owner, Sequence[str]]) -> None:
         split = {owner: self._split(owner, ids) for owner, ids in changed.items()}
-        for index in (self.index, *([] if self._beside is None else [self._beside])):
-            for owner, (_, gone) in split.items():
-                if gone:
-                    await index.remove(owner.tenant, owner.user_id, gone)
-            await index.put([entry for entries, _ in split.values() for entry in entries])
+        await _tell_of(self.index, split)
+        if (beside := self._beside) is not None:
+            try:
+                await _tell_of(beside, split)
+            except IndexUnavailable:
+                if not await self._beside_is_deleted():
+                    raise
+                # who froze in a rebuild that was given up, and slept through the next one, was not told
+                self._beside = None
+                await beside.close()
+
+    async def _beside_is_deleted(self) -> bool:
+        generations = self.index.generations
+        return generations is not None and self._number_beside not in (await generations.known())[1]
 
     def _doubt(self) -> None:
         """Note again what the index was told recently: it may have been killed."""
@@ -235,3 +246,11 @@ class Following:
     def _note_all(self, changed: Mapping[Owner, Iterable[str]]) -> None:
         for owner, ids in changed.items():
             self.note(owner, ids)
+
+
+async def _tell_of(index: Index, changed: Mapping[Owner, tuple[list[IndexEntry], dict[str, int]]]) -> None:
+    """Remove what is gone, and put what is active."""
+    for owner, (_, gone) in changed.items():
+        if gone:
+            await index.remove(owner.tenant, owner.user_id, gone)
+    await index.put([entry for entries, _ in changed.values() for entry in entries])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from weaviate.classes.data import DataObject
 from weaviate.classes.query import Filter
+from weaviate.exceptions import WeaviateInsertManyAllFailedError
 
 from projections.index import IndexUnavailable
 from projections.shard_search import ShardSearch
@@ -27,6 +28,8 @@ from projections.weaviate_search import MOST, WeaviateSearch
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from uuid import UUID
+
+    from weaviate.collections.collection import CollectionAsync
 
     from projections.embedded_index import Load
     from projections.index import IndexEntry, IndexQuery, Legs
@@ -164,9 +167,9 @@ class WeaviateIndex:
             if not left:
                 return
             await asyncio.sleep(attempt * _PAUSE_SECONDS)
-            answer = await self.collection.reach(ours.data.insert_many(left), WRITE_SECONDS)
-            refusal = next((error.message for error in answer.errors.values()), "")
-            left = [left[number] for number in sorted(answer.errors)]
+            refused = await self.collection.reach(_refused(ours, left), WRITE_SECONDS)
+            refusal = next(iter(refused.values()), "")
+            left = [left[number] for number in sorted(refused)]
         if left:
             detail = f"refuses {len(left)} of {len(entries)} memories: {refusal}"
             raise IndexUnavailable(f"{self.collection.address} {detail}")
@@ -177,6 +180,15 @@ class WeaviateIndex:
             chosen = Filter.by_id().contains_any(list(ids[start : start + _BATCH]))
             deleting = unless_there_is_no_tenant(ours.data.delete_many(where=chosen), None)
             await self.collection.reach(deleting, WRITE_SECONDS)
+
+
+async def _refused(ours: CollectionAsync[Any, Any], objects: Sequence[DataObject[Any, None]]) -> dict[int, str]:
+    """Insert objects; return the numbers of those that were refused, and why."""
+    try:
+        answer = await ours.data.insert_many(objects)
+    except WeaviateInsertManyAllFailedError as error:  # one refused object of one is all of them
+        return dict.fromkeys(range(len(objects)), error.message)
+    return {number: error.message for number, error in answer.errors.items()}
 
 
 def _owner(entry: IndexEntry) -> str:

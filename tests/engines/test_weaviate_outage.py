@@ -143,6 +143,7 @@ async def test_another_weaviate_at_the_same_place_is_filled_by_itself(node: Weav
 
 async def test_a_rebuild_of_the_index_leaves_everything_to_be_found(node: WeaviateServer, tmp_path: Path):
     async with door_of(tmp_path, node) as door:
+        assert (await together.rebuild(door.worker, "all"))["equal"]  # of nothing yet
         await door.remember("likes green tea")
         assert (await together.rebuild(door.worker, "index"))["equal"]
         assert await found(door, "u1", "tea") == ["likes green tea"]
@@ -158,6 +159,20 @@ async def test_other_memories_in_the_index_are_dropped_by_a_rebuild(node: Weavia
         await together.rebuild(door.worker, "index")
         assert not (await door.worker.shards.following.index.search(query(vector=FOOD))).semantic
         assert await found(door, "u1", "tea") == ["likes green tea"]
+
+
+async def test_a_generation_that_others_gave_up_and_deleted_keeps_no_search_waiting(
+    node: WeaviateServer, tmp_path: Path
+):
+    """As for a worker that froze in a rebuild, whose partitions others had until it woke."""
+    async with door_of(tmp_path, node) as door:
+        await door.remember("likes green tea")
+        following = door.worker.shards.following
+        assert following.generations is not None
+        await following.build(7, door.worker.shards.owners())
+        await following.generations.drop(7)
+        await door.remember("plays the cello")
+        assert sorted(await found(door, "u1", "cello tea")) == ["likes green tea", "plays the cello"]
 
 
 async def test_the_doctor_says_whether_it_answers_and_what_to_do(node: WeaviateServer, tmp_path: Path):

@@ -22,6 +22,7 @@ class FallibleIndex:
         self.holds = "the fallible one"
         self.told, self.removed, self.is_down, self.meanwhile = [], [], False, lambda: None
         self.beside = None
+        self.there = [1, 2]
 
     def follows(self, tenant, user_id):
         return (tenant, user_id) == ("default", "u1")
@@ -45,6 +46,9 @@ class FallibleIndex:
 
     def open(self, _generation):
         return self.beside
+
+    async def known(self):
+        return 1, self.there
 
     async def reopen(self):
         self.told.append("looked again")
@@ -154,6 +158,23 @@ async def test_a_generation_that_is_built_is_filled_and_follows_until_it_is_drop
     await following.tell()
     assert beside.told[2:] == ["closed"]
     assert index.told[1:] == ["looked again", [COFFEE.memory_id]]
+
+
+async def test_a_generation_beside_that_was_deleted_keeps_nobody_waiting_and_one_that_is_down_does(
+    index: FallibleIndex, following: Following
+):
+    beside = index.beside = FallibleIndex()
+    await following.build(2, [])
+    beside.is_down = True
+    following.note(OWNER, [COFFEE.memory_id])
+    with pytest.raises(IndexUnavailable):
+        await following.tell()
+    index.there = [1, 3]
+    await following.tell()
+    assert beside.told == ["closed"]
+    following.note(OWNER, [CAT.memory_id])
+    await following.tell()
+    assert index.told == [[COFFEE.memory_id], [COFFEE.memory_id], [CAT.memory_id]]
 
 
 async def test_a_search_waits_for_what_is_being_told(index: FallibleIndex, following: Following):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from counting import counted
+from counting import counted, decisions
 from faults.cluster.numbered_facts import place_of, text
 
 from schemas import codec
@@ -35,7 +35,7 @@ class Verdict:
     out_of_order: int
     """Memories of a user that were formed after one of a later observation, and of items out of order."""
     void: int
-    """Decisions that do not count."""
+    """Decisions that do not count; what is no decision is none."""
     dead_letters: int
     memories: int
     misplaced: tuple[str, ...]
@@ -62,7 +62,7 @@ def verdict(records: Mapping[tuple[str, int], Sequence[Record]], acknowledged: S
         assert memory.content.data.decode() == text(*place_of(memory.source_ids[0])), memory
     sources = Counter(source for memory in memories for source in memory.source_ids)
     ids, words = Counter(m.memory_id for m in memories), Counter(m.content.data for m in memories)
-    ledger = sum(len(some) for (topic, _), some in records.items() if topic == LEDGER.name)
+    ledger = sum(1 for (topic, _), some in records.items() if topic == LEDGER.name for _ in decisions(some))
     return Verdict(
         missing=len({i for i in acknowledged if not i.endswith("-end")} - sources.keys()),
         twice=max(sum(times - 1 for times in found.values()) for found in (sources, ids, words)),

@@ -1,0 +1,82 @@
+"""The verdict of the fault matrix can fail: what it is to find is found where it was put."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from examples import MONDAY
+from faults.cluster.judging import Verdict, verdict
+from faults.cluster.numbered_facts import event_id, text
+from messages import bare
+
+from schemas import codec
+from schemas.decision import Decision
+from schemas.events import MemoryFormed
+from schemas.log import Position, Record
+from schemas.topics import LEDGER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+USER = 7
+SAID = [event_id(USER, fact) for fact in range(4)]
+
+
+def formed(fact: int, memory_id: str = "") -> bytes:
+    example = bare(MemoryFormed)
+    content = replace(example.content, data=text(USER, fact).encode())
+    named = {"memory_id": memory_id or f"m-{fact}", "source_ids": [event_id(USER, fact)]}
+    return codec.encode(replace(example, content=content, **named))
+
+
+def decision(version: int, *events: bytes, offset: int | None = None) -> bytes:
+    example = bare(Decision)
+    envelope = replace(example.envelope, tenant="default", user_id=f"user-{USER}")
+    offset = version if offset is None else offset
+    item = {"item_id": f"item-{offset}", "item_offset": offset, "part": 1, "last_part": True}
+    return codec.encode(replace(example, envelope=envelope, version=version, events=list(events), **item))
+
+
+def judged(ledger: Sequence[bytes], acknowledged: Sequence[str] = SAID) -> Verdict:
+    places = (Position(LEDGER.name, 0, offset) for offset in range(len(ledger)))
+    kept = [
+        Record(position=place, recorded_at=MONDAY, key=b"default/user", value=value)
+        for place, value in zip(places, ledger, strict=True)
+    ]
+    return verdict({(LEDGER.name, 0): kept}, acknowledged)
+
+
+def found(ledger: Sequence[bytes], acknowledged: Sequence[str] = SAID) -> tuple[int, int, int, int]:
+    told = judged(ledger, acknowledged)
+    return told.missing, told.twice, told.out_of_order, told.void
+
+
+SOUND = [decision(1, formed(0), formed(1)), decision(2, formed(2), formed(3))]
+
+
+def test_a_sound_ledger_has_nothing_to_tell():
+    assert found(SOUND) == (0, 0, 0, 0)
+    assert judged(SOUND).memories == len(SAID)
+
+
+def test_what_was_acknowledged_and_not_remembered_is_missing():
+    assert found(SOUND[:1]) == (2, 0, 0, 0)
+    assert found(SOUND[:1], SAID[:2]) == (0, 0, 0, 0)
+
+
+def test_what_was_remembered_again_is_twice_by_its_id_its_source_or_its_words():
+    for again in formed(0), formed(0, "another"), formed(3, "m-0"):
+        missing, twice, _, void = found([SOUND[0], decision(2, formed(2), formed(3), again)])
+        assert (missing, twice, void) == (0, 1, 0)
+
+
+def test_what_was_remembered_after_something_later_is_out_of_order():
+    assert found([decision(1, formed(0), formed(2)), decision(2, formed(1), formed(3))]) == (0, 0, 1, 0)
+    assert "[0, 2, 1]" in judged([decision(1, formed(0), formed(2)), decision(2, formed(1))]).misplaced[0]
+
+
+def test_a_decision_that_another_was_before_is_void_and_what_is_no_decision_is_none():
+    late = decision(2, formed(2), formed(3), offset=9)
+    assert found([*SOUND, late, SOUND[0]]) == (0, 0, 0, 2)
+    assert found([*SOUND, b"not a message", b"{}", formed(0)]) == (0, 0, 0, 0)
