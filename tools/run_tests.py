@@ -48,6 +48,11 @@ def python_with_the_wheel() -> Path:
     return python
 
 
+def c_compiler() -> str | None:
+    """Return the program that compiles what tests load before libc, if there is one."""
+    return shutil.which("cc") or shutil.which("gcc")
+
+
 def missing_for_engines() -> str:
     """Fetch the engines that are not there yet; say what keeps their tests from running, empty when nothing does."""
     if commands := [command for command in ("java", "mvn", "go") if shutil.which(command) is None]:
@@ -81,6 +86,8 @@ def main() -> int:
     wheel = os.environ.get("CI") == "true"
     python = python_with_the_wheel() if wheel else Path(sys.executable)
     left_out = {kind: "it holds no test" for kind in KINDS if not any((ROOT / "tests" / kind).glob("**/test_*.py"))}
+    if c_compiler() is None:
+        left_out["{unit,faults}, what looks below the process"] = "no C compiler on PATH: install gcc"
     together = tuple(kind for kind in TOGETHER if kind not in left_out)
     failed = []
     if together and not run(python, together, "-n", "2", "--dist", "loadfile", wheel=wheel):

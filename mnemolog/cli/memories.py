@@ -1,4 +1,4 @@
-"""`mnemolog memories`, `remember`, `forget`, `restore`: a user's memories, and commands about them."""
+"""`mnemolog memories`, `memory`, `remember`, `revise`, `forget`, `restore`: memories, and commands about them."""
 
 from typing import Annotated
 
@@ -20,6 +20,7 @@ IMPORTANCE = Annotated[float, typer.Option("--importance", min=0.0, max=1.0)]
 ATTRIBUTE = Annotated[str | None, typer.Option("--attribute", help="What slot of the profile it fills.")]
 VALUE = Annotated[str | None, typer.Option("--value", help="The value of the attribute.")]
 SCOPE = Annotated[Scope, typer.Option("--scope", help="global is for everyone.")]
+VERSION = Annotated[int | None, typer.Option("--expected-version", min=1, help="Fail if it has moved on from there.")]
 PAGE = Annotated[int, typer.Option("--page", min=1)]
 PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
 
@@ -27,7 +28,9 @@ PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
 def install(app: typer.Typer) -> None:
     """Add the commands."""
     command(app, "memories", memories, only_reads=True, again=True)
+    command(app, "memory", memory, only_reads=True, again=True)
     command(app, "remember", remember)
+    command(app, "revise", revise)
     command(app, "forget", forget)
     command(app, "restore", restore)
 
@@ -71,6 +74,13 @@ async def memories(
         output.say(f"page {found['page']}: {len(found['items'])} of {found['total']}; --page shows others")
 
 
+async def memory(
+    client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None, as_of: AS_OF = None
+) -> None:
+    """Show all of a memory, whatever its status."""
+    output.fields(await client.memory(memory_id, user_id=user, as_of=as_of))
+
+
 async def remember(
     client: AsyncClient,
     output: Output,
@@ -98,6 +108,35 @@ async def remember(
             attribute=attribute,
             value=value,
             scope=scope,
+        ),
+    )
+
+
+async def revise(
+    client: AsyncClient,
+    output: Output,
+    memory_id: MEMORY_ID,
+    *,
+    user: SOME_USER = None,
+    content: Annotated[str | None, typer.Option("--content", help="What it says from now on.")] = None,
+    category: CATEGORY = None,
+    memory_type: Annotated[MemoryType | None, typer.Option("--type")] = None,
+    importance: Annotated[float | None, typer.Option("--importance", min=0.0, max=1.0)] = None,
+    value: VALUE = None,
+    expected_version: VERSION = None,
+) -> None:
+    """Change what is given of a memory, and nothing else."""
+    _print(
+        output,
+        await client.revise(
+            memory_id,
+            user_id=user,
+            content=content,
+            category=category,
+            memory_type=memory_type,
+            importance=importance,
+            value=value,
+            expected_version=expected_version,
         ),
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -13,20 +12,16 @@ from typing import Any
 
 import pytest
 from faults.sample_worker import START
+from preloaded import compiled
 
 SECONDS = 120
 """For one run, on a busy machine."""
 
 
 @pytest.fixture(scope="module")
-def clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def clock_ahead(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile the library that sets the wall clock below the process."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    assert compiler, "a C compiler is needed to set the clock: install gcc"
-    library = tmp_path_factory.mktemp("clock") / "clock.so"
-    source = Path(__file__).with_name("clock_ahead.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)  # noqa: S603
-    return library
+    return compiled(Path(__file__).with_name("clock_ahead.c"), tmp_path_factory.mktemp("clock"))
 
 
 def sample_at(clock: Path, folder: Path, now: datetime, zone: str) -> dict[str, Any]:
@@ -46,10 +41,10 @@ def sample_at(clock: Path, folder: Path, now: datetime, zone: str) -> dict[str, 
     return found
 
 
-def test_the_sample_ends_alike_in_other_time_zones_and_years(clock: Path, tmp_path: Path):
-    here = sample_at(clock, tmp_path / "here", START + timedelta(days=1), "UTC0")
-    east = sample_at(clock, tmp_path / "east", START + timedelta(days=2500, hours=11), "LINT-14")
-    west = sample_at(clock, tmp_path / "west", START + timedelta(days=9000, hours=3), "PST8PDT,M3.2.0,M11.1.0")
+def test_the_sample_ends_alike_in_other_time_zones_and_years(clock_ahead: Path, tmp_path: Path):
+    here = sample_at(clock_ahead, tmp_path / "here", START + timedelta(days=1), "UTC0")
+    east = sample_at(clock_ahead, tmp_path / "east", START + timedelta(days=2500, hours=11), "LINT-14")
+    west = sample_at(clock_ahead, tmp_path / "west", START + timedelta(days=9000, hours=3), "PST8PDT,M3.2.0,M11.1.0")
     assert [run["hour_at_epoch"] for run in (here, east, west)] == [0, 14, 16]
     years = [datetime.fromisoformat(run["logged_at"]).year for run in (here, east, west)]
     assert years == [2026, 2033, 2051]

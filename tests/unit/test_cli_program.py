@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = 60
 COMMANDS = (
-    "up", "publish", "drain", "search", "memories", "history", "profile", "context", "remember", "forget", "restore",
-    "digest", "rebuild", "doctor", "topics", "tick", "dead-letters",
+    "up", "publish", "drain", "search", "memories", "memory", "history", "profile", "context", "remember",
+    "revise", "forget", "restore", "digest", "rebuild", "doctor", "topics", "tick", "dead-letters",
 )  # fmt: skip
 NOBODY = "http://127.0.0.1:9"
 
@@ -154,7 +154,8 @@ def test_importing_the_package_loads_the_client_and_no_engine() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["search tea", "memories", "history m-1", "profile", "context", "digest", "dead-letters list"]
+    "command",
+    ["search tea", "memories", "memory m-1", "history m-1", "profile", "context", "digest", "dead-letters list"],
 )
 def test_what_only_reads_creates_no_data_and_says_where_it_looked(tmp_path: Path, command: str) -> None:
     done = mnemolog(*command.split(), "--data", str(tmp_path / "none"))

@@ -185,6 +185,11 @@ async def test_greetings_jokes_hearsay_and_suggestions_are_not_remembered():
     assert [(w, content) for w in NEVER for content in found if w.casefold() in content] == []
 
 
+async def test_the_user_gives_what_the_context_calls_a_gift_and_nothing_that_was_got():
+    given = [p.content for _, p in await proposals() if p.content.startswith(("用户送了礼物", "User gave a gift"))]
+    assert given == ["用户送了礼物：一束雏菊"]
+
+
 async def test_some_facts_are_short_lived_said_again_or_corrected():
     found = await proposals()
     assert len([p for _, p in found if p.memory_type == "short_term"]) >= 3

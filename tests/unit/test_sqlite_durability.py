@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from preloaded import compiled
 
 from streams.transports.sqlite_log import SqliteLog
 
@@ -61,14 +61,9 @@ asyncio.run(main())
 
 
 @pytest.fixture(scope="module")
-def spy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sync_spy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile the library that watches the file system calls."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    assert compiler, "a C compiler is needed to watch the calls: install gcc"
-    library = tmp_path_factory.mktemp("spy") / "spy.so"
-    source = Path(__file__).with_name("sync_spy.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)  # noqa: S603
-    return library
+    return compiled(Path(__file__).with_name("sync_spy.c"), tmp_path_factory.mktemp("spy"))
 
 
 def watched(spy: Path, directory: Path, synchronous: str) -> list[str]:
@@ -101,14 +96,14 @@ def unsynced_acknowledgements(happened: list[str]) -> int:
     return wrong
 
 
-def test_every_acknowledgement_comes_after_the_sync_of_its_write(spy: Path, tmp_path: Path):
-    happened = watched(spy, tmp_path, "full")
+def test_every_acknowledgement_comes_after_the_sync_of_its_write(sync_spy: Path, tmp_path: Path):
+    happened = watched(sync_spy, tmp_path, "full")
     assert happened.count("A") == APPENDS
     assert unsynced_acknowledgements(happened) == 0
 
 
-def test_the_watch_would_notice_an_acknowledgement_without_sync(spy: Path, tmp_path: Path):
-    happened = watched(spy, tmp_path, "normal")
+def test_the_watch_would_notice_an_acknowledgement_without_sync(sync_spy: Path, tmp_path: Path):
+    happened = watched(sync_spy, tmp_path, "normal")
     assert unsynced_acknowledgements(happened) == APPENDS
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import subprocess
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from faults.cluster.cluster import SESSION_SECONDS
+from preloaded import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,11 +28,8 @@ def shards_of(worker: WorkerProcess) -> list[Path]:
 
 async def fill_the_disk(cluster: Cluster) -> None:
     """Let a worker have a full disk for its shards for a while."""
-    flag, library = cluster.folder / "full", cluster.folder / "disk_full.so"
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    assert compiler, "a C compiler is needed to fill the disk: install gcc"
-    source = Path(__file__).with_name("disk_full.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)  # noqa: ASYNC221, S603
+    flag = cluster.folder / "full"
+    library = compiled(Path(__file__).with_name("disk_full.c"), cluster.folder)
     worker = cluster.add_worker(environment={"LD_PRELOAD": str(library), "DISK_FULL": str(flag)})
     await worker.ready()
     await asyncio.sleep(SESSION_SECONDS)

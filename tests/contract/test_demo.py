@@ -1,0 +1,43 @@
+"""`make demo`'s program: it goes through the main job on the bundled sample, and shows a person what happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATIENCE_SECONDS = 180
+SHOWN = (
+    r"1\. Published",
+    r"\d+ events .* of them came twice and count once",
+    r"2\. Remembered, and from which words",
+    r"What was said again was known \d+ times",
+    r"superseded by newer values, with history",
+    r"3\. 30 days pass",
+    r"[1-9]\d* events lowered an importance, [1-9]\d* short-term memories expired",
+    r"4\. Questions",
+    r"5\. Rebuilt from the log",
+    r"live +(?P<digest>[0-9a-f]{64})\nrebuilt (?P=digest)\n",
+    r"Next: make up",
+)
+"""In this order."""
+
+
+def test_the_demo_shows_the_main_job_and_ends_well(tmp_path: Path):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))} | {"COLUMNS": "200"}
+    done = subprocess.run(
+        [sys.executable, "-m", "mnemolog.demo"],
+        cwd=tmp_path, env=kept, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(".*?".join(SHOWN), done.stdout, re.DOTALL), done.stdout
+    questions = json.loads((resources.files("mnemolog.sample") / "questions.json").read_text("utf-8"))
+    assert [asked["query"] for asked in questions if asked["query"] not in done.stdout] == []
+    assert list(tmp_path.iterdir()) == []
