@@ -70,7 +70,7 @@ def observation_of_record(record: Record) -> Observation:
             raise codec.Undecodable("registry Avro is 00, the schema's id in 4 bytes, and a body: it ends earlier")
         raise InRegistryAvro(int.from_bytes(record.value[1:REGISTRY_HEADER_BYTES]))
     if record.value[:1] == codec.MARKER[:1]:
-        message = _checked(codec.decode_as(record.value, *OBSERVATIONS))
+        message = _checked(codec.decode_strictly(record.value, *OBSERVATIONS))
         codec.remember(record.value, message)  # observe and the fold both read it
     else:
         message = _of_json(record, key_owner.tenant if key_owner else DEFAULT_TENANT)

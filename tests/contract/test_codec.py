@@ -15,7 +15,7 @@ from messages import EXAMPLES
 from schemas import codec
 from schemas.codec import MARKER, MESSAGES, Undecodable, UnknownSchema
 from schemas.envelope import Sealed
-from schemas.observations import ScreenshotAnalysed
+from schemas.observations import ScreenshotAnalysed, TurnRecorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,6 +165,26 @@ def twins(message: Any) -> Iterator[Any]:
             yield from (replace(message, **{field.name: [inner, *value[1:]]}) for inner in twins(value[0]))
         if (other := twin(value)) is not None:
             yield replace(message, **{field.name: other})
+
+
+@pytest.mark.parametrize("branch", [0x01, 0x03])
+def test_a_branch_that_the_union_does_not_have_is_refused_from_outside(branch: int):
+    """0x00 and 0x02 are the branches 0 and 1, 0x01 and 0x03 would be -1 and -2, which Python's lists have."""
+    message = replace(EXAMPLES["TurnRecorded.bare"], name="Bob")
+    good = codec.encode(message)
+    at = good.index(b"\x02\x06Bob")
+    bad = good[:at] + bytes([branch]) + good[at + 1 if branch == 0x01 else at + 5 :]
+    assert codec.decode_strictly(good, TurnRecorded) == message
+    with pytest.raises(Undecodable, match="TurnRecorded"):
+        codec.decode_strictly(bad, TurnRecorded)
+
+
+@pytest.mark.parametrize("kind", ["full", "bare"])
+def test_an_older_version_is_read_strictly_too(kind: str):
+    data = (GOLDEN / "v1" / f"ScreenshotAnalysed.{kind}.bin").read_bytes()
+    assert codec.decode_strictly(data, ScreenshotAnalysed) == codec.decode(data)
+    with pytest.raises(Undecodable, match="does not belong"):
+        codec.decode_strictly(data, TurnRecorded)
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
