@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 CHECKPOINT_BYTES: Final = 2 << 20
@@ -18,7 +19,7 @@ class Checkpoints:
     """Checkpoints one file in a thread, with a connection of its own, while others go on reading and writing it.
 
     What is committed meanwhile stays for the next one. A checkpoint that fails is left to the writer's own, which
-    SQLite makes when the write-ahead log has grown long, and which says what is wrong.
+    SQLite makes when the write-ahead log has grown long. Neither says so: a commit does, when its disk is full.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,6 +41,22 @@ class Checkpoints:
             self._thread.join()
 
     def _checkpoint(self) -> None:
-        where = f"{self._path.resolve().as_uri()}?mode=rw"  # a file that was deleted is not made anew
-        with suppress(sqlite3.Error), closing(sqlite3.connect(where, uri=True)) as connection:
+        with suppress(sqlite3.Error), closing(_opened(self._path)) as connection, held(self._path):
             connection.execute("pragma wal_checkpoint(passive)")
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Read a file meanwhile: either its write-ahead log is not begun anew, or nothing of it can be checkpointed.
+
+    SQLite before 3.51.3 takes what is written for checkpointed, and loses it, where the writer begins the log anew at
+    the instant at which another connection begins a checkpoint (https://sqlite.org/wal.html#walresetbug).
+    """
+    with closing(_opened(path)) as reader:
+        reader.execute("begin")
+        reader.execute("select 1 from sqlite_master").fetchall()  # the lock comes with the first look
+        yield
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)  # a deleted file is not made anew
