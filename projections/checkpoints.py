@@ -32,8 +32,10 @@ class Checkpoints:
         self._bytes += count
         if self._bytes >= CHECKPOINT_BYTES and (self._thread is None or not self._thread.is_alive()):
             self._bytes = 0
-            self._thread = threading.Thread(target=self._checkpoint, name=f"checkpoint {self._path.name}")
-            self._thread.start()
+            thread = threading.Thread(target=self._checkpoint, name=f"checkpoint {self._path.name}")
+            with suppress(RuntimeError):  # the system gives no thread: what was folded is committed all the same
+                thread.start()
+                self._thread = thread
 
     def close(self) -> None:
         """Wait for the checkpoint that is being made: nobody has the file open after it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,16 @@ def test_a_file_that_was_deleted_is_not_made_anew(tmp_path: Path) -> None:
     checkpoints.committed(CHECKPOINT_BYTES)
     checkpoints.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_system_that_gives_no_thread_stops_nobody(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path / "shard.sqlite")
+    usual = threading.stack_size(1 << 47)  # more than a process can address
+    try:
+        checkpoints.committed(CHECKPOINT_BYTES)
+    finally:
+        threading.stack_size(usual)
+    checkpoints.close()
 
 
 def test_the_write_ahead_log_is_not_begun_anew_under_a_checkpoint(tmp_path: Path) -> None:
