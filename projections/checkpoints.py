@@ -49,7 +49,7 @@ class Checkpoints:
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Read a file as it is now: what its write-ahead log has of it stays, and what is not checkpointed yet is appended.
+    """Read a file meanwhile: either its write-ahead log is not begun anew, or nothing of it can be checkpointed.
 
     SQLite before 3.51.3 takes what is written for checkpointed, and loses it, where the writer begins the log anew at
     the instant at which another connection begins a checkpoint (https://sqlite.org/wal.html#walresetbug).
@@ -61,5 +61,4 @@ def held(path: Path) -> Iterator[None]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    # a file that was deleted is not made anew
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)  # a deleted file is not made anew

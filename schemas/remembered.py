@@ -19,7 +19,8 @@ class Remembered:
 
     def put(self, data: bytes, message: Any) -> None:  # noqa: ANN401 - any class of messages
         """Keep a message by its bytes."""
-        self._bytes += len(data)
-        if self._bytes > self._max_bytes:
-            self._messages, self._bytes = {}, len(data)
+        if data not in self._messages:  # each who passes it on remembers it
+            self._bytes += len(data)
+            if self._bytes > self._max_bytes:
+                self._messages, self._bytes = {}, len(data)
         self._messages[data] = message
