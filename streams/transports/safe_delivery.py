@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MESSAGES_BETWEEN_YIELDS = 50  # the event loop gets a turn at least this often
 LARGE_BYTES = 64 * 1024  # more than text: pictures
+REFILL_SECONDS = 0.05  # for which a fetch may keep a partition waiting whose agent's queue has room again
 ROOM_AGAIN = 0.75  # what waited for room is read again for many at once, not for each that is done
 
 
@@ -50,6 +51,7 @@ class SafeDelivery(Consumer):
         self._large: dict[TP, dict[int, int]] = {}  # the bytes of large messages in work, by their offsets
         self._large_bytes = 0
         self._crowded: set[TP] = set()  # their next message is large, and waits until there is room
+        self._held: dict[TP, list[Any]] = {}  # fetched for an agent whose queue is full: what one fetch gave at most
         self._partitions_changed = asyncio.Event()
         self._stops = 0
         self._positions_since = 0  # of so many stops: a worker that was never stopped may begin
@@ -63,8 +65,9 @@ class SafeDelivery(Consumer):
     async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Message]]:  # noqa: ASYNC109
         """Yield the next messages, round robin over topics.
 
-        Those of partitions paused meanwhile are put back, and so are large ones while too many are in work: their
-        partition waits, and no other.
+        Those of partitions paused meanwhile are put back, and so are large ones while too many are in work; those of
+        partitions whose agent's queue fills are held. Their partition waits, and no other. (Faust goes on until the
+        queue is full, and then all agents wait for its one, and the group for this worker.)
         """
         if not self.flow_active:
             await self.wait(self.can_resume_flow)  # type: ignore[arg-type] # as Faust does: mode takes both events
@@ -84,6 +87,9 @@ class SafeDelivery(Consumer):
             if not self.flow_active or tp in self._paused_partitions or self._is_crowded(tp, record):
                 put_back[tp] = record
                 continue
+            if tp in self._held or tp in self._buffered_partitions:
+                self._held.setdefault(tp, []).append(record)
+                continue
             yield tp, self._to_message(tp, record)
         for tp, record in put_back.items():
             if generation == self.app.consumer_generation_id:
@@ -91,9 +97,15 @@ class SafeDelivery(Consumer):
 
     async def _fetch(self, timeout: float) -> Mapping[TP, list[Any]]:  # noqa: ASYNC109
         self._partitions_changed.clear()
-        active = None if self.app.client_only else self._get_active_partitions() - self._crowded
+        if some := {tp: self._held.pop(tp) for tp in [*self._held] if tp not in self._buffered_partitions}:
+            return some
+        active = None
+        if not self.app.client_only:
+            active = self._get_active_partitions() - self._crowded - self._held.keys()
         if active is None or active:
-            return await self._getmany(active_partitions=active, timeout=timeout)
+            # a fetch that is under way does not notice that a queue has room again
+            wait = REFILL_SECONDS if self._buffered_partitions else timeout
+            return await self._getmany(active_partitions=active, timeout=min(wait, timeout))
         with suppress(TimeoutError):  # every partition is paused or full: Faust would sleep for a second here
             await asyncio.wait_for(self._partitions_changed.wait(), timeout)
         return {}
@@ -228,7 +240,7 @@ class SafeDelivery(Consumer):
         self._positions_since = stops
 
     async def _seek_to_committed(self) -> None:
-        self._forget(set(self._delivered))
+        self._forget(self._delivered.keys() | self._held.keys())
         committed = await self.seek_to_committed()
         self._at_group = {tp: offset or None for tp, offset in committed.items()}
         self._read_offset.update(self._at_group)
@@ -247,12 +259,12 @@ class SafeDelivery(Consumer):
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
         """Start the generation with empty books."""
         self.stop_flow()
-        self._forget(set(self._delivered))
+        self._forget(self._delivered.keys() | self._held.keys())
         await super().on_partitions_assigned(assigned, generation_id)
 
     def _forget(self, tps: set[TP]) -> None:
         self._make_room(sum(sum(self._large.pop(tp, {}).values()) for tp in tps))
         self._crowded -= tps
         for tp in tps:
-            for book in (self._delivered, self._safe, self._acked, self._acked_index, self._gap):
+            for book in (self._held, self._delivered, self._safe, self._acked, self._acked_index, self._gap):
                 book.pop(tp, None)

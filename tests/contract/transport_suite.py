@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
+from contract.back_pressure_suite import BackPressureSuite
 from contract.log_suite import TopicLog, new, read_all
 from contract.transport_worker import COMMIT_INTERVAL_S, PARTITIONS, PATIENCE_S, Worker
 from faust.transport.drivers import TRANSPORTS
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class TransportSuite:
+class TransportSuite(BackPressureSuite):
     """What an agent may rely on. An engine gives `url`, `log` (the same engine's) and `rebalance`."""
 
     scheme: str
@@ -65,15 +66,6 @@ class TransportSuite:
             assert (message.key, message.value, tuple(message.headers)) == (sent.key, sent.value, headers)
             assert (message.partition, message.offset) == (1, 0)
             assert message.timestamp == pytest.approx(appended.recorded_at.timestamp(), abs=0.0005)
-
-    async def test_each_partition_arrives_in_order_through_a_small_buffer(self, log, topic, worker):
-        sent = [(n % PARTITIONS, b"%d" % n) for n in range(600)]
-        await log.append([new(topic, value, partition) for partition, value in sent])
-        async with worker(buffer=8).running() as w:
-            await w.has(600)
-            await asyncio.sleep(0.2)
-            for partition in range(PARTITIONS):
-                assert [e for e in w.seen() if e[0] == partition] == [e for e in sent if e[0] == partition]
 
     async def test_what_is_appended_while_an_agent_waits_arrives_soon(self, log, topic, worker):
         async with worker().running() as w:

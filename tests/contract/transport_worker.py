@@ -19,7 +19,10 @@ PATIENCE_S = 30
 
 @dataclass
 class Worker:
-    """A Faust app with one agent that notes every event and acknowledges those that `acknowledges` says."""
+    """A Faust app with one agent that notes every event and acknowledges those that `acknowledges` says.
+
+    It waits for `gate`, if there is one. Another agent notes the values of the topic `other`, if there is one.
+    """
 
     url: str
     group: str
@@ -27,6 +30,9 @@ class Worker:
     datadir: str
     acknowledges: Callable[[faust.Event], bool] = lambda _: True
     buffer: int = 256
+    gate: asyncio.Event | None = None
+    other: str | None = None
+    noted: list[bytes] = field(default_factory=list)
     events: list[faust.Event] = field(default_factory=list)
     app: Any = None
 
@@ -46,17 +52,24 @@ class Worker:
             consumer_auto_offset_reset="earliest",
             topic_disable_leader=True,
         )
-        source = self.app.topic(
-            self.topic, key_type=bytes, value_type=bytes, key_serializer="raw", value_serializer="raw"
-        )
+        of_bytes = {"key_type": bytes, "value_type": bytes, "key_serializer": "raw", "value_serializer": "raw"}
 
-        @self.app.agent(source)  # type: ignore[untyped-decorator] # Faust's
+        @self.app.agent(self.app.topic(self.topic, **of_bytes))  # type: ignore[untyped-decorator] # Faust's
         async def note(stream: Any) -> None:
             async for event in stream.noack().events():
+                if self.gate is not None:
+                    await self.gate.wait()
                 self.events.append(event)
                 if self.acknowledges(event):
                     event.ack()
 
+        async def note_other(stream: Any) -> None:
+            async for event in stream.noack().events():
+                self.noted.append(event.value)
+                event.ack()
+
+        if self.other is not None:
+            self.app.agent(self.app.topic(self.other, **of_bytes))(note_other)
         await self.app.start()
         try:
             yield self
