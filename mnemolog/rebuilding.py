@@ -85,8 +85,9 @@ class Rebuilding:
     async def build(self, what: What, generation: int, rebuild_id: str) -> dict[str, Any]:
         """Build the shards held (unless only the index is wanted), and the index, of a generation beside the live ones.
 
-        A generation that was active before is brought up to date. Returns `{decisions, seconds, digests_before,
-        digests_after}`. Raises RebuildRunning, RebuildDiffers. The worker serves all the while.
+        A generation that was active before is brought up to date; shards that are live already stay as they are.
+        Returns `{decisions, seconds, digests_before, digests_after}`. Raises RebuildRunning, RebuildDiffers. The worker
+        serves all the while.
         """
         if self._running.locked():
             raise RebuildRunning("a rebuild is running already: wait until it is done")
@@ -95,7 +96,7 @@ class Rebuilding:
             self._rebuild_id, self._unwanted, self._tenure = rebuild_id, False, self._shards.tenure()
             started = time.monotonic()
             try:
-                if what == "index":
+                if what == "index" or generation == self.generations.active:
                     before = after = digests(map(self._shards.state, self._shards.owners()))
                 else:
                     before, after = await self._build_shards(generation)
@@ -127,7 +128,7 @@ class Rebuilding:
         async with self._running:
             if rebuild_id != self._rebuild_id or self._tenure != self._shards.tenure():
                 raise RebuildInterrupted("partitions have moved between workers meanwhile: rebuild again")
-            if what != "index":
+            if what != "index" and generation != self.generations.active:
                 await self._switch_shards(generation)
             await self._shards.following.switch()
 

@@ -18,7 +18,7 @@ from projections.digest import combined
 from projections.views import instant
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Sequence
     from datetime import datetime
 
     from mnemolog.composition import Worker
@@ -122,21 +122,19 @@ async def rebuild(worker: Worker, what: What, generation: int | None = None) -> 
     bodies = await every_part(worker, generations_part(worker), "generations", {}, None)
     if any(body["running"] for body in bodies):
         raise RebuildRunning("a rebuild is running already: wait until it is done")
-    if generation is not None and generation == max(body["active"] for body in bodies):
-        raise RebuildInterrupted(f"generation {generation} is the active one: `rebuild` makes a new one")
-    if generation is not None and not any(generation in body["complete"] for body in bodies):
-        raise UnknownGeneration(
-            f"there is no generation {generation} to activate: `rebuild --list` shows those there are"
-        )
     index = None if what == "shards" else worker.shards.following.generations
-    searched, kept = await index.known() if index is not None else (0, [])
+    searched, kept = await index.known() if index is not None else (generation, [])
+    if generation is not None:
+        _check_wanted(generation, searched, bodies)
     if what == "index" and index is None:  # it is made from the active shards when it is searched
         number = max(body["active"] for body in bodies)
     else:
         number = generation or max([body["following"] for body in bodies] + [g + 1 for g in kept])
-    if index is not None:
-        if number == searched:
+    if index is not None and number == searched:
+        if what == "index":
             raise RebuildInterrupted(f"generation {number} is the one that is searched: rebuild makes a new one")
+        what, index = "shards", None
+    if index is not None:
         await index.drop(number)
     rebuild_id = str(uuid4())
     asked = {"what": what, "generation": number, "rebuild_id": rebuild_id}
@@ -161,6 +159,17 @@ async def rebuild(worker: Worker, what: What, generation: int | None = None) -> 
         "digest_after": after,
         "equal": before == after,
     }
+
+
+def _check_wanted(generation: int, searched: int | None, bodies: Sequence[dict[str, Any]]) -> None:
+    """Raise RebuildInterrupted for the generation that is active, UnknownGeneration for one that nobody has."""
+    # Where a worker died at a switch some have the one before: either of the two can be activated then.
+    if {searched, *(body["active"] for body in bodies)} == {generation}:
+        raise RebuildInterrupted(f"generation {generation} is the active one: `rebuild` makes a new one")
+    if not any(generation in body["complete"] for body in bodies):
+        raise UnknownGeneration(
+            f"there is no generation {generation} to activate: `rebuild --list` shows those there are"
+        )
 
 
 async def _forget(worker: Worker, asked: dict[str, Any]) -> None:

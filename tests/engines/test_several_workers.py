@@ -13,6 +13,8 @@ import pytest
 import pytest_asyncio
 from engines.several import Several, heard, two_workers
 
+from mnemolog.peers import FORWARDED
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -202,6 +204,26 @@ async def test_a_rebuild_builds_on_all_workers_and_can_be_switched_back(two: Sev
         assert (await two.json(number, "GET", "/v1/admin/rebuild"))["active"] == known["active"]
     unknown = await two.ask(0, "POST", "/v1/admin/rebuild", {"activate": 99})
     assert unknown.status_code == HTTPStatus.NOT_FOUND
+
+
+@pytest.mark.parametrize("wanted", ["old", "new"])
+async def test_a_switch_that_not_every_worker_made_is_made_or_taken_back_by_activating(two: Several, wanted: str):
+    """As when a worker dies at the switch: one worker has the new generation, the other and the index have the old."""
+    await two.remember(0, "halved", f"halves an orange for the {wanted} table")
+    known = await two.json(0, "GET", "/v1/admin/rebuild")
+    generations = {"old": known["active"], "new": max(known["generations"]) + 10}
+    asked = {"what": "all", "generation": generations["new"], "rebuild_id": f"half-{wanted}"}
+    for step in ("build", "switch"):
+        done = await two.ask(0, "POST", f"/v1/internal/rebuild/{step}", asked, **{FORWARDED: two.workers[1].url})
+        assert done.is_success, done.text
+    assert f"halves an orange for the {wanted} table" in await two.found(1, "halved", "orange")
+    done = await two.json(1, "POST", "/v1/admin/rebuild", {"activate": generations[wanted]})
+    assert (done["equal"], done["generation"]) == (True, generations[wanted])
+    for number in (0, 1):
+        assert (await two.json(number, "GET", "/v1/admin/rebuild"))["active"] == generations[wanted]
+        assert f"halves an orange for the {wanted} table" in await two.found(number, "halved", "orange")
+    again = await two.http.post(two.workers[0].url + "/v1/admin/rebuild", json={"activate": generations[wanted]})
+    assert "is the active one" in again.text
 
 
 async def search_all_the_while(two: Several) -> None:
