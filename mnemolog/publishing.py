@@ -92,7 +92,7 @@ class Publishing:
         log: Log,
         shards: Shards,
         observe: Observe,
-        first: Callable[[], AbstractContextManager[None]] = nullcontext,
+        first: Callable[[int], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         """`first`: within it the agents give way to who publishes."""
         self._log = log
@@ -108,7 +108,7 @@ class Publishing:
         Raises Conflict, and then nothing was appended; LogUnavailable.
         """
         names, partitions = self._placed(messages)
-        with self._first():
+        with self._first(len(messages)):
             async with self._alone(partitions):
                 known = self._known(names, partitions)
                 new = _compare(messages, names, known)

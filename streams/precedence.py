@@ -13,7 +13,9 @@ LONGEST_SECONDS: Final = 0.02
 """Agents give way for so long at once, and then work on: callers without end slow them down, and never stop them."""
 
 LINGER_SECONDS: Final = 0.008
-"""Who was first has the event loop a little longer: what a client sends next is often on its way."""
+"""Who brought a batch has the event loop a little longer: the next one is often on its way."""
+BATCH_RECORDS: Final = 100
+"""Fewer are no batch: single events may come so often that the agents would always give way, while nobody works."""
 
 
 class Precedence:
@@ -27,8 +29,8 @@ class Precedence:
         self._leaving: asyncio.TimerHandle | None = None
 
     @contextmanager
-    def first(self) -> Iterator[None]:
-        """Go first within this: hold it only while nothing that gives way is waited for."""
+    def first(self, records: int) -> Iterator[None]:
+        """Go first within this, with so many records: hold it only while nothing that gives way is waited for."""
         self._first += 1
         self._free.clear()
         if self._leaving is not None:
@@ -37,8 +39,10 @@ class Precedence:
             yield
         finally:
             self._first -= 1
-            if not self._first:
+            if not self._first and records >= BATCH_RECORDS:
                 self._leaving = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._free.set)
+            elif not self._first:
+                self._free.set()
 
     async def give_way(self) -> None:
         """Let others have the event loop; while it is not free, for LONGEST_SECONDS or until it is."""
