@@ -51,7 +51,7 @@ def environment(home: Path, repository: MavenRepository) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def with_plugin(tmp_path_factory) -> Path:
+def with_plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a home whose Maven has fetched its plugin, which takes it longer than all else; nothing of ours."""
     home, plugin = tmp_path_factory.mktemp("home"), fetch_engines.GET.replace(":get", ":help")
     assert fetch_engines.maven(plugin)  # from where this machine has it, for the repository gives what is fetched there
@@ -64,7 +64,7 @@ def with_plugin(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def home(with_plugin, tmp_path) -> Path:
+def home(with_plugin: Path, tmp_path: Path) -> Path:
     shutil.copytree(with_plugin, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
