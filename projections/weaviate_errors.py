@@ -6,8 +6,6 @@ import re
 import socket
 from http import HTTPStatus
 
-from weaviate.exceptions import UnexpectedStatusCodeError
-
 _REFUSED = re.compile(r"Connect call failed \('([^']+)', (\d+)")
 
 
@@ -19,10 +17,10 @@ def sentence(error: BaseException) -> str:
             return "nobody knows a host of that name"
         if refused := _REFUSED.findall(str(below)):
             return f"nobody listens at {', '.join(f'{host}:{port}' for host, port in refused)}"
-        if isinstance(below, UnexpectedStatusCodeError):
-            if below.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-                return f"does not let us in ({below.status_code})"
-            if below.status_code == HTTPStatus.NOT_FOUND and str(below).startswith("Meta endpoint"):
-                return "what listens there is no Weaviate"
+        status = getattr(below, "status_code", None)  # of the client's error of that kind
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            return f"does not let us in ({status})"
+        if status == HTTPStatus.NOT_FOUND and str(below).startswith("Meta endpoint"):
+            return "what listens there is no Weaviate"
         below = below.__cause__ or below.__context__
     return str(error) or type(error).__name__
