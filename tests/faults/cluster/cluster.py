@@ -62,6 +62,8 @@ class Cluster:
         self.counters = Counters(self.workers)
         self.pick = random.Random(11)  # noqa: S311 - which worker a fault hits, nothing secret
         self.recoveries: list[float] = []
+        self.steady: int | None = None
+        """Numbers the times in which every worker is alive and in place, and no question may be refused."""
         self.notes: list[str] = []
         """What a fault has to say besides."""
         self._settings = {

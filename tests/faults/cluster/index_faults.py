@@ -28,7 +28,7 @@ async def kill_weaviate(cluster: Cluster) -> None:
     await asyncio.sleep(10 if cluster.workload.is_short else 60)
     await cluster.recovered(began)  # deciding does not wait for it
     await asyncio.to_thread(cluster.weaviate.start)
-    await _all_found(cluster)
+    await all_found(cluster)
 
 
 async def slow_weaviate(cluster: Cluster) -> None:
@@ -42,7 +42,7 @@ async def slow_weaviate(cluster: Cluster) -> None:
         os.kill(cluster.weaviate.pid, signal.SIGCONT)
         await asyncio.sleep(GOING_SECONDS)
     await cluster.recovered(began)
-    await _all_found(cluster)
+    await all_found(cluster)
 
 
 async def registry_away(cluster: Cluster) -> None:
@@ -57,7 +57,7 @@ async def registry_away(cluster: Cluster) -> None:
     await cluster.recovered(time.monotonic())
 
 
-async def _all_found(cluster: Cluster) -> None:
+async def all_found(cluster: Cluster) -> None:
     """Search for every fact that was acknowledged of some users; each must be the first answer, soon."""
     turns = set(cluster.turns_acknowledged())
     deadline = time.monotonic() + FOUND_SECONDS

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from faults.cluster import broker_faults as of_brokers
 from faults.cluster import index_faults as of_index
 from faults.cluster import input_faults as of_inputs
+from faults.cluster import rebuild_faults as of_rebuilds
 from faults.cluster import scaling
 from faults.cluster import shard_faults as of_shards
 from faults.cluster import worker_faults as of_workers
@@ -64,7 +65,15 @@ ROWS = (
         20,
     ),
     Row("shard-deleted", "shards deleted while their worker is dead", of_shards.lose_shards(of_shards.delete), 12),
-    Row("rebuild", "a worker killed in a rebuild", of_shards.rebuild_and_kill, 20, 90),
+    Row("rebuild", "a worker killed in a rebuild", of_rebuilds.kill_at_any_moment, 20, 90),
+    Row(
+        "rebuild-weaviate",
+        "a worker killed in a rebuild of shards and of Weaviate's part",
+        of_rebuilds.kill_everywhere,
+        40,
+        150,
+        weaviate=True,
+    ),
     Row("come-and-go", "workers added and removed while queries run", scaling.come_and_go, 30, 180),
     Row("weaviate-killed", "Weaviate killed, back after a minute", of_index.kill_weaviate, 20, 90, weaviate=True),
     Row("weaviate-slow", "Weaviate stands still most of the time", of_index.slow_weaviate, 20, 60, weaviate=True),
