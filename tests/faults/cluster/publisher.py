@@ -50,7 +50,7 @@ class Publisher:
         self.seconds_to_take = 0.0
         """How long publishing is to last at least."""
         self.share = 1.0
-        """How much of everything may be sent for now: a fault may want some left for what comes next."""
+        """After how much of everything no session begins for now: a fault may want some left for what comes next."""
         self._workload = workload
         self._ways = ways
         self._path = path
@@ -63,19 +63,22 @@ class Publisher:
 
     async def run(self) -> None:
         """Publish everything."""
-        batches = [[(user, batch) for batch in self._batches(user)] for user in range(self._workload.users)]
-        total, began, sent = sum(map(len, batches)), time.monotonic(), 0
-        waiting = list(reversed(batches))
+        users = [self._sessions(user) for user in range(self._workload.users)]
+        total, began, sent = sum(len(batches) for user in users for batches in user), time.monotonic(), 0
+        waiting = list(reversed([*enumerate(users)]))
 
         async def one_after_the_other(file: int) -> None:
             nonlocal sent
             while waiting:
-                for user, batch in waiting.pop():
-                    await asyncio.sleep(max(0.0, began + self.seconds_to_take * sent / total - time.monotonic()))
+                user, sessions = waiting.pop()
+                for batches in sessions:
                     while sent >= self.share * total:  # noqa: ASYNC110 - a fault changes the share, as it likes
                         await asyncio.sleep(PAUSE_SECONDS)
-                    sent += 1
-                    await self._publish(self._ways[user % len(self._ways)], file, batch)
+                    for batch in batches:
+                        due = began + self.seconds_to_take * sent / total
+                        await asyncio.sleep(max(0.0, due - time.monotonic()))
+                        sent += 1
+                        await self._publish(self._ways[user % len(self._ways)], file, batch)
 
         file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
@@ -87,9 +90,10 @@ class Publisher:
         finally:
             os.close(file)
 
-    def _batches(self, user: int) -> list[list[dict[str, Any]]]:
+    def _sessions(self, user: int) -> list[list[list[dict[str, Any]]]]:
+        """Return the batches of each session of a user."""
         sessions = self._workload.sessions(user)
-        return [s[n : n + EVENTS_AT_ONCE] for s in sessions for n in range(0, len(s), EVENTS_AT_ONCE)]
+        return [[s[n : n + EVENTS_AT_ONCE] for n in range(0, len(s), EVENTS_AT_ONCE)] for s in sessions]
 
     async def _publish(self, way: Way, file: int, batch: list[dict[str, Any]]) -> None:
         for _ in range(2 if self._twice else 1):
