@@ -44,10 +44,15 @@ class Talking:
         self.ends = False
         self.commands = 0
         self.longest = 0.0
-        """Seconds that a command took to its decision, since this was set to 0."""
+        """Seconds that a step took until it was answered, since this was set to 0."""
+        self._began: float = time.monotonic()
         self._cluster = cluster
         self._kept: dict[str, dict[str, float]] = {f"talker-{n}": {} for n in range(TALKERS)}
         """What each user is to have, with its importance."""
+
+    def slowest(self) -> float:
+        """Return the seconds that a step took at most since `longest` was set to 0; the one in hand is one too."""
+        return max(self.longest, time.monotonic() - self._began)
 
     async def run(self, http: httpx.AsyncClient) -> None:
         """Remember, find, revise and forget, until told to end; forget every third, and bring back every sixth."""
@@ -58,8 +63,10 @@ class Talking:
             about = {"user_id": user}
             memory = (await self._decided(http, number, "POST", "", {**about, "content": words}))["memory_id"]
             self._kept[user][words] = 0.9
+            self._began = time.monotonic()
             search = {**about, "query": words, "limit": 1, "recall": False}
             found = await self._cluster.ask("POST", "/v1/search", search)
+            self.longest = max(self.longest, time.monotonic() - self._began)
             assert [one["memory"] for one in found["results"]] == [words], found
             at = f"/{memory}?user_id={user}"
             await self._decided(http, number, "PATCH", at, {"importance": 0.9})
@@ -84,6 +91,7 @@ class Talking:
     ) -> dict[str, Any]:
         """Give a command until its decision is told. Raises AssertionError."""
         began, last = time.monotonic(), ""
+        self._began = began
         while time.monotonic() < began + RECOVERY_SECONDS:
             urls = self._cluster.alive()
             with suppress(httpx.TransportError):
