@@ -33,7 +33,7 @@ async def talking(cluster: Cluster) -> AsyncIterator[Talking]:
             one.ends = True
             await running
         await one.check()
-    cluster.notes.append(f"{one.commands:,} commands decided meanwhile, after {one.longest:.1f} s at most")
+    cluster.notes.append(f"{one.commands:,} commands decided meanwhile")
 
 
 class Talking:
@@ -44,14 +44,18 @@ class Talking:
         self.ends = False
         self.commands = 0
         self.longest = 0.0
-        """Seconds that a step took until it was answered, since this was set to 0."""
+        """Seconds that a step took until it was answered, since it is measured anew."""
         self._began: float = time.monotonic()
         self._cluster = cluster
         self._kept: dict[str, dict[str, float]] = {f"talker-{n}": {} for n in range(TALKERS)}
         """What each user is to have, with its importance."""
 
+    def measure_anew(self) -> None:
+        """Forget how long steps took until now."""
+        self.longest, self._began = 0.0, time.monotonic()
+
     def slowest(self) -> float:
-        """Return the seconds that a step took at most since `longest` was set to 0; the one in hand is one too."""
+        """Return the seconds that a step took at most since it is measured anew; the one in hand is one too."""
         return max(self.longest, time.monotonic() - self._began)
 
     async def run(self, http: httpx.AsyncClient) -> None:
