@@ -1,30 +1,47 @@
 """Start-up, resident memory and disk of a worker that holds 10,000 and 100,000 memories.
 
-    python bench/footprint.py [MEMORIES...]
+    python bench/footprint.py [--embedded | --on-kafka] [MEMORIES...]
 
 Turns of 1 in 100 as many users are published over HTTP and remembered word for word, with the built-in embedder's
-vectors. Then the worker is stopped and started again. Printed are the seconds until it is ready, the resident memory of
-its own process (not of the embedder's child) when it is and after a search for each of 50 users, and the bytes a memory
-of log and shards.
+vectors. Then the worker is stopped and started again, and then once more without its shards, so that it folds them
+anew from the log. Printed are the seconds until it is ready and until a search for each of 50 users has been answered,
+the resident memory of its own process (not of the embedder's child) when it is ready and after those searches, and the
+bytes a memory of log and shards.
+This is done on the embedded engine and then on Kafka and Weaviate, for which `make engines` is needed: one worker, with
+a broker and a node of its own. Their bytes are what their files occupy when they were stopped: all topics with Kafka's
+own, and Weaviate's objects, index and write-ahead log.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import shutil
+import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import orjson
 
 from bench.publish import running_worker
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from kafka_server import KafkaServer
+from weaviate_server import WeaviateServer, free_ports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 SIZES = (10_000, 100_000)
 MEMORIES_OF_A_USER = 100
 BATCH = 500
 SEARCHED_USERS = 50
 DRAIN_SECONDS = 3_600.0
+HOLDING_SECONDS = 600.0
 SUBJECTS = ("the harbour", "my sister", "Thursday's choir", "the old bakery", "a blue bicycle", "the night train")
 
 
@@ -56,39 +73,106 @@ def resident_mib(pid: int) -> float:
 
 
 def size_of(folder: Path) -> int:
-    """Return the bytes of a folder's files."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    """Return the bytes that a folder's files occupy."""
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
 
 
-def measured(memories: int) -> dict[str, float]:
-    """Return what a worker with so many memories takes."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        with running_worker(folder) as (url, _), httpx.Client(base_url=url, timeout=DRAIN_SECONDS + 60) as client:
-            publish(client, memories)
-        began = time.perf_counter()
-        with running_worker(folder) as (url, pid), httpx.Client(base_url=url, timeout=60.0) as client:
-            found = {"memories": float(memories), "ready_seconds": time.perf_counter() - began}
-            found["resident_mib"] = resident_mib(pid)
-            for user in range(min(SEARCHED_USERS, memories // MEMORIES_OF_A_USER)):
-                asked = {"user_id": f"u{user}", "query": "the night train", "recall": False}
-                assert client.post("/v1/search", json=asked).json()["results"]
-            found["resident_mib_after_searches"] = resident_mib(pid)
-        found["log_bytes_a_memory"] = size_of(folder / "log") / memories
-        found["shard_bytes_a_memory"] = size_of(folder / "shards") / memories
+@dataclass(frozen=True)
+class Engines:
+    """What a worker is set to, and the folder of each engine whose bytes are counted beside those of its shards."""
+
+    settings: dict[str, str]
+    folders: dict[str, Path]
+    weaviate: WeaviateServer | None = None
+
+
+@contextlib.contextmanager
+def embedded(folder: Path) -> Iterator[Engines]:
+    """Use the log that a worker has within its own folder."""
+    yield Engines({}, {"log": folder / "worker" / "log"})
+
+
+@contextlib.contextmanager
+def kafka_and_weaviate(folder: Path) -> Iterator[Engines]:
+    """Run both while the block lasts."""
+    port, controller = free_ports(2)
+    kafka, weaviate = KafkaServer(folder / "kafka", port, controller=controller), WeaviateServer(folder / "weaviate")
+    (folder / "weaviate").mkdir()
+    try:
+        kafka.start()
+        weaviate.start()
+        settings = {"BROKER": f"kafka://{kafka.address}", "INDEX": weaviate.url}
+        yield Engines(settings, {name: folder / name / "data" for name in ("kafka", "weaviate")}, weaviate)
+    finally:
+        weaviate.stop()
+        kafka.stop()
+
+
+def first_answers(client: httpx.Client, users: int) -> None:
+    """Search for so many users, and return when each was answered; what is not held yet is asked for again."""
+    deadline = time.monotonic() + HOLDING_SECONDS
+    for user in range(users):
+        asked = {"user_id": f"u{user}", "query": "the night train", "recall": False}
+        while (answer := client.post("/v1/search", json=asked)).status_code == httpx.codes.SERVICE_UNAVAILABLE:
+            assert time.monotonic() < deadline, answer.text
+            time.sleep(0.1)
+        assert answer.json()["results"], answer.text
+
+
+def started(folder: Path, engines: Engines, users: int) -> dict[str, float]:
+    """Return what a worker takes that starts with what the folder holds."""
+    began = time.perf_counter()
+    with running_worker(folder, **engines.settings) as (url, pid), httpx.Client(base_url=url, timeout=60.0) as client:
+        found = {"ready_seconds": time.perf_counter() - began, "resident_mib": resident_mib(pid)}
+        first_answers(client, users)
+        found["answered_seconds"] = time.perf_counter() - began
+        found["resident_mib_after_searches"] = resident_mib(pid)
     return found
 
 
-def main(sizes: tuple[int, ...] = SIZES) -> dict[str, object]:
-    """Measure each size, in a folder and processes of its own."""
-    results = []
-    for memories in sizes:
-        results.append(measured(memories))
-        print(", ".join(f"{what} {value:,.1f}" for what, value in results[-1].items()), flush=True)
-    return {"sizes": results}
+def measured(memories: int, *, on_kafka: bool) -> dict[str, float]:
+    """Return what a worker with so many memories takes."""
+    users = min(SEARCHED_USERS, memories // MEMORIES_OF_A_USER)
+    with tempfile.TemporaryDirectory() as name:
+        folder, worker = Path(name), Path(name) / "worker"
+        with (kafka_and_weaviate if on_kafka else embedded)(folder) as engines:
+            began = time.perf_counter()
+            with (
+                running_worker(worker, **engines.settings) as (url, _),
+                httpx.Client(base_url=url, timeout=DRAIN_SECONDS + 60) as client,
+            ):
+                publish(client, memories)
+            found = {"memories": float(memories), "made_seconds": time.perf_counter() - began}
+            found |= started(worker, engines, users)
+            if engines.weaviate is not None:
+                found["weaviate_resident_mib"] = resident_mib(engines.weaviate.pid)
+            found["shards_bytes_a_memory"] = size_of(worker / "shards") / memories
+            shutil.rmtree(worker / "shards")
+            found |= {f"without_shards_{what}": value for what, value in started(worker, engines, users).items()}
+        for what, kept in engines.folders.items():
+            found[f"{what}_bytes_a_memory"] = size_of(kept) / memories
+    return found
+
+
+def main(sizes: tuple[int, ...] = SIZES, on: tuple[str, ...] = ("embedded", "kafka")) -> dict[str, object]:
+    """Measure each size on each, in a folder and processes of its own."""
+    results: dict[str, object] = {}
+    for engine in on:
+        rows = []
+        for memories in sizes:
+            rows.append(measured(memories, on_kafka=engine == "kafka"))
+            print(f"{engine}: {', '.join(f'{what} {value:,.1f}' for what, value in rows[-1].items())}", flush=True)
+        results[engine] = rows
+    return results
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("memories", nargs="*", type=int, default=SIZES)
-    main(tuple(parser.parse_args().memories))
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument(
+        "--embedded", dest="on", action="store_const", const=("embedded",), help="only the embedded engine"
+    )
+    only.add_argument("--on-kafka", dest="on", action="store_const", const=("kafka",), help="only Kafka and Weaviate")
+    asked = parser.parse_args()
+    main(tuple(asked.memories), asked.on or ("embedded", "kafka"))

@@ -8,8 +8,9 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mnemolog.log_watch import at_leisure
-from mnemolog.publishing import Conflict
+from mnemolog.publishing import Conflict, record_of
 from schemas import codec
+from streams.transports.kafka_errors import check_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,7 @@ async def accept(worker: Worker, events: Sequence[Observation], wait: float) -> 
     """Return where the log has each event, with its state if `wait` (seconds) is given, and whether all are final.
 
     Raises Conflict, and then nothing was appended; NotHeld, PeerUnavailable, LogUnavailable, and then some may have
-    been: sent again, each is still once.
+    been: sent again, each is still once; RecordTooLarge, and then nothing was.
     """
     places: dict[str | None, list[int]] = {}
     for place, event in enumerate(events):
@@ -73,6 +74,9 @@ async def _at(
 ) -> tuple[Items, bool]:
     """Accept the events at some places of a request, at the worker that has their users. Raises as `accept`."""
     some = [events[place] for place in places]
+    if only_check:
+        for event in some:
+            check_size(record_of(event, worker.shards.partition(event.envelope.owner)))
     if url is None:
         try:
             return await accept_here(worker, some, wait, only_check=only_check)

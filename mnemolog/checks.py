@@ -24,7 +24,7 @@ from projections.shard_trouble import find_damaged
 from projections.weaviate_address import WeaviateAddress
 from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
 from schemas.topics import TOPICS
-from streams.schema_registry import RegistryUnavailable, SchemaRegistry
+from streams.schema_registry import RegistryUnavailable, SchemaRegistry, shown
 from streams.transports.directory_lock import read_note
 from streams.transports.sqlite_log import SqliteLog
 
@@ -71,23 +71,32 @@ async def checked(settings: Settings, log_away: str | None = None) -> list[Check
         log.append(await _held(note, "log" if settings.is_embedded else "worker"))
     if folder.ok and (note is None or not settings.is_embedded):
         log.append(Check("log", ok=False, detail=log_away, advice=_START_KAFKA) if log_away else await _log(settings))
-    asked = {
-        "index": _index(settings),
-        "schema registry": _registry(settings),
-        "extractor": _model(settings),
-        "embedder": _embedder(settings),
-    }
+    registry, llm = shown(settings.schema_registry_url or ""), settings.llm_base_url or OPENAI_URL
+    embedding = settings.embedding_base_url or OPENAI_URL
+    asked = [
+        _in_time("index", _index(settings), settings.index, "INDEX"),
+        _in_time("schema registry", _registry(settings), registry, "SCHEMA_REGISTRY_URL"),
+        _in_time("extractor", _model(settings), llm, "LLM_BASE_URL"),
+        _in_time("embedder", _embedder(settings), embedding, "EMBEDDING_BASE_URL"),
+    ]
     if folder.ok:
-        asked["shards"] = _shards(settings)
-    return [folder, *log, *await asyncio.gather(*(_in_time(name, check) for name, check in asked.items()))]
+        asked.append(_in_time("shards", _shards(settings), str(settings.data_dir), None))
+    return [folder, *log, *await asyncio.gather(*asked)]
 
 
-async def _in_time(name: str, check: Awaitable[Check]) -> Check:
+async def _in_time(name: str, check: Awaitable[Check], place: str | None, setting: str | None) -> Check:
+    """Make a check of what is at a place that a setting names, None for a folder of this machine."""
     try:
         return await asyncio.wait_for(check, REACH_SECONDS)
     except TimeoutError:
-        detail = f"does not answer within {REACH_SECONDS:.0f} s, and does not refuse: it hangs"
-        return Check(name, ok=False, detail=detail, advice="look at its process and its log; nothing is lost meanwhile")
+        if setting is None:
+            detail = f"{place} cannot be read within {REACH_SECONDS:.0f} s"
+            return Check(
+                name, ok=False, detail=detail, advice="see how busy the disk and the machine are, then look again"
+            )
+        detail = f"{place} does not answer within {REACH_SECONDS:.0f} s, and does not refuse: it hangs"
+        advice = f"look at its process and its log, or correct MNEMOLOG_{setting}; nothing is lost meanwhile"
+        return Check(name, ok=False, detail=detail, advice=advice)
 
 
 async def server(url: str) -> Check:

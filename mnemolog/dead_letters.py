@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.views import instant
 from schemas import codec
-from schemas.dead_letters import RETRIED, DeadLetter
-from schemas.log import NewRecord
+from schemas.dead_letters import RETRIED, TOO_LARGE, DeadLetter
+from schemas.log import NewRecord, RecordTooLarge
 from schemas.topics import DEAD_LETTERS
 from streams.dead_letter import letter_about
 
@@ -72,21 +73,22 @@ def view(letter: DeadLetter) -> dict[str, Any]:
 async def retry(log: Log, ids: Collection[str] | None = None) -> list[str]:
     """Append letters (all, or those named) to where they came from again; return the ids of those that were.
 
-    What is no letter stays where it is.
+    What is no letter stays where it is, and so does what the log does not take: only compressed did it come so large.
     """
     sent = []
     for letter in await letters(log):
         if ids is not None and letter.envelope.event_id not in ids:
             continue
-        if letter.topic == DEAD_LETTERS.name:
+        if letter.topic == DEAD_LETTERS.name or letter.reason == TOO_LARGE:
             continue
         note = replace(letter, reason=RETRIED, value=b"", detail="sent back")
         where = letter.partition % await log.partitions(DEAD_LETTERS.name)
-        await log.append(
-            [
-                NewRecord(topic=letter.topic, partition=letter.partition, key=letter.key, value=letter.value),
-                NewRecord(topic=DEAD_LETTERS.name, partition=where, key=letter.key, value=codec.encode(note)),
-            ]
-        )
-        sent.append(letter.envelope.event_id)
+        with suppress(RecordTooLarge):
+            await log.append(
+                [
+                    NewRecord(topic=letter.topic, partition=letter.partition, key=letter.key, value=letter.value),
+                    NewRecord(topic=DEAD_LETTERS.name, partition=where, key=letter.key, value=codec.encode(note)),
+                ]
+            )
+            sent.append(letter.envelope.event_id)
     return sent

@@ -77,8 +77,12 @@ def headers_of(message: Observation) -> tuple[tuple[str, bytes], ...]:
     )
 
 
-def _record(message: Observation, owner: Owner, partition: int) -> NewRecord:
-    value = codec.encode_remembered(message)  # the shard folds it next, and observe reads it
+def record_of(message: Observation, partition: int) -> NewRecord:
+    """Return an observation as it is appended to its owner's partition."""
+    value, owner = (
+        codec.encode_remembered(message),
+        message.envelope.owner,
+    )  # the shard folds it next, and observe reads it
     return NewRecord(
         topic=topic_of(message).name, partition=partition, key=owner.key, value=value, headers=headers_of(message)
     )
@@ -143,7 +147,7 @@ class Publishing:
         new: dict[Name, int],
     ) -> list[Accepted]:
         """Append what is new, and remember that it is not folded yet."""
-        records = [_record(messages[n], names[n][0], partitions[n]) for n in new.values()]
+        records = [record_of(messages[n], partitions[n]) for n in new.values()]
         appended = await self._log.append(records) if records else []
         positions = {name: position for name, (_, position) in known.items()}
         for (name, number), acknowledged in zip(new.items(), appended, strict=True):

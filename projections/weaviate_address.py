@@ -36,6 +36,8 @@ class WeaviateAddress:
         grpc = asked.get("grpc", ["50051"])[-1]
         if not grpc.isdecimal() or not 0 < int(grpc) < 2**16:
             raise ValueError(f"has ?grpc={grpc}, which is no port")
+        if int(grpc) == (port or 8080):
+            raise ValueError(f"has port {grpc} for HTTP and for gRPC, which its client refuses: give each its own")
         return cls(str(parts.hostname), port or 8080, int(grpc), parts.scheme == "weaviates")
 
     def __str__(self) -> str:

@@ -15,6 +15,7 @@ from weaviate.classes.init import AdditionalConfig, Auth, Timeout
 from weaviate.exceptions import UnexpectedStatusCodeError, WeaviateBaseError
 
 from projections.index import IndexChanged, IndexUnavailable
+from projections.weaviate_errors import sentence
 from projections.weaviate_objects import COLUMNS
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class WeaviateCollection:
             raise IndexUnavailable(f"{self.address} does not answer within {seconds:.0f} s") from None
         except (WeaviateBaseError, httpx.HTTPError, OSError) as error:
             self._in_doubt = True
-            raise IndexUnavailable(f"{self.address}: {error}") from error
+            raise IndexUnavailable(f"{self.address}: {sentence(error)}") from error
         finally:
             asking.cancel()
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 RETRIED: Final = "retried"
 """The reason of the letter that says that another one was sent back."""
 
+TOO_LARGE: Final = "too_large"
+"""The reason of a letter whose record the log does not take, or not whole: it is not sent back."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
@@ -23,5 +26,5 @@ class DeadLetter:
     key: bytes | None = None
     value: bytes
     reason: str
-    """decode, key, body_differs or failed; retried for a note about a letter that was sent back."""
+    """decode, key, body_differs, failed or too_large; retried for a note about a letter that was sent back."""
     detail: str

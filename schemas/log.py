@@ -66,6 +66,10 @@ class LogFull(LogUnavailable):
     """The log's disk is full: free space, then try again. Nothing was acknowledged."""
 
 
+class RecordTooLarge(LogError):
+    """A record is larger than its topic takes, and always will be. Nothing was appended."""
+
+
 class LogDamaged(LogError):
     """The log's file cannot be read as a log: restore it from a copy. Nothing is written to it."""
 
@@ -85,7 +89,7 @@ class Log(Protocol):
         """Append all records, each to its partition, in the given order; return when all are durable (fsync, acks=all).
 
         Raises LogUnavailable (any of them may have been appended: appending again is safe, because folds count
-        each message once), LogFull, LogDamaged, UnknownTopic.
+        each message once), LogFull, LogDamaged, UnknownTopic; RecordTooLarge for one of them, and then none was.
         """
         ...
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from schemas import codec
-from schemas.dead_letters import DeadLetter
+from schemas.dead_letters import TOO_LARGE, DeadLetter
 from schemas.envelope import Envelope
 from schemas.identity import InvalidOwner, Owner, derived_id
-from schemas.log import NewRecord
+from schemas.log import NewRecord, RecordTooLarge
 from schemas.topics import DEAD_LETTERS
 from streams.patience import append_patiently
 
 if TYPE_CHECKING:
     from schemas.log import Log, Record
+
+KEPT_BYTES: Final = 64 * 1024
+"""Of a record that no letter can hold."""
 
 
 def letter_about(record: Record, reason: str, detail: str) -> DeadLetter:
@@ -43,6 +47,18 @@ def letter_about(record: Record, reason: str, detail: str) -> DeadLetter:
 async def put_aside(log: Log, record: Record, reason: str, detail: str) -> None:
     """Append a record to the dead letters; return when it is durable there."""
     letter = letter_about(record, reason, detail)
-    topic, key = DEAD_LETTERS.name, record.key
-    where = record.position.partition % await log.partitions(topic)
-    await append_patiently(log, [NewRecord(topic=topic, partition=where, key=key, value=codec.encode(letter))])
+    where = record.position.partition % await log.partitions(DEAD_LETTERS.name)
+    try:
+        await append_patiently(log, [_spelt(letter, where)])
+    except RecordTooLarge:  # it came compressed
+        await append_patiently(log, [_spelt(_shortened(letter), where)])
+
+
+def _spelt(letter: DeadLetter, partition: int) -> NewRecord:
+    return NewRecord(topic=DEAD_LETTERS.name, partition=partition, key=letter.key, value=codec.encode(letter))
+
+
+def _shortened(letter: DeadLetter) -> DeadLetter:
+    key, size = letter.key and letter.key[:KEPT_BYTES], len(letter.value)
+    detail = f"{letter.reason}, and its {size} bytes do not fit in a letter, which holds the first: {letter.detail}"
+    return replace(letter, key=key, value=letter.value[:KEPT_BYTES], reason=TOO_LARGE, detail=detail[:2000])

@@ -60,7 +60,7 @@ class Asking:
         """Return the answer to a window, or its rejection. `on_wait` is told why each attempt failed."""
         pictures = (piece.image for piece in window.pieces if piece.image is not None)
         if refusal := next(filter(None, map(self.sight.refusal, pictures)), None):
-            return _rejection(window, extractor, Rejected(f"image: {refusal}"))
+            return rejection(window, extractor, Rejected(f"image: {refusal}"))
         pause, failures, seen = self.pausing(), 0, self.successes
         extraction: Extraction | None = None
         while True:
@@ -69,16 +69,16 @@ class Asking:
                     extraction = extraction or await _extracted(window, extractor)
                     vectors = await self._vectors(extraction)
             except Rejected as rejected:
-                return _rejection(window, extractor, rejected)
+                return rejection(window, extractor, rejected)
             except EmbedderRefused as refused:
                 answer = extraction.answer if extraction else None
-                return _rejection(window, extractor, Rejected(f"embedder: {refused}", answer))
+                return rejection(window, extractor, Rejected(f"embedder: {refused}", answer))
             except (Outage, EmbedderUnavailable) as outage:
                 failures += self.successes > seen or failures == 0
                 seen = self.successes
                 if failures >= MAX_FAILURES:
                     reason = f"failed {failures} times while others succeeded; last: {outage}"
-                    return _rejection(window, extractor, Rejected(reason))
+                    return rejection(window, extractor, Rejected(reason))
                 on_wait(str(outage))
                 await asyncio.sleep(max(pause(), (isinstance(outage, Outage) and outage.retry_after) or 0.0))
             else:
@@ -122,7 +122,8 @@ async def _extracted(window: Window, extractor: Extractor) -> Extraction:
         raise Rejected(f"the extractor failed: {type(bug).__name__}: {bug}") from bug
 
 
-def _rejection(window: Window, extractor: Extractor, rejected: Rejected) -> ExtractionRejected:
+def rejection(window: Window, extractor: Extractor, rejected: Rejected) -> ExtractionRejected:
+    """Return the inbox item that says that a window's answer is none."""
     return ExtractionRejected(
         envelope=_envelope(window, extractor),
         model=extractor.model,

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final
 from schemas import codec
 from schemas.identity import Owner, derived_id
 from schemas.input_events import InvalidEvent
-from schemas.log import NewRecord
+from schemas.log import NewRecord, RecordTooLarge
 from schemas.observations import SessionEnded, TurnRecorded
 from schemas.pieces import is_extractable
 from schemas.reading import ForeignKey, InRegistryAvro, digest_of, observation_of_record
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.dead_letter import put_aside
+from streams.extraction import rejection
+from streams.extractor import Rejected
 from streams.patience import append_patiently, fold_patiently
 from streams.window import OpenWindow, closes_before, pieces_of, window_of
 
@@ -253,8 +255,14 @@ class Observe:
                     held.waits = reason
 
         item = await self._asking.item(window, extractor, waits)
-        record = NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode_remembered(item))
-        [appended] = await append_patiently(self._log, [record])
+        appended = None
+        while appended is None:
+            value = codec.encode_remembered(item)
+            record = NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=value)
+            try:
+                [appended] = await append_patiently(self._log, [record])
+            except RecordTooLarge as error:
+                item = rejection(window, extractor, Rejected(f"the answer is too large: {error}"))
         self._counted("extract", type(item).__name__)
         self._extracted(item)
         await fold_patiently(lambda: self._shards.up_to(INBOX.name, partition, appended.position.offset + 1))

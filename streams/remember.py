@@ -22,7 +22,7 @@ from schemas.inbox import (
     ReviseMemory,
     Tick,
 )
-from schemas.log import NewRecord
+from schemas.log import NewRecord, RecordTooLarge
 from schemas.waking import ConfigureWake, ScheduleReminder, WakeDue
 from streams.dead_letter import put_aside
 from streams.decay import POLICIES, touched_by
@@ -158,7 +158,11 @@ class Remember:
             except Exception as error:  # noqa: BLE001 - the boundary of the step: a rule that fails stops nobody else
                 await self._give_up(delivery.record, f"{type(error).__name__}: {error}")
                 break
-            await self._append(owner, decision)
+            try:
+                await self._append(owner, decision)
+            except RecordTooLarge as error:
+                await self._give_up(delivery.record, str(error))
+                break
             self._counted("remember", _outcome(decision))
         delivery.ack()
         self._tell(owner, item.envelope.event_id)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from schemas import codec
+from schemas.dead_letters import TOO_LARGE
 from schemas.input_events import InvalidEvent
-from schemas.log import NewRecord
+from schemas.log import NewRecord, RecordTooLarge
 from schemas.reading import ForeignKey, observation_of_registry
 from streams.dead_letter import put_aside
 from streams.patience import append_patiently
@@ -52,12 +53,19 @@ class Rewriting:
         await self._pool.submit(position.partition, lane, lambda: self._rewrite(delivery, schema_id))
 
     async def again(self, delivery: Delivery, message: Observation) -> None:
-        """Append an observation to the partition of its owner, and acknowledge the record that it came in."""
+        """Append an observation to the partition of its owner, and acknowledge the record that it came in.
+
+        One that the log does not take is put aside.
+        """
         topic, owner = delivery.record.position.topic, message.envelope.owner
         partition = self._partition_of(owner)
         headers, value = delivery.record.headers, codec.encode(message)
         new = NewRecord(topic=topic, partition=partition, key=owner.key, value=value, headers=headers)
-        [appended] = await append_patiently(self._log, [new])
+        try:
+            [appended] = await append_patiently(self._log, [new])
+        except RecordTooLarge as error:  # it came compressed, or shorter as JSON
+            await self._put_aside(delivery, TOO_LARGE, str(error))
+            return
         self.ends[topic, partition] = appended.position.offset + 1
         delivery.ack()
 

@@ -1,7 +1,8 @@
 """Fetches the real servers for the engine tests into a cache outside the tree: `python tools/fetch_engines.py [NAME…]`.
 
-Safe to repeat and to interrupt: what Maven and Go have downloaded or built stays in their own caches, and an engine
-appears in ours all at once or not at all, in a folder or file that names its version.
+Safe to repeat and to interrupt, and two at once do no harm, for the second waits: each file that Maven and Go have
+downloaded or built stays in their own caches, and an engine appears in ours all at once or not at all, in a folder or
+file that names its version.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from unfinished import unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,20 +74,24 @@ def counting(command: list[str], counts: Callable[[str], bool], what: str, **env
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **environment}
     ) as process:
-        for line in process.stdout or ():
-            last = [*last[-20:], line.rstrip()]
-            count += counts(line)
-            if time.monotonic() - shown > SHOW_EVERY_S:
-                shown = time.monotonic()
-                print(f"  {count} {what} after {shown - started:.0f} s", flush=True)
+        try:
+            for line in process.stdout or ():
+                last = [*last[-20:], line.rstrip()]
+                count += counts(line)
+                if time.monotonic() - shown > SHOW_EVERY_S:
+                    shown = time.monotonic()
+                    print(f"  {count} {what} after {shown - started:.0f} s", flush=True)
+        except BaseException:
+            process.terminate()  # who was told to stop by a signal of its own has a child that was not
+            raise
     if process.returncode != 0:
         print("\n".join(last))
     return process.returncode == 0
 
 
 def maven(goal: str, *options: str) -> bool:
-    """Run a goal of Maven, counting what it downloads."""
-    command = [found("mvn", "This engine", "Java 17 and Maven"), "-B", goal, *options]
+    """Run a goal of Maven, counting what it downloads; a file that is not what its checksum says is refused."""
+    command = [found("mvn", "This engine", "Java 17 and Maven"), "-B", "--strict-checksums", goal, *options]
     return counting(command, lambda line: "Downloaded from" in line, "files downloaded")
 
 
@@ -102,10 +109,10 @@ def fetch_kafka(home: Path) -> Path:
     jars = home / "lib"
     if (jars / f"kafka_2.13-{KAFKA}.jar").is_file():
         return jars
-    home.mkdir(parents=True, exist_ok=True)
-    print(f"Fetching Apache Kafka {KAFKA} (about 54 MB)", flush=True)
-    with tempfile.TemporaryDirectory(prefix="fetching-", dir=home) as scratch:
-        work = Path(scratch)
+    with unfinished(home) as work:
+        if (jars / f"kafka_2.13-{KAFKA}.jar").is_file():
+            return jars
+        print(f"Fetching Apache Kafka {KAFKA} (about 54 MB)", flush=True)
         (work / "pom.xml").write_text(pom(), encoding="utf-8")
         options = ("-f", str(work / "pom.xml"), "-DincludeScope=runtime", f"-DoutputDirectory={work / 'lib'}")
         repeatedly(lambda: maven(COPY, *options), "Maven")
@@ -124,12 +131,13 @@ def fetch_weaviate(home: Path) -> Path:
     if server.is_file():
         return server
     go = found("go", "Weaviate", "Go 1.24 or newer")
-    home.mkdir(parents=True, exist_ok=True)
-    print(f"Building Weaviate {WEAVIATE} (about 3 minutes, 170 MB)", flush=True)
-    with tempfile.TemporaryDirectory(prefix="building-", dir=home) as scratch:
+    with unfinished(home) as work:
+        if server.is_file():
+            return server
+        print(f"Building Weaviate {WEAVIATE} (about 3 minutes, 170 MB)", flush=True)
         build = [go, "install", "-v", WEAVIATE_SERVER]
-        repeatedly(lambda: counting(build, lambda _: True, "modules and packages", GOBIN=scratch), "Go")
-        (Path(scratch) / "weaviate-server").rename(server)
+        repeatedly(lambda: counting(build, lambda _: True, "modules and packages", GOBIN=str(work)), "Go")
+        (work / "weaviate-server").rename(server)
     return server
 
 
@@ -141,15 +149,16 @@ def fetch_registry(home: Path) -> Path:
     folder = home / REGISTRY
     if folder.is_dir():
         return folder
-    home.mkdir(parents=True, exist_ok=True)
-    print(f"Fetching the Apicurio registry {REGISTRY} (about 109 MB)", flush=True)
-    with tempfile.TemporaryDirectory(prefix="fetching-", dir=home) as scratch:
-        archive = Path(scratch) / "registry.tar.gz"
+    with unfinished(home) as work:
+        if folder.is_dir():
+            return folder
+        print(f"Fetching the Apicurio registry {REGISTRY} (about 109 MB)", flush=True)
+        archive = work / "registry.tar.gz"
         options = (f"-Dartifact={REGISTRY_ARCHIVE}", "-Dtransitive=false", f"-Ddest={archive}")
         repeatedly(lambda: maven(GET, *options), "Maven")
         with tarfile.open(archive) as packed:
-            packed.extractall(Path(scratch) / "unpacked", filter="data")
-        (Path(scratch) / "unpacked").rename(folder)
+            packed.extractall(work / "unpacked", filter="data")
+        (work / "unpacked").rename(folder)
     return folder
 
 
@@ -167,6 +176,7 @@ def main() -> int:
     names = arguments.parse_args().engines or list(ENGINES)
     if unknown := sorted(set(names) - set(ENGINES)):
         arguments.error(f"no such engine: {', '.join(unknown)}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     missing = []
     for name in names:
         try:
@@ -174,6 +184,9 @@ def main() -> int:
         except EngineUnavailableError as error:
             print(error, file=sys.stderr)
             missing.append(name)
+        except KeyboardInterrupt:
+            print("Stopped. What has been completed is kept: start it again and it goes on.", file=sys.stderr)
+            return 128 + signal.SIGINT
     return 1 if missing else 0
 
 

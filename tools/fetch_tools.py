@@ -1,7 +1,8 @@
 """Builds helm and docker-compose for the deployment tests into a cache outside the tree: `python tools/fetch_tools.py`.
 
-Safe to repeat and to interrupt: what Go has downloaded and compiled stays in Go's own caches, and a program appears in
-the cache whole or not at all. The first time takes a few minutes on two cores.
+Safe to repeat and to interrupt, and two at once do no harm, for the second waits: what Go has downloaded and compiled
+stays in Go's own caches, and a program appears in the cache whole or not at all. The first time takes a few minutes on
+two cores.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+from unfinished import unfinished
 
 TOOLS = Path.home() / ".cache" / "mnemolog" / "tools"
 HELM_VERSION = "v3.19.2"
@@ -39,9 +41,10 @@ def build(target: Path, package: str, version: str) -> None:
     """
     if target.is_file():
         return
-    print(f"Building {target.name} (minutes, the first time)", flush=True)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="building-", dir=target.parent) as scratch:
+    with unfinished(target.parent) as scratch:
+        if target.is_file():
+            return
+        print(f"Building {target.name} (minutes, the first time)", flush=True)
         steps = (
             ["go", "mod", "init", "mnemolog/tools"],
             ["go", "get", f"{package}@{version}"],
@@ -50,10 +53,10 @@ def build(target: Path, package: str, version: str) -> None:
         for step in steps:
             if not any(_succeeds(step, scratch) for _ in range(ATTEMPTS)):
                 raise ToolUnavailableError(f"{' '.join(step)} failed {ATTEMPTS} times, see above. Try again later.")
-        (Path(scratch) / "program").rename(target)
+        (scratch / "program").rename(target)
 
 
-def _succeeds(step: list[str], folder: str) -> bool:
+def _succeeds(step: list[str], folder: Path) -> bool:
     return subprocess.run(step, cwd=folder, env={**os.environ, "GOFLAGS": "-mod=mod"}, check=False).returncode == 0
 
 

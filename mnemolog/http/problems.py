@@ -21,7 +21,7 @@ from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from schemas.faults import plain
 from schemas.identity import InvalidOwner
 from schemas.input_events import Fault
-from schemas.log import LogUnavailable
+from schemas.log import LogUnavailable, RecordTooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +34,7 @@ MAX_ERRORS: Final = 100
 RETRY_SECONDS: Final = 1
 _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     LogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    RecordTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     ShardUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     IndexUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     EmbedderUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,

@@ -22,7 +22,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
     """The thread that speaks to the group; it knows when the group last heard of this worker."""
 
     heard = 0.0
-    """When the last heartbeat that the group answered was sent, by `time.monotonic`."""
+    """When the last heartbeat was sent that the group answered while it was not rebalancing, by `time.monotonic`."""
 
     async def on_start(self) -> None:
         """Watch the heartbeats."""
@@ -33,7 +33,8 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         async def watched() -> bool:
             sent = time.monotonic()
             heard = bool(await beat())
-            if heard:
+            # A group that rebalances answers whoever has not joined again, and then goes on without it
+            if heard and not coordinator._rejoin_needed_fut.done():  # noqa: SLF001
                 self.heard = sent
             return heard
 

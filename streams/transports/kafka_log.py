@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
-from aiokafka.errors import KafkaConnectionError, KafkaError, MessageSizeTooLargeError
+from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
 from schemas.topics import MAX_LETTER_BYTES, max_record_bytes
 from streams.transports import kafka_group, kafka_topics
 from streams.transports.gathering import Gathering
-from streams.transports.kafka_errors import ask_why, translated
+from streams.transports.kafka_errors import ask_why, check_size, translated
 from streams.transports.kafka_reading import TopicReader
 from streams.transports.kafka_security import KafkaSecurity
 from streams.transports.milliseconds import from_ms
@@ -106,6 +106,8 @@ class KafkaLog:
         """See `Log.append`. LogUnavailable after `timeout_s`; Kafka may still append what it has not refused."""
         for topic, partition in {(record.topic, record.partition) for record in records}:
             await self._require(topic, partition)
+        for record in records:
+            check_size(record)
         sent: list[asyncio.Future[RecordMetadata]] = []
         producer = self._producer
         try:
@@ -116,8 +118,8 @@ class KafkaLog:
                     for record in records:
                         sent.append(await self._send(producer, record))  # noqa: PERF401 - kept if the next fails
                     return [_appended(metadata) for metadata in await asyncio.gather(*sent)]
-        except (LogUnavailable, asyncio.CancelledError):  # who gave up waiting knows no more either
-            if sent:
+        except (LogError, asyncio.CancelledError):  # who gave up waiting knows no more either
+            if sent:  # what was refused has taken sequence numbers, too
                 self._doubted = producer
             raise
 
@@ -250,8 +252,6 @@ class KafkaLog:
         task.add_done_callback(self._abandoning.discard)
 
     async def _send(self, producer: AIOKafkaProducer, record: NewRecord) -> asyncio.Future[RecordMetadata]:
-        if (size := len(record.value) + len(record.key or b"")) > (limit := max_record_bytes(record.topic)):
-            raise MessageSizeTooLargeError(f"a record of {record.topic} has {size} bytes, at most {limit} are allowed")
         value = record.value if record.value or record.key is None else None
         acknowledgement: asyncio.Future[RecordMetadata] = await producer.send(
             record.topic, value, key=record.key, partition=record.partition, headers=list(record.headers)

@@ -66,12 +66,16 @@ def world(seed: int, size: int, questions: int, user_id: str) -> World:
     asked: list[tuple[IndexQuery, str]] = []
     for _ in range(questions):
         about = chance.randrange(size)
-        some = chance.sample(said[about], 3)
-        asks = query(" ".join(some), vector(some, 0.8), user_id=user_id, limit=POOL)
+        some = chance.sample(said[about], 2)
+        asks = query(" ".join(some), vector(some, 1.5), user_id=user_id, limit=POOL)
         if chance.random() < 1 / 3:
             asks = replace(asks, agent_id=memories[about].agent_id)
         if chance.random() < 1 / 3:
             asks = replace(asks, kind=memories[about].kind)
+        if chance.random() < 1 / 3:
+            asks = replace(asks, category=memories[about].category)
+        if chance.random() < 1 / 3:
+            asks = replace(asks, until=memories[about].occurred_at + timedelta(hours=size // 3))
         if chance.random() < 1 / 3:
             asks = replace(asks, since=memories[about].occurred_at - timedelta(hours=size // 3))
         asked.append((asks, memories[about].memory_id))

@@ -32,6 +32,7 @@ class Worker:
     buffer: int = 256
     gate: asyncio.Event | None = None
     other: str | None = None
+    heartbeat_seconds: float = 3.0
     noted: list[bytes] = field(default_factory=list)
     events: list[faust.Event] = field(default_factory=list)
     app: Any = None
@@ -49,6 +50,7 @@ class Worker:
             stream_buffer_maxsize=self.buffer,
             broker_commit_interval=COMMIT_INTERVAL_S,
             broker_max_poll_interval=86400,
+            broker_heartbeat_interval=self.heartbeat_seconds,
             consumer_auto_offset_reset="earliest",
             topic_disable_leader=True,
         )

@@ -56,7 +56,7 @@ def test_a_value_that_cannot_be_used_is_an_error_that_names_the_setting(name: st
 
 
 @pytest.mark.parametrize(
-    "address", ["weaviate://localhost:8080", "weaviate://10.0.0.1:80?grpc=81", "weaviates://example.org:443?grpc=443"]
+    "address", ["weaviate://localhost:8080", "weaviate://10.0.0.1:80?grpc=81", "weaviates://example.org:443?grpc=8443"]
 )
 def test_an_index_in_weaviate_is_named_by_its_address(address: str):
     settings = from_environment({"MNEMOLOG_INDEX": address, "MNEMOLOG_WEAVIATE_API_KEY": "key"})
@@ -72,6 +72,7 @@ def test_an_index_in_weaviate_is_named_by_its_address(address: str):
         ("weaviate://host/v1", "must be weaviate://"),
         ("weaviate://host:port", "must be weaviate://"),
         ("weaviate://host?grpc=no", "no port"),
+        ("weaviate://host:50051", "port 50051 for HTTP and for gRPC"),
         ("weaviate://host?rest=1", "only .grpc=PORT"),
         ("weaviate://key@host", "WEAVIATE_API_KEY"),
     ],

@@ -1,0 +1,66 @@
+"""The doctor names the place that is wrong and the setting that names it, in words of its own."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mnemolog import checks
+from mnemolog.settings import from_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mnemolog.checks import Check
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """Yield an address that lets everybody connect and answers nobody."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(20)
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+
+
+async def wrong(folder: Path, name: str, **settings: str) -> Check:
+    """Return the check of that name, which is not well."""
+    found = await checks.checked(from_environment(settings, data_dir=folder))
+    [only] = [one for one in found if one.name == name]
+    assert not only.ok
+    return only
+
+
+HANGING = {
+    "index": ("MNEMOLOG_INDEX", "weaviate://{}?grpc=9"),
+    "schema registry": ("MNEMOLOG_SCHEMA_REGISTRY_URL", "http://somebody:secret@{}"),
+}
+
+
+@pytest.mark.parametrize("name", HANGING)
+async def test_what_hangs_is_named_with_its_place_and_setting(
+    tmp_path: Path, silent: str, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    monkeypatch.setattr(checks, "REACH_SECONDS", 2.0)
+    setting, url = HANGING[name]
+    found = await wrong(tmp_path, name, **{setting: url.format(silent)})
+    assert silent in found.detail
+    assert "it hangs" in found.detail
+    assert "secret" not in found.detail
+    assert setting in found.advice
+
+
+@pytest.mark.parametrize(
+    ("index", "why"),
+    [
+        ("weaviate://127.0.0.1:9?grpc=10", "nobody listens at 127.0.0.1:9"),
+        ("weaviate://no-such-host.invalid:8080?grpc=9", "nobody knows a host of that name"),
+    ],
+)
+async def test_why_weaviate_cannot_be_reached_is_said(tmp_path: Path, index: str, why: str):
+    found = await wrong(tmp_path, "index", MNEMOLOG_INDEX=index)
+    assert found.detail == f"{index}: {why}"
+    assert "correct MNEMOLOG_INDEX" in found.advice

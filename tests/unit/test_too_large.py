@@ -1,0 +1,106 @@
+"""A record that the log will never take stops nothing: it becomes a letter, a rejection, a refusal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from examples import remember
+from memory_log import MemoryLog
+from workbench import Workbench
+
+from mnemolog import dead_letters
+from schemas.inbox import ExtractionRejected
+from schemas.log import RecordTooLarge
+from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from schemas.log import Appended, NewRecord
+
+WORDS = "我喜欢喝咖啡。" * 100
+
+
+class NarrowLog(MemoryLog):
+    """Takes records of so many bytes on some topics, as Kafka does; what stands in them may have come compressed."""
+
+    def __init__(self, partitions: int = 2) -> None:
+        """Take everything at first."""
+        super().__init__(partitions)
+        self.most: dict[str, int] = {}
+
+    async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
+        """Append all, or none when one is too large."""
+        for record in records:
+            if len(record.value) > self.most.get(record.topic, len(record.value)):
+                raise RecordTooLarge(f"a record of {record.topic} would have {len(record.value)} bytes")
+        return await super().append(records)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Workbench]:
+    bench = Workbench(tmp_path / "one", NarrowLog(), partitions=2)
+    yield bench
+    bench.close()
+    assert bench.failures == []
+
+
+def narrow(bench: Workbench, topic: str, most: int) -> None:
+    assert isinstance(bench.log, NarrowLog)
+    bench.log.most[topic] = most
+
+
+async def letters(bench: Workbench) -> list[tuple[str, int]]:
+    return [(letter.reason, len(letter.value)) for letter in await dead_letters.letters(bench.log)]
+
+
+@pytest.mark.parametrize("partition", [0, 1])
+async def test_an_event_that_cannot_be_appended_to_its_own_partition_is_put_aside(bench: Workbench, partition: int):
+    body = {"type": "TurnRecorded", "user_id": "xiaoming", "session_id": "s1", "role": "user", "content": WORDS}
+    record = await bench.publish(CONVERSATIONS.name, body, None, partition)
+    narrow(bench, CONVERSATIONS.name, 1_000)
+    await bench.observes(record)
+    elsewhere = bench.shards.partition(bench.state().owner) != partition
+    assert await letters(bench) == ([("too_large", len(record.value))] if elsewhere else [])
+    assert (str(record.position) in bench.acked) == elsewhere
+    assert await dead_letters.retry(bench.log) == []
+
+
+async def test_a_record_that_no_letter_holds_leaves_its_beginning_in_one_that_is_not_sent_back(bench: Workbench):
+    record = await bench.publish(CONVERSATIONS.name, b"no event " * 20_000)
+    narrow(bench, DEAD_LETTERS.name, 100_000)
+    await bench.observes(record)
+    [letter] = await dead_letters.letters(bench.log)
+    assert (letter.reason, letter.value) == ("too_large", record.value[: 64 * 1024])
+    assert "decode, and its 180000 bytes do not fit" in letter.detail
+    assert await dead_letters.retry(bench.log) == []
+
+
+async def test_a_letter_whose_bytes_the_log_does_not_take_keeps_no_other_from_being_sent_back(bench: Workbench):
+    large = await bench.publish(CONVERSATIONS.name, b"no event " * 1_000)
+    small = await bench.publish(CONVERSATIONS.name, b"no event")
+    await bench.observes(large, small)
+    narrow(bench, CONVERSATIONS.name, 1_000)
+    assert len(await dead_letters.retry(bench.log)) == 1
+    assert await letters(bench) == [("decode", len(large.value))]
+
+
+async def test_an_answer_that_the_inbox_does_not_take_is_a_rejected_one(bench: Workbench):
+    partition = bench.shards.partition(bench.state().owner)
+    said = {"type": "TurnRecorded", "event_id": "t-1", "user_id": "xiaoming", "session_id": "s1", "role": "user"}
+    record = await bench.publish(CONVERSATIONS.name, said | {"content": WORDS, "infer": False}, partition=partition)
+    narrow(bench, INBOX.name, 1_000)
+    await bench.observes(record)
+    [item] = await bench.inbox(partition)
+    assert isinstance(item, ExtractionRejected)
+    assert "too large" in item.reason
+    assert bench.acked == [str(record.position)]
+
+
+async def test_an_item_whose_decision_the_ledger_does_not_take_is_put_aside(bench: Workbench):
+    narrow(bench, LEDGER.name, 1_000)
+    record = await bench.decides(remember(WORDS, "c-1"))
+    assert await letters(bench) == [("failed", len(record.value))]
+    assert bench.acked == [str(record.position)]
