@@ -1,4 +1,4 @@
-"""What happens to what stands beside the log: Weaviate killed or slow, and a schema registry that is away."""
+"""What happens to the index: Weaviate killed or slow."""
 
 from __future__ import annotations
 
@@ -43,18 +43,6 @@ async def slow_weaviate(cluster: Cluster) -> None:
         await asyncio.sleep(GOING_SECONDS)
     await cluster.recovered(began)
     await all_found(cluster)
-
-
-async def registry_away(cluster: Cluster) -> None:
-    """Start the workers without their registry, start it while they work, and kill it again."""
-    assert cluster.registry is not None
-    await asyncio.sleep(3)
-    began = time.monotonic()
-    await cluster.recovered(began)
-    await asyncio.to_thread(cluster.registry.start)
-    await asyncio.sleep(3)
-    await asyncio.to_thread(cluster.registry.stop)
-    await cluster.recovered(time.monotonic())
 
 
 async def all_found(cluster: Cluster) -> None:
