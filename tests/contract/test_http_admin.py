@@ -127,6 +127,14 @@ async def test_a_rebuild_that_a_worker_does_not_answer_says_what_that_leaves(tmp
     assert "`mnemolog rebuild --list` says which generation is active" in detail
 
 
+async def test_to_activate_what_is_active_already_changes_nothing_and_says_so(door: FrontDoor):
+    known = (await door.get("/v1/admin/rebuild")).json()
+    again = await door.post("/v1/admin/rebuild", {"activate": known["active"]})
+    assert again.status_code == 200, again.text
+    assert (again.json()["generation"], again.json()["equal"]) == (known["active"], True)
+    assert (await door.get("/v1/admin/rebuild")).json() == known
+
+
 async def test_what_cannot_be_read_is_listed_and_sent_back(door: FrontDoor):
     record = NewRecord(topic=CONVERSATIONS.name, partition=0, key=b"default/u", value=b"\x00not an event")
     await door.worker.log.append([record])
