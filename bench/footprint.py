@@ -7,6 +7,8 @@ vectors. Then the worker is stopped and started again, and then once more withou
 anew from the log. Printed are the seconds until it is ready and until a search for each of 50 users has been answered,
 the resident memory of its own process (not of the embedder's child) when it is ready and after those searches, and the
 bytes a memory of log and shards.
+An index that outlives the worker is told again what it was told in the last SAFE_AFTER_SECONDS before the worker ended.
+So there the worker is started a second time, "settled", after it has told it all, and for longer than that nothing new.
 This is done on the embedded engine and then on Kafka and Weaviate, for which `make engines` is needed: one worker, with
 a broker and a node of its own. Their bytes are what their files occupy when they were stopped: all topics with Kafka's
 own, and Weaviate's objects, index and write-ahead log.
@@ -33,6 +35,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from kafka_server import KafkaServer
 from weaviate_server import WeaviateServer, free_ports
 
+from projections.following import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -42,6 +46,7 @@ BATCH = 500
 SEARCHED_USERS = 50
 DRAIN_SECONDS = 3_600.0
 HOLDING_SECONDS = 600.0
+SETTLING_SECONDS = SAFE_AFTER_SECONDS + 5 * LOOK_EVERY_SECONDS
 SUBJECTS = ("the harbour", "my sister", "Thursday's choir", "the old bakery", "a blue bicycle", "the night train")
 
 
@@ -145,6 +150,13 @@ def measured(memories: int, *, on_kafka: bool) -> dict[str, float]:
             found = {"memories": float(memories), "made_seconds": time.perf_counter() - began}
             found |= started(worker, engines, users)
             if engines.weaviate is not None:
+                with (
+                    running_worker(worker, **engines.settings) as (url, _),
+                    httpx.Client(base_url=url, timeout=HOLDING_SECONDS) as client,
+                ):
+                    first_answers(client, 1)  # now it has told the index all
+                    time.sleep(SETTLING_SECONDS)
+                found |= {f"settled_{what}": value for what, value in started(worker, engines, users).items()}
                 found["weaviate_resident_mib"] = resident_mib(engines.weaviate.pid)
             found["shards_bytes_a_memory"] = size_of(worker / "shards") / memories
             shutil.rmtree(worker / "shards")
