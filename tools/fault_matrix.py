@@ -29,7 +29,7 @@ PAGE = ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- rows -->\n", "<!-- /rows -->\n"
 HEADER = (
     "| row | what happens | observations | missing | twice | out of order | digest | redelivered | void"
-    " | requests sent again | recovery, s |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
+    " | void counted | requests sent again | recovery, s |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n"
 )
 
 
@@ -37,11 +37,11 @@ def line(result: Result, expected: str) -> tuple[str, bool]:
     """Return a row of the table, and whether all is as it must be."""
     verdict, row = result.verdict, BY_NAME[result.row]
     equal = result.digest == expected
-    sound = equal and not (verdict.missing or verdict.twice or verdict.out_of_order)
     recoveries = "-"
     if result.recoveries:
         recoveries = f"{statistics.median(result.recoveries):.1f}, at most {max(result.recoveries):.1f}"
-    what = "; ".join((row.what, *result.notes))
+    letters = () if row.expects_letters or not verdict.dead_letters else (f"**{verdict.dead_letters} dead letters**",)
+    what = "; ".join((row.what, *result.notes, *letters))
     cells = (
         f"`{row.name}`",
         what,
@@ -52,10 +52,11 @@ def line(result: Result, expected: str) -> tuple[str, bool]:
         "equal" if equal else "**differs**",
         f"{result.redeliveries:,}",
         f"{verdict.void:,}",
+        f"{result.void_seen:,}",
         f"{result.retries:,}",
         recoveries,
     )
-    return f"| {' | '.join(map(str, cells))} |\n", sound
+    return f"| {' | '.join(map(str, cells))} |\n", result.is_sound(expected)
 
 
 def known_lines() -> dict[str, str]:

@@ -106,6 +106,14 @@ async def test_a_rebuild_has_the_same_digest_and_the_worker_goes_on(door: FrontD
     assert (await door.post("/v1/admin/rebuild", {"what": "odd"})).status_code == 422
 
 
+async def test_to_activate_what_is_active_already_changes_nothing_and_says_so(door: FrontDoor):
+    known = (await door.get("/v1/admin/rebuild")).json()
+    again = await door.post("/v1/admin/rebuild", {"activate": known["active"]})
+    assert again.status_code == 200, again.text
+    assert (again.json()["generation"], again.json()["equal"]) == (known["active"], True)
+    assert (await door.get("/v1/admin/rebuild")).json() == known
+
+
 async def test_what_cannot_be_read_is_listed_and_sent_back(door: FrontDoor):
     record = NewRecord(topic=CONVERSATIONS.name, partition=0, key=b"default/u", value=b"\x00not an event")
     await door.worker.log.append([record])

@@ -63,7 +63,7 @@ class Asking:
         number = pick.randrange(workload.users)
         user = workload.user(number)
         known = self._shown.get(user, set()) | self._remembered(number)
-        urls = self._cluster.alive()
+        urls, steady = self._cluster.alive(), self._cluster.steady
         if not urls:
             return
         try:
@@ -73,6 +73,7 @@ class Asking:
             shown = None
         if shown is None:
             self.refusals += 1
+            assert steady is None or steady != self._cluster.steady, f"{user}: refused, and every worker is in place"
             return
         self.answers += 1
         lost = known - shown
@@ -109,6 +110,7 @@ class Asking:
 
 def _body(answer: httpx.Response) -> dict[str, Any] | None:
     if answer.status_code == 503:
+        assert answer.headers["Retry-After"], answer.text
         return None
     assert answer.is_success, f"{answer.status_code}: {answer.text}"
     found: dict[str, Any] = answer.json()

@@ -1,4 +1,4 @@
-"""What happens to what stands beside the log: Weaviate killed or slow, and a schema registry that is away."""
+"""What happens to the index: Weaviate killed or slow."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def kill_weaviate(cluster: Cluster) -> None:
     await asyncio.sleep(10 if cluster.workload.is_short else 60)
     await cluster.recovered(began)  # deciding does not wait for it
     await asyncio.to_thread(cluster.weaviate.start)
-    await _all_found(cluster)
+    await all_found(cluster)
 
 
 async def slow_weaviate(cluster: Cluster) -> None:
@@ -42,22 +42,10 @@ async def slow_weaviate(cluster: Cluster) -> None:
         os.kill(cluster.weaviate.pid, signal.SIGCONT)
         await asyncio.sleep(GOING_SECONDS)
     await cluster.recovered(began)
-    await _all_found(cluster)
+    await all_found(cluster)
 
 
-async def registry_away(cluster: Cluster) -> None:
-    """Start the workers without their registry, start it while they work, and kill it again."""
-    assert cluster.registry is not None
-    await asyncio.sleep(3)
-    began = time.monotonic()
-    await cluster.recovered(began)
-    await asyncio.to_thread(cluster.registry.start)
-    await asyncio.sleep(3)
-    await asyncio.to_thread(cluster.registry.stop)
-    await cluster.recovered(time.monotonic())
-
-
-async def _all_found(cluster: Cluster) -> None:
+async def all_found(cluster: Cluster) -> None:
     """Search for every fact that was acknowledged of some users; each must be the first answer, soon."""
     turns = set(cluster.turns_acknowledged())
     deadline = time.monotonic() + FOUND_SECONDS

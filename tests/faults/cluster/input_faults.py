@@ -6,20 +6,26 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from faults.cluster.cluster import SESSION_SECONDS
+from faults.cluster.asking import asking
+from faults.cluster.cluster import RECOVERY_SECONDS, SESSION_SECONDS
+from faults.cluster.talking import Talking, talking
 
 from schemas.log import NewRecord
-from schemas.topics import INPUTS, TOPICS
+from schemas.topics import CONVERSATIONS, INPUTS, TOPICS
 from streams.transports.kafka_log import KafkaLog
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from faults.cluster.cluster import Cluster
     from faults.cluster.model import Mode
+    from faults.cluster.worker_process import WorkerProcess
 
 TROUBLE_SECONDS = 4 * SESSION_SECONDS
 """Longer than the session, and than the three of them that Kafka gives a rebalance."""
+PROMPT_SECONDS = 12.0
+"""Far less than the outage: a command that waited for the model would take longer."""
+FULL = f"queue full: {CONVERSATIONS.name}"
 POISON = (b"\x00", b"not a message", b"{}", b"\xff" * 4096, b"\xc3\x01" + bytes(8) + b"of no schema that is known")
 """The last would stop a worker on topics that only workers write: a newer one may have written it."""
 
@@ -37,6 +43,43 @@ def trouble_with_the_model(mode: Mode) -> Callable[[Cluster], Awaitable[None]]:
         assert cluster.rebalances() == known, "the group was rebalanced while the model was away"
 
     return fault
+
+
+async def fill_the_queues(cluster: Cluster) -> None:
+    """Let the model be away until each worker's queue is full, and longer, and kill a worker; others are served."""
+    await asyncio.sleep(2)
+    began = time.monotonic()
+    async with asking(cluster), talking(cluster) as talk:
+        await cluster.model.play("down")
+        await _served(cluster.workers, talk)
+        worker = cluster.pick.choice(cluster.workers)
+        worker.kill()
+        worker.start()
+        await worker.ready()
+        await _served([worker], talk)  # it reads at once what waited, more than a queue holds
+        cluster.notes.append(
+            f"commands and searches answered after {talk.slowest():.1f} s at most while queues were full"
+        )
+        await cluster.model.play("ok")
+        await cluster.recovered(began)
+
+
+async def _served(workers: Sequence[WorkerProcess], talk: Talking) -> None:
+    """Wait until the workers' queues are full, and then for longer than a rebalance: others are served meanwhile."""
+    await _full(workers)
+    talk.measure_anew()
+    await asyncio.sleep(TROUBLE_SECONDS)
+    slowest = talk.slowest()
+    assert slowest < PROMPT_SECONDS, f"a command or search took {slowest:.1f} s while queues were full"
+
+
+async def _full(workers: Sequence[WorkerProcess]) -> None:
+    """Wait until the agent of observations has a full queue in each worker, since it was started."""
+    deadline = time.monotonic() + RECOVERY_SECONDS
+    for worker in workers:
+        while FULL not in worker.said_in_this_life():
+            assert time.monotonic() < deadline, f"no full queue: {worker.said()}"
+            await asyncio.sleep(0.2)
 
 
 async def poison(cluster: Cluster) -> None:

@@ -1,4 +1,4 @@
-"""What happens to a worker's own files: the disk full, a shard damaged or gone, a worker killed while it rebuilds."""
+"""What happens to a worker's own files: the disk full, a shard damaged or gone."""
 
 from __future__ import annotations
 
@@ -79,20 +79,3 @@ def damage_contents(path: Path) -> None:
     for file in path, path.with_name(f"{path.name}-wal"):
         if file.exists():
             file.write_bytes(file.read_bytes().replace(b'{"memory_id"', b'{"damaged_id'))
-
-
-async def rebuild_and_kill(cluster: Cluster) -> None:
-    """Ask for rebuilds under load, kill a worker in each, and ask again until one comes to its end."""
-    for _ in range(1 if cluster.workload.is_short else 5):
-        await asyncio.sleep(3)
-        began = time.monotonic()
-        asked = asyncio.create_task(cluster.try_once("POST", "/v1/admin/rebuild"))
-        await asyncio.sleep(cluster.pick.uniform(0.01, 0.3))
-        worker = cluster.pick.choice(cluster.workers)
-        worker.kill()
-        await asked
-        worker.start()
-        await worker.ready()
-        await cluster.recovered(began)
-    found = await cluster.ask("POST", "/v1/admin/rebuild")
-    assert found["equal"], found
