@@ -122,7 +122,7 @@ def main() -> int:
             began, run = time.monotonic(), this_run()
             try:
                 result = asyncio.run(run_row(BY_NAME[name], workload, Path(folder) / name))
-            except (AssertionError, ExceptionGroup) as error:
+            except (AssertionError, ExceptionGroup, RuntimeError, TimeoutError) as error:
                 failed.append(name)
                 traceback.print_exception(error)
                 print(f"{name}: failed", flush=True)
