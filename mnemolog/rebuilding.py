@@ -1,7 +1,7 @@
 """rebuild: folds the log from offset 0 into a generation beside the live one, verifies it, and switches.
 
 In two steps, because several workers each build a part: all build and verify, and only then all switch. Each part is a
-fold of the same log, so whoever dies between the two leaves nothing wrong behind.
+fold of the same log, so whoever dies between the two leaves nothing wrong behind; it switches when it is back.
 """
 
 from __future__ import annotations
@@ -143,16 +143,19 @@ class Rebuilding:
         """Tell whether something is being built, or this worker has asked all for it."""
         return self._asked or self._running.locked()
 
-    async def switch(self, what: What, generation: int, rebuild_id: str) -> None:
+    async def switch(self, what: What, generation: int, rebuild_id: str, switches: int) -> None:
         """Make the generation that was built the live one. The generation before is kept, older ones are dropped.
 
+        `switches` counts those of all workers, this one included.
         Raises RebuildInterrupted when it was not built by this process, or when partitions have moved since.
         """
         async with self._running:
             if rebuild_id != self._rebuild_id or self._tenure != self._shards.tenure():
                 raise RebuildInterrupted("partitions have moved between workers meanwhile: rebuild again")
             if what != "index" and generation != self.generations.active:
-                await self._switch_shards(generation)
+                await self._switch_shards(generation, switches)
+            elif what != "index":
+                self.generations.activate(generation, switches)
             await self._shards.following.switch()
             log.info("generation %s is switched to", generation)
 
@@ -189,13 +192,13 @@ class Rebuilding:
                     )
             return self._counted(before, live), self._counted(after, built.shards)
 
-    async def _switch_shards(self, generation: int) -> None:
+    async def _switch_shards(self, generation: int, switches: int) -> None:
         built = self._built
         if built is None or built.generation != generation:
             raise RebuildInterrupted(f"generation {generation} is not built here any more: rebuild again")
         async with self._standing_still(built):
             before = self.generations.active
-            self.generations.finish(generation)
+            self.generations.finish(generation, switches)
             retired = self._shards.switch(self.generations.folder(generation), built.held, built.shared)
             self._built = None
         for shard in retired:

@@ -47,12 +47,12 @@ async def generations_part(worker: Worker) -> dict[str, Any]:
     """Return the generations of this worker's shards."""
     found = worker.rebuilding.generations
     numbers = {"active": found.active, "complete": found.complete(), "following": found.following()}
-    return {**numbers, "running": worker.rebuilding.is_running}
+    return {**numbers, "switches": found.switches, "running": worker.rebuilding.is_running}
 
 
-async def switch_part(worker: Worker, what: What, generation: int, rebuild_id: str) -> dict[str, Any]:
+async def switch_part(worker: Worker, what: What, generation: int, rebuild_id: str, switches: int) -> dict[str, Any]:
     """Switch this worker to what it has built."""
-    await worker.rebuilding.switch(what, generation, rebuild_id)
+    await worker.rebuilding.switch(what, generation, rebuild_id, switches)
     return {}
 
 
@@ -119,8 +119,8 @@ async def rebuild(worker: Worker, what: What, generation: int | None = None) -> 
 
     All build before any switches; the index that workers share is switched last, for all at once. What is active
     everywhere already stays as it is. Raises UnknownGeneration, WorkersDiffer, RebuildRunning, RebuildDiffers,
-    RebuildInterrupted, PeerUnavailable: then nothing is wrong, and at most some workers answer from the new shards,
-    which are the same fold.
+    RebuildInterrupted, PeerUnavailable: then nothing is wrong. Where some have switched to the new shards, which are
+    the same fold, the others do by themselves (`catch_up`).
     """
     with worker.rebuilding.asked():  # of two that are asked at the same time at least one sees the other
         return await _rebuild(worker, what, generation)
@@ -146,13 +146,15 @@ async def _rebuild(worker: Worker, what: What, generation: int | None) -> dict[s
     if index is not None and number in kept:
         await index.drop(number)
     rebuild_id = str(uuid4())
-    asked = {"what": what, "generation": number, "rebuild_id": rebuild_id}
+    switches = 1 + max(body["switches"] for body in bodies)
+    asked = {"what": what, "generation": number, "rebuild_id": rebuild_id, "switches": switches}
     unfinished = index
     try:
         built = await every_part(
             worker, worker.rebuilding.build(what, number, rebuild_id), "rebuild/build", asked, None
         )
-        await every_part(worker, switch_part(worker, what, number, rebuild_id), "rebuild/switch", asked, None)
+        switching = switch_part(worker, what, number, rebuild_id, switches)
+        await every_part(worker, switching, "rebuild/switch", asked, None)
         unfinished = None  # where moving the alias fails, it may have moved
         if index is not None:
             await index.activate(number)
@@ -170,6 +172,31 @@ async def _rebuild(worker: Worker, what: What, generation: int | None) -> dict[s
         "digest_after": after,
         "equal": before == after,
     }
+
+
+async def catch_up(worker: Worker) -> None:
+    """Switch this worker's shards to the generation that the others have switched to without it, if they have.
+
+    As when it died between two workers' switches, or was away in a rebuild. Raises PeerUnavailable, RebuildRunning,
+    RebuildDiffers, RebuildInterrupted.
+    """
+    others = [part.body for part in await worker.peers.gather("/v1/internal/generations", {}, None)]
+    rebuilding, generations = worker.rebuilding, worker.rebuilding.generations
+    if not others or any(body["running"] for body in others):
+        return
+    switches, wanted = max((body["switches"], body["active"]) for body in others)
+    if (switches, wanted) <= (generations.switches, generations.active):
+        return
+    if wanted == generations.active:
+        generations.activate(wanted, switches)
+        return
+    rebuild_id = str(uuid4())
+    with rebuilding.asked():
+        try:
+            await rebuilding.build("shards", wanted, rebuild_id)
+            await rebuilding.switch("shards", wanted, rebuild_id, switches)
+        finally:
+            await rebuilding.drop(rebuild_id)
 
 
 async def _forget(worker: Worker, asked: dict[str, Any], unfinished: IndexGenerations | None) -> None:

@@ -202,12 +202,18 @@ async def _round(cluster: Cluster, kill: Kill, kills: Counter[str]) -> None:
 
 
 async def _in_place(cluster: Cluster) -> None:
-    """Wait until every worker is ready and partitions have not moved for a while; from now on none is refused."""
+    """Wait until every worker is ready, in one generation, and partitions have not moved for a while.
+
+    From now on none is refused.
+    """
     deadline, since, last = time.monotonic() + RECOVERY_SECONDS, time.monotonic(), list[list[int]]()
     while last == [] or time.monotonic() - since < IN_PLACE_SECONDS:
         assert time.monotonic() < deadline, last
         await cluster.all_ready()
-        held = [await _held(worker) for worker in cluster.workers]
+        told = [await _told(worker) for worker in cluster.workers]
+        held = [list(one["partitions"]) for one in told]
+        if any(one["body"]["running"] for one in told) or len({one["body"]["active"] for one in told}) > 1:
+            held = []  # who did not make a switch that others made makes it by itself
         if not all(held) or sorted(p for some in held for p in some) != list(range(PARTITIONS)):
             held = []
         if held != last:
@@ -220,11 +226,7 @@ async def _told(worker: WorkerProcess) -> dict[str, Any]:
     """Return what a worker tells another one of the partitions that it holds, and of its generations."""
     async with httpx.AsyncClient(timeout=10) as http:
         answer = await http.post(f"{worker.url}/v1/internal/generations", json={}, headers={FORWARDED: worker.url})
-        return dict(answer.json()) if answer.is_success else {"partitions": [], "body": {}}
-
-
-async def _held(worker: WorkerProcess) -> list[int]:
-    return list((await _told(worker))["partitions"])
+        return dict(answer.json()) if answer.is_success else {"partitions": [], "body": {"running": True}}
 
 
 async def _active(worker: WorkerProcess) -> int:
