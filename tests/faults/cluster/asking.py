@@ -75,8 +75,8 @@ class Asking:
             shown = await way(http, pick.choice(urls), user, number)
         except (Refused, httpx.TransportError) as refusal:
             self.refusals += 1
-            allowed = steady is None or steady != self._cluster.steady
-            assert allowed, f"{user}: refused, and every worker is in place: {refusal!r}"
+            if steady is not None and steady == self._cluster.steady:
+                raise AssertionError(f"{user}: refused, and every worker is in place") from refusal
             return
         self.answers += 1
         lost = known - shown
