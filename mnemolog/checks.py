@@ -24,7 +24,8 @@ from projections.shard_trouble import find_damaged
 from projections.weaviate_address import WeaviateAddress
 from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
 from schemas.topics import TOPICS
-from streams.schema_registry import RegistryUnavailable, SchemaRegistry, shown
+from streams.registry_calls import RegistryUnavailable, shown
+from streams.schema_registry import SchemaRegistry
 from streams.transports.directory_lock import read_note
 from streams.transports.sqlite_log import SqliteLog
 
@@ -227,7 +228,10 @@ async def _registry(settings: Settings) -> Check:
     if refusing:
         advice = "delete its versions that are a mistake; a worker does not start otherwise"
         return Check("schema registry", ok=False, detail=f"{refusing[0]} is incompatible with ours", advice=advice)
-    state = f"{len(lacking)} schemas are still to be registered, by `up`" if lacking else "our schemas are registered"
+    lack = (
+        f"{len(lacking)} of our schemas are not registered: a worker registers them when it starts, start one (again)"
+    )
+    state = lack if lacking else "our schemas are registered"
     return Check("schema registry", ok=True, detail=f"{registry.url} answers: {state}")
 
 

@@ -9,16 +9,18 @@ from counting import counted
 from examples import MONDAY
 from faults.cluster.judging import Verdict, digest_of_workload, verdict
 from faults.cluster.numbered_facts import event_id, text
+from faults.cluster.running import Result
 from messages import bare
 
 from projections.digest import digests
 from projections.evolve import events_of, evolve
 from projections.memory import UserState
 from schemas import codec
+from schemas.dead_letters import DeadLetter
 from schemas.decision import Decision
 from schemas.events import MemoryFormed
 from schemas.log import Position, Record
-from schemas.topics import LEDGER
+from schemas.topics import DEAD_LETTERS, LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,6 +92,19 @@ def test_a_decision_that_another_was_before_is_void_and_what_is_no_decision_is_n
     late = decision(2, formed(2), formed(3), offset=9)
     assert found([*SOUND, late, SOUND[0]]) == (0, 0, 0, 2)
     assert found([*SOUND, b"not a message", b"{}", formed(0)]) == (0, 0, 0, 0)
+
+
+def test_a_dead_letter_counts_once_for_its_record_and_what_is_no_letter_does_not():
+    letter, no_letter = bare(DeadLetter), codec.encode(bare(Decision))
+    told = [letter, letter, replace(letter, offset=letter.offset + 1)]
+    [kept] = records_of([*map(codec.encode, told), b"not a message", no_letter]).values()
+    assert verdict({(DEAD_LETTERS.name, 0): kept}, []).dead_letters == 2
+
+
+def test_dead_letters_that_are_too_few_or_too_many_make_a_row_unsound():
+    told = replace(judged(SOUND), dead_letters=3)
+    row = Result("poison", len(SAID), told, "d", 0, 0, 0, (), ())
+    assert [replace(row, letters=letters).is_sound("d") for letters in (0, 2, 3, 4)] == [False, False, True, False]
 
 
 def digest_of(ledger: Sequence[bytes]) -> dict[str, str]:

@@ -35,8 +35,7 @@ WORKERS = 3
 RECOVERY_SECONDS = 120.0
 DRAIN_SECONDS = 120.0
 SMALL_QUEUES = Path(__file__).with_name("small_queues.py")
-REBALANCING = "because it is rebalancing"
-"""What aiokafka warns of when another worker came or went."""
+SETTLED_SECONDS = 3.0
 
 
 class Cluster:
@@ -65,6 +64,8 @@ class Cluster:
         self.counters = Counters(self.workers)
         self.pick = random.Random(11)  # noqa: S311 - which worker a fault hits, nothing secret
         self.recoveries: list[float] = []
+        self.letters = 0
+        """Records that a fault has put aside: so many dead letters there must be, and no more."""
         self.steady: int | None = None
         """Numbers the times in which every worker is alive and in place, and no question may be refused."""
         self.notes: list[str] = []
@@ -151,9 +152,17 @@ class Cluster:
         """Wait until all workers answer that were not removed."""
         await asyncio.gather(*(worker.ready() for worker in self.workers if not worker.removed))
 
-    def rebalances(self) -> int:
-        """Return how often workers heard that the group is rebalancing, as their logs say."""
-        return sum(worker.log.read_text("utf-8", "replace").count(REBALANCING) for worker in self.workers)
+    async def settled(self) -> int:
+        """Wait until the group stays as it is; return how often it has shared out its partitions. Raises TimeoutError.
+
+        AssertionError when that was never, which cannot be.
+        """
+        async with asyncio.timeout(RECOVERY_SECONDS):
+            known = -1
+            while known != (known := await self.reading.generations()):  # noqa: ASYNC110 - Kafka tells nobody
+                await asyncio.sleep(SETTLED_SECONDS)
+        assert known > 0, "Kafka does not say that there is a group"
+        return known
 
     def _kill_workers(self) -> None:
         for worker in self.workers:
@@ -161,9 +170,13 @@ class Cluster:
 
     # -- the run
 
+    async def remembered(self) -> None:
+        """Wait until all that was acknowledged until now is remembered."""
+        await self.reading.until_decided(self.turns_acknowledged(), RECOVERY_SECONDS)
+
     async def recovered(self, began: float) -> None:
         """Wait until all that was acknowledged until now is remembered; note the seconds since `began`."""
-        await self.reading.until_decided(self.turns_acknowledged(), RECOVERY_SECONDS)
+        await self.remembered()
         self.recoveries.append(time.monotonic() - began)
 
     def turns_acknowledged(self) -> list[str]:
@@ -177,7 +190,7 @@ class Cluster:
             group.create_task(self.publisher.run())
             group.create_task(_awaited(fault))
         await self.all_ready()
-        await self.reading.until_decided(self.turns_acknowledged(), RECOVERY_SECONDS)
+        await self.remembered()
 
     async def ask(self, method: str, path: str, body: object = None, seconds: float = DRAIN_SECONDS) -> Any:
         """Ask any worker until one answers; 503 is asked again. Raises AssertionError."""

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from faults.cluster.asking import asking
 from faults.cluster.cluster import RECOVERY_SECONDS, SESSION_SECONDS
+from faults.cluster.counters import OUTAGES
 from faults.cluster.talking import Talking, talking
 
 from schemas.log import NewRecord
-from schemas.topics import CONVERSATIONS, INPUTS, TOPICS
+from schemas.topics import CONVERSATIONS, INBOX, INPUTS, TOPICS
 from streams.transports.kafka_log import KafkaLog
 
 if TYPE_CHECKING:
@@ -34,21 +35,28 @@ def trouble_with_the_model(mode: Mode) -> Callable[[Cluster], Awaitable[None]]:
     """Return the fault of a model that is out of order for longer than every group timeout: nobody leaves the group."""
 
     async def fault(cluster: Cluster) -> None:
-        await asyncio.sleep(2)
-        known, began = cluster.rebalances(), time.monotonic()
+        known, before = await cluster.settled(), await _failed(cluster)
         await cluster.model.play(mode)
         await asyncio.sleep(TROUBLE_SECONDS)
+        failed = await _failed(cluster) - before
+        assert failed > 0, "nobody asked the model while it was out of order"
+        cluster.notes.append(f"{failed:,} requests to it came to nothing")
         await cluster.model.play("ok")
-        await cluster.recovered(began)
-        assert cluster.rebalances() == known, "the group was rebalanced while the model was away"
+        await cluster.recovered(time.monotonic())
+        assert await cluster.reading.generations() == known, "the group was rebalanced while the model was away"
 
     return fault
+
+
+async def _failed(cluster: Cluster) -> int:
+    """Return how many requests came to nothing: as the model counts them, or workers where nobody took them."""
+    await cluster.counters.look()
+    return max(cluster.model.failed, cluster.counters.total(OUTAGES))
 
 
 async def fill_the_queues(cluster: Cluster) -> None:
     """Let the model be away until each worker's queue is full, and longer, and kill a worker; others are served."""
     await asyncio.sleep(2)
-    began = time.monotonic()
     async with asking(cluster), talking(cluster) as talk:
         await cluster.model.play("down")
         await _served(cluster.workers, talk)
@@ -61,7 +69,7 @@ async def fill_the_queues(cluster: Cluster) -> None:
             f"commands and searches answered after {talk.slowest():.1f} s at most while queues were full"
         )
         await cluster.model.play("ok")
-        await cluster.recovered(began)
+        await cluster.recovered(time.monotonic())
 
 
 async def _served(workers: Sequence[WorkerProcess], talk: Talking) -> None:
@@ -83,7 +91,10 @@ async def _full(workers: Sequence[WorkerProcess]) -> None:
 
 
 async def poison(cluster: Cluster) -> None:
-    """Append bytes that are no message to every partition of every topic, with keys and without."""
+    """Append bytes that are no message to every partition of every topic, with keys and without.
+
+    What agents read becomes a dead letter; what is folded, or a letter itself, is passed.
+    """
     log = KafkaLog(cluster.brokers.addresses)
     await log.start()
     try:
@@ -94,14 +105,15 @@ async def poison(cluster: Cluster) -> None:
                 partitions = range(await log.partitions(topic.name))
                 keys = (None, b"no slash", b"default/user-1")
                 values = POISON if topic in INPUTS else POISON[:-1]
-                await log.append(
-                    [
-                        NewRecord(topic=topic.name, partition=p, key=k, value=v)
-                        for p in partitions
-                        for k in keys
-                        for v in values
-                    ]
-                )
+                poisonous = [
+                    NewRecord(topic=topic.name, partition=p, key=k, value=v)
+                    for p in partitions
+                    for k in keys
+                    for v in values
+                ]
+                await log.append(poisonous)
+                if topic in (*INPUTS, INBOX):
+                    cluster.letters += len(poisonous)
             await cluster.recovered(began)
     finally:
         await log.stop()

@@ -15,6 +15,7 @@ from projections.digest import PROJECTIONS, combined, digests
 from projections.evolve import events_of, evolve
 from projections.memory import UserState
 from schemas import codec
+from schemas.dead_letters import DeadLetter
 from schemas.events import MemoryFormed
 from schemas.identity import event_of_piece
 from schemas.inbox import CandidatesExtracted
@@ -41,7 +42,7 @@ class Verdict:
     void: int
     """Decisions that do not count; what is no decision is none."""
     dead_letters: int
-    """Records that were put aside: none but poison may be."""
+    """Records that were put aside, each once, however many letters there are about it."""
     memories: int
     misplaced: tuple[str, ...]
     """What was formed out of order, each with where the log has it."""
@@ -75,10 +76,21 @@ def verdict(records: Mapping[tuple[str, int], Sequence[Record]], acknowledged: S
         twice=max(sum(times - 1 for times in found.values()) for found in (sources, ids, words)),
         out_of_order=out_of_order,
         void=ledger - sum(map(len, chains.values())),
-        dead_letters=sum(len(some) for (topic, _), some in records.items() if topic == DEAD_LETTERS.name),
+        dead_letters=len(put_aside(records)),
         memories=len(memories),
         misplaced=tuple(misplaced),
     )
+
+
+def put_aside(records: Mapping[tuple[str, int], Sequence[Record]]) -> set[tuple[str, int, int]]:
+    """Return where the records are that dead letters are about."""
+    found = set()
+    for record in (record for (topic, _), some in records.items() if topic == DEAD_LETTERS.name for record in some):
+        with suppress(codec.Undecodable):
+            letter = codec.decode(record.value)
+            if isinstance(letter, DeadLetter):
+                found.add((letter.topic, letter.partition, letter.offset))
+    return found
 
 
 def digest_of_workload(found: Mapping[str, str], records: Mapping[tuple[str, int], Sequence[Record]]) -> str:

@@ -20,21 +20,20 @@ async def registry_away(cluster: Cluster) -> None:
     """Start it while events wait for it, kill it, let events of known ids and of new ones come, and start it again."""
     assert cluster.registry is not None
     assert cluster.producer is not None
-    began = time.monotonic()
     cluster.publisher.share = 0.4
     await asyncio.sleep(5)
     at_start = await _waiting(cluster)
     assert not any(_by_registry(turn) for turn in cluster.reading.decided)
+    began = time.monotonic()
     await asyncio.to_thread(cluster.registry.start)
     await cluster.recovered(began)
     await _known_to_all(cluster, cluster.producer.ids.values())
     new = await cluster.producer.register("the second")
 
     await asyncio.to_thread(cluster.registry.stop)
-    began = time.monotonic()
     cluster.publisher.share = 0.7
     await asyncio.sleep(5)
-    await cluster.recovered(began)  # known ids go on
+    await cluster.remembered()  # known ids go on
     cluster.producer.ids = new
     cluster.publisher.share = 1.0
     await asyncio.sleep(5)
@@ -44,6 +43,7 @@ async def registry_away(cluster: Cluster) -> None:
     worker.start()
     await worker.ready()
     assert await _waiting(cluster) >= later
+    began = time.monotonic()
     await asyncio.to_thread(cluster.registry.start)
     await cluster.recovered(began)
     cluster.notes.append(f"{at_start} turns waited for it, and {later} of new ids while it was away again")
