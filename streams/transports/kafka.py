@@ -87,6 +87,12 @@ class Consumer(SafeDelivery, driver.Consumer):
         self._thread.heard = time.monotonic()
         await super().on_partitions_assigned(assigned, generation_id)
 
+    def verify_event_path(self, now: float, tp: TP) -> None:
+        """Say nothing: Faust guesses that a partition hangs where one is idle, waits for its agent, or has just come.
+
+        What is behind is in the metrics, and that the log does not answer is said by the worker.
+        """
+
     def is_in_session(self) -> bool:
         """Tell whether no other worker can have been given this one's partitions.
 
