@@ -23,7 +23,7 @@ import httpx
 from faults.cluster.model import Model
 from faults.cluster.numbered_facts import MODEL_SETTINGS, Workload
 from faults.cluster.ports import Ports
-from faults.cluster.publisher import Publisher
+from faults.cluster.publisher import OverHttp, Publisher
 from faults.cluster.worker_process import WorkerProcess
 from kafka_server import KafkaServer
 
@@ -82,7 +82,8 @@ async def remembered(workers: int, folder: Path) -> float:
                 running[-1].start()
                 await running[-1].ready()
             await asyncio.sleep(10)  # until the partitions are shared
-            publisher = Publisher(workload, lambda: [one.url for one in running], folder / "acknowledged", twice=False)
+            ways = [OverHttp(lambda: [one.url for one in running])]
+            publisher = Publisher(workload, ways, folder / "acknowledged", twice=False)
             began = time.perf_counter()
             await publisher.run()
             async with httpx.AsyncClient(timeout=DRAIN_SECONDS, base_url=running[0].url) as http:
@@ -99,7 +100,7 @@ async def main() -> dict[str, object]:
     """Measure (a), then (b)."""
     tune_process()
     said = texts(TURNS)
-    ready = Rounds("ready vectors on Kafka, against two forwarding agents", 0.3)
+    ready = Rounds("ready vectors on Kafka, against two forwarding agents", None)
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as name:
             ports = Ports()

@@ -11,8 +11,8 @@ class Rounds:
     """Rates, in items a second, of what is measured and of what it is compared with, a pair for each round."""
 
     name: str
-    target: float
-    """The least ratio wanted, see docs/performance.md."""
+    target: float | None
+    """The least ratio wanted, see docs/performance.md; None where none is."""
     measured: list[float] = field(default_factory=list)
     compared: list[float] = field(default_factory=list)
 
@@ -26,7 +26,8 @@ class Rounds:
         """Print the median ratio, and return everything as JSON can hold it."""
         ratios = [m / c for m, c in zip(self.measured, self.compared, strict=True)]
         ratio = statistics.median(ratios)
-        print(f"{self.name}: ratio {ratio:.2f} (target {self.target}), of {len(ratios)} rounds", flush=True)
+        wanted = "none" if self.target is None else self.target
+        print(f"{self.name}: ratio {ratio:.2f} (target {wanted}), of {len(ratios)} rounds", flush=True)
         return {
             "ratio": round(ratio, 3),
             "target": self.target,

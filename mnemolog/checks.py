@@ -24,7 +24,8 @@ from projections.shard_trouble import find_damaged
 from projections.weaviate_address import WeaviateAddress
 from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
 from schemas.topics import TOPICS
-from streams.schema_registry import RegistryUnavailable, SchemaRegistry, shown
+from streams.registry_calls import RegistryUnavailable, shown
+from streams.schema_registry import SchemaRegistry
 from streams.transports.directory_lock import read_note
 from streams.transports.sqlite_log import SqliteLog
 
@@ -99,33 +100,6 @@ async def _in_time(name: str, check: Awaitable[Check], place: str | None, settin
         return Check(name, ok=False, detail=detail, advice=advice)
 
 
-async def server(url: str) -> Check:
-    """Reach a server: live, and ready."""
-    async with httpx.AsyncClient(timeout=REACH_SECONDS) as http:
-        try:
-            answer = await http.get(f"{url.rstrip('/')}/health/ready")
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            return Check("server", ok=False, detail=f"{url}: {_reason(error)}", advice="start `mnemolog up` there")
-    if answer.is_success:
-        return Check("server", ok=True, detail=f"{url} is ready")
-    try:
-        why = f": {answer.json()['detail']}"
-    except (ValueError, KeyError, TypeError):
-        why = ""
-    detail = f"{url} answers {answer.status_code}{why}"
-    return Check("server", ok=False, detail=detail, advice="wait until it has started, or read its log")
-
-
-async def reached_by(url: str) -> list[Check]:
-    """Ask a server what it reaches; [] from one that does not say."""
-    async with httpx.AsyncClient(timeout=6 * REACH_SECONDS) as http:
-        try:
-            answer = await http.get(f"{url.rstrip('/')}/v1/admin/checks")
-            return [Check(**one) for one in answer.json()["checks"]] if answer.is_success else []
-        except (httpx.TransportError, httpx.InvalidURL, ValueError, KeyError, TypeError):
-            return []
-
-
 def _data_directory(settings: Settings) -> Check:
     folder = settings.data_dir.resolve()
     try:
@@ -137,7 +111,8 @@ def _data_directory(settings: Settings) -> Check:
         advice = "make it writable, or name another with --data or MNEMOLOG_DATA_DIR"
         return Check("data directory", ok=False, detail=f"{folder}: {error.strerror}", advice=advice)
     detail = f"{folder} is writable, {free // 2**20:,} MiB free"
-    return Check("data directory", ok=free >= LEAST_FREE_BYTES, detail=detail, advice="free some space")
+    enough = free >= LEAST_FREE_BYTES
+    return Check("data directory", ok=enough, detail=detail, advice="" if enough else "free some space")
 
 
 async def _shards(settings: Settings) -> Check:
@@ -176,7 +151,7 @@ async def _log(settings: Settings) -> Check:
     except (LogError, OSError) as error:
         away = isinstance(error, LogUnavailable) and not settings.is_embedded
         advice = _START_KAFKA if away else "mend what it says"
-        return Check("log", ok=False, detail=f"{settings.broker}: {_reason(error)}", advice=advice)
+        return Check("log", ok=False, detail=f"{settings.broker}: {reason(error)}", advice=advice)
     wanted = {topic.name: 1 if topic.single_partition else settings.partitions for topic in TOPICS}
     wrong = [name for name, count in counts.items() if count not in (0, wanted[name])]
     if wrong:
@@ -253,7 +228,10 @@ async def _registry(settings: Settings) -> Check:
     if refusing:
         advice = "delete its versions that are a mistake; a worker does not start otherwise"
         return Check("schema registry", ok=False, detail=f"{refusing[0]} is incompatible with ours", advice=advice)
-    state = f"{len(lacking)} schemas are still to be registered, by `up`" if lacking else "our schemas are registered"
+    lack = (
+        f"{len(lacking)} of our schemas are not registered: a worker registers them when it starts, start one (again)"
+    )
+    state = lack if lacking else "our schemas are registered"
     return Check("schema registry", ok=True, detail=f"{registry.url} answers: {state}")
 
 
@@ -279,7 +257,7 @@ async def _endpoint(name: str, url: str, key: str | None, model: str, prefix: st
             answer = await http.get(f"{url.rstrip('/')}/models")
         except (httpx.TransportError, httpx.InvalidURL) as error:
             advice = f"start it, or correct MNEMOLOG_{prefix}_BASE_URL; until then events wait and nothing is lost"
-            return Check(name, ok=False, detail=f"{url}: {_reason(error)}", advice=advice)
+            return Check(name, ok=False, detail=f"{url}: {reason(error)}", advice=advice)
     if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         advice = f"correct MNEMOLOG_{prefix}_API_KEY"
         return Check(name, ok=False, detail=f"{url} answers {answer.status_code}", advice=advice)
@@ -289,5 +267,6 @@ async def _endpoint(name: str, url: str, key: str | None, model: str, prefix: st
     return Check(name, ok=True, detail=f"{model} at {url}, which answers")
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """Return what an error says, its type where it says nothing."""
     return str(error) or type(error).__name__

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from projections.views import instant
 from schemas import codec
-from schemas.dead_letters import RETRIED, TOO_LARGE, DeadLetter
-from schemas.log import NewRecord, RecordTooLarge
+from schemas.dead_letters import RETRIED, SENT_BACK_FROM, TOO_LARGE, DeadLetter, first_position
+from schemas.log import NewRecord, Position, RecordTooLarge
 from schemas.topics import DEAD_LETTERS
 from streams.dead_letter import letter_about
 
@@ -27,8 +27,13 @@ async def letters(log: Log) -> list[DeadLetter]:
 
     What stands in the topic and is no letter is one about itself.
     """
+    return [letter for letter, _ in await _waiting(log)]
+
+
+async def _waiting(log: Log) -> list[tuple[DeadLetter, Record]]:
+    """Return the letters that were not sent back, each with the record that it came in."""
     topic = DEAD_LETTERS.name
-    found: dict[str, DeadLetter] = {}
+    found: dict[str, tuple[DeadLetter, Record]] = {}
     for partition in range(await log.partitions(topic)):
         start = await log.earliest(topic, partition)
         while records := await log.read(topic, partition, start):
@@ -37,7 +42,7 @@ async def letters(log: Log) -> list[DeadLetter]:
                 if letter.reason == RETRIED:
                     found.pop(letter.envelope.event_id, None)
                 else:
-                    found[letter.envelope.event_id] = letter
+                    found[letter.envelope.event_id] = letter, record
             start = records[-1].position.offset + 1
     return list(found.values())
 
@@ -73,20 +78,30 @@ def view(letter: DeadLetter) -> dict[str, Any]:
 async def retry(log: Log, ids: Collection[str] | None = None) -> list[str]:
     """Append letters (all, or those named) to where they came from again; return the ids of those that were.
 
+    Two that do this at once, or one that dies before its note is durable, append a record twice: it says where it stood
+    first, so that it counts once also where its bytes name no id.
     What is no letter stays where it is, and so does what the log does not take: only compressed did it come so large.
     """
     sent = []
-    for letter in await letters(log):
+    for letter, record in await _waiting(log):
         if ids is not None and letter.envelope.event_id not in ids:
             continue
         if letter.topic == DEAD_LETTERS.name or letter.reason == TOO_LARGE:
             continue
+        first = first_position(replace(record, position=Position(letter.topic, letter.partition, letter.offset)))
+        headers = ((SENT_BACK_FROM, first.encode()),)
         note = replace(letter, reason=RETRIED, value=b"", detail="sent back")
         where = letter.partition % await log.partitions(DEAD_LETTERS.name)
         with suppress(RecordTooLarge):
             await log.append(
                 [
-                    NewRecord(topic=letter.topic, partition=letter.partition, key=letter.key, value=letter.value),
+                    NewRecord(
+                        topic=letter.topic,
+                        partition=letter.partition,
+                        key=letter.key,
+                        value=letter.value,
+                        headers=headers,
+                    ),
                     NewRecord(topic=DEAD_LETTERS.name, partition=where, key=letter.key, value=codec.encode(note)),
                 ]
             )

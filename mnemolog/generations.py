@@ -30,12 +30,12 @@ class Generations:
     @property
     def active(self) -> int:
         """The number of the active generation; where the pointer is lost, any will do: each is a fold of the log."""
-        named = self._pointer.read_text("ascii", "replace") if self._pointer.exists() else ""
-        if not named.isdecimal():
-            named = str(max(self.complete(), default=1))
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self.activate(int(named))
-        return int(named)
+        return self._pointed()[0]
+
+    @property
+    def switches(self) -> int:
+        """How many switches all workers had made when this one made its last: who is behind has fewer."""
+        return self._pointed()[1]
 
     @property
     def active_folder(self) -> Path:
@@ -65,16 +65,16 @@ class Generations:
             (folder / BUILDING_FILE).touch()
         return folder
 
-    def finish(self, generation: int) -> None:
+    def finish(self, generation: int, switches: int) -> None:
         """Say that a generation is complete, and make it the active one."""
         (self.folder(generation) / BUILDING_FILE).unlink(missing_ok=True)
-        self.activate(generation)
+        self.activate(generation, switches)
 
-    def activate(self, generation: int) -> None:
+    def activate(self, generation: int, switches: int) -> None:
         """Name the active generation, whole or not at all."""
         beside = self._pointer.with_suffix(".new")
         with beside.open("w", encoding="ascii") as file:
-            file.write(str(generation))
+            file.write(f"{generation} {switches}")
             file.flush()
             os.fsync(file.fileno())
         beside.replace(self._pointer)
@@ -92,6 +92,14 @@ class Generations:
     def drop(self, generation: int) -> None:
         """Delete a generation's folder."""
         shutil.rmtree(self.folder(generation), ignore_errors=True)
+
+    def _pointed(self) -> tuple[int, int]:
+        named = self._pointer.read_text("ascii", "replace").split() if self._pointer.exists() else []
+        if not named or not all(word.isdecimal() for word in named):
+            named = [str(max(self.complete(), default=1))]
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self.activate(int(named[0]), 0)
+        return int(named[0]), int(named[1]) if len(named) > 1 else 0  # the second is younger than the first
 
     def _all(self) -> list[int]:
         if not self._folder.exists():

@@ -1,29 +1,32 @@
 """rebuild: folds the log from offset 0 into a generation beside the live one, verifies it, and switches.
 
 In two steps, because several workers each build a part: all build and verify, and only then all switch. Each part is a
-fold of the same log, so whoever dies between the two leaves nothing wrong behind.
+fold of the same log, so whoever dies between the two leaves nothing wrong behind; it switches when it is back.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from mnemolog.generations import Generations
 from projections.digest import combined, digests
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from projections.shard import Shard
     from projections.shards import Shards
     from schemas.log import Log
 
+RUNNING: Final = "a rebuild is running already: wait until it is done"
 What: TypeAlias = Literal["all", "shards", "index"]
+log = logging.getLogger("mnemolog.rebuild")
 
 
 class RebuildRunning(Exception):
@@ -75,12 +78,28 @@ class Rebuilding:
         self.generations = Generations(data_dir)
         self._log = log
         self._shards = shards
+        self._asked = False
         self._running = asyncio.Lock()
         self._built: _Built | None = None
         self._rebuild_id = ""
         self._tenure: dict[int, int] = {}
-        self._unwanted = False
+        self._unwanted = ""
+        """The rebuild that was given up last."""
         self.progress = Progress()
+
+    @contextmanager
+    def asked(self) -> Iterator[None]:
+        """Be the worker that was asked for a rebuild on all, until it is over: who else is asked sees one running.
+
+        Raises RebuildRunning.
+        """
+        if self.is_running:
+            raise RebuildRunning(RUNNING)
+        self._asked = True
+        try:
+            yield
+        finally:
+            self._asked = False
 
     async def build(self, what: What, generation: int, rebuild_id: str) -> dict[str, Any]:
         """Build the shards held (unless only the index is wanted), and the index, of a generation beside the live ones.
@@ -90,19 +109,23 @@ class Rebuilding:
         serves all the while.
         """
         if self._running.locked():
-            raise RebuildRunning("a rebuild is running already: wait until it is done")
+            raise RebuildRunning(RUNNING)
         async with self._running:
             await self._drop()
-            self._rebuild_id, self._unwanted, self._tenure = rebuild_id, False, self._shards.tenure()
+            self._rebuild_id, self._tenure = rebuild_id, self._shards.tenure()
             started = time.monotonic()
             try:
+                self._refuse_the_unwanted()
+                log.info("generation %s is being built", generation)
                 if what == "index" or generation == self.generations.active:
                     before = after = digests(map(self._shards.state, self._shards.owners()))
                 else:
                     before, after = await self._build_shards(generation)
+                    log.info("generation %s is verified", generation)
                 if what != "shards":
-                    await self._shards.following.build(generation, self._shards.owners())
+                    await self._shards.following.build(generation, self._shards.owners(), self._refuse_the_unwanted)
                 self._refuse_the_unwanted()
+                log.info("generation %s is built", generation)
             except BaseException:
                 await self._drop()
                 raise
@@ -117,27 +140,30 @@ class Rebuilding:
 
     @property
     def is_running(self) -> bool:
-        """Tell whether something is being built."""
-        return self._running.locked()
+        """Tell whether something is being built, or this worker has asked all for it."""
+        return self._asked or self._running.locked()
 
-    async def switch(self, what: What, generation: int, rebuild_id: str) -> None:
+    async def switch(self, what: What, generation: int, rebuild_id: str, switches: int) -> None:
         """Make the generation that was built the live one. The generation before is kept, older ones are dropped.
 
+        `switches` counts those of all workers, this one included.
         Raises RebuildInterrupted when it was not built by this process, or when partitions have moved since.
         """
         async with self._running:
             if rebuild_id != self._rebuild_id or self._tenure != self._shards.tenure():
                 raise RebuildInterrupted("partitions have moved between workers meanwhile: rebuild again")
             if what != "index" and generation != self.generations.active:
-                await self._switch_shards(generation)
+                await self._switch_shards(generation, switches)
+            elif what != "index":
+                self.generations.activate(generation, switches)
             await self._shards.following.switch()
+            log.info("generation %s is switched to", generation)
 
     async def drop(self, rebuild_id: str) -> None:
-        """Give up what this rebuild has built and not switched to, as soon as it has come so far."""
+        """Give up what this rebuild has built and not switched to; it is built no further when this returns."""
+        self._unwanted = rebuild_id
         if rebuild_id == self._rebuild_id:
-            self._unwanted = True
-            if not self._running.locked():
-                await self.close()
+            await self.close()
 
     async def close(self) -> None:
         """Give up what was built and not switched to."""
@@ -166,13 +192,13 @@ class Rebuilding:
                     )
             return self._counted(before, live), self._counted(after, built.shards)
 
-    async def _switch_shards(self, generation: int) -> None:
+    async def _switch_shards(self, generation: int, switches: int) -> None:
         built = self._built
         if built is None or built.generation != generation:
             raise RebuildInterrupted(f"generation {generation} is not built here any more: rebuild again")
         async with self._standing_still(built):
             before = self.generations.active
-            self.generations.finish(generation)
+            self.generations.finish(generation, switches)
             retired = self._shards.switch(self.generations.folder(generation), built.held, built.shared)
             self._built = None
         for shard in retired:
@@ -180,7 +206,7 @@ class Rebuilding:
         self.generations.keep_only({before, generation})
 
     def _refuse_the_unwanted(self) -> None:
-        if self._unwanted:
+        if self._unwanted == self._rebuild_id:
             raise RebuildInterrupted("who asked for the rebuild has given it up")
 
     @asynccontextmanager
@@ -214,6 +240,7 @@ class Rebuilding:
         return combined([*found[:-1], shared])
 
     def _advance(self, records: int) -> None:
+        self._refuse_the_unwanted()
         self.progress.folded += records
 
 

@@ -7,22 +7,25 @@ a worker is gone or partitions move, fails the whole: never a partial answer.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from mnemolog.draining import drain as drain_here
 from mnemolog.parts import tick_maker
 from mnemolog.peers import SHARED, Part, PeerUnavailable, alike, whole
-from mnemolog.rebuilding import RebuildInterrupted, RebuildRunning, UnknownGeneration
+from mnemolog.rebuilding import RUNNING, RebuildRunning, UnknownGeneration
 from projections.digest import combined
+from projections.index import IndexUnavailable
 from projections.views import instant
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable
     from datetime import datetime
 
     from mnemolog.composition import Worker
     from mnemolog.rebuilding import What
+    from projections.index import IndexGenerations
 
 MARGIN_SECONDS = 10.0
 """How much longer than its own time-out another worker is waited for."""
@@ -44,12 +47,12 @@ async def generations_part(worker: Worker) -> dict[str, Any]:
     """Return the generations of this worker's shards."""
     found = worker.rebuilding.generations
     numbers = {"active": found.active, "complete": found.complete(), "following": found.following()}
-    return {**numbers, "running": worker.rebuilding.is_running}
+    return {**numbers, "switches": found.switches, "running": worker.rebuilding.is_running}
 
 
-async def switch_part(worker: Worker, what: What, generation: int, rebuild_id: str) -> dict[str, Any]:
+async def switch_part(worker: Worker, what: What, generation: int, rebuild_id: str, switches: int) -> dict[str, Any]:
     """Switch this worker to what it has built."""
-    await worker.rebuilding.switch(what, generation, rebuild_id)
+    await worker.rebuilding.switch(what, generation, rebuild_id, switches)
     return {}
 
 
@@ -114,39 +117,49 @@ async def generations(worker: Worker) -> dict[str, Any]:
 async def rebuild(worker: Worker, what: What, generation: int | None = None) -> dict[str, Any]:
     """Build a generation on all workers, verify it, and switch to it; with a number that of before, brought up to date.
 
-    All build before any switches; the index that workers share is switched last, for all at once. Raises
-    UnknownGeneration, WorkersDiffer, RebuildRunning, RebuildDiffers, RebuildInterrupted, PeerUnavailable: then nothing
-    is wrong, and at most some workers answer from the new shards, which are the same fold.
+    All build before any switches; the index that workers share is switched last, for all at once. What is active
+    everywhere already stays as it is. Raises UnknownGeneration, WorkersDiffer, RebuildRunning, RebuildDiffers,
+    RebuildInterrupted, PeerUnavailable: then nothing is wrong. Where some have switched to the new shards, which are
+    the same fold, the others do by themselves (`catch_up`).
     """
+    with worker.rebuilding.asked():  # of two that are asked at the same time at least one sees the other
+        return await _rebuild(worker, what, generation)
+
+
+async def _rebuild(worker: Worker, what: What, generation: int | None) -> dict[str, Any]:
     await same_settings(worker)
     bodies = await every_part(worker, generations_part(worker), "generations", {}, None)
-    if any(body["running"] for body in bodies):
-        raise RebuildRunning("a rebuild is running already: wait until it is done")
+    if any(body["running"] for body in bodies[1:]):  # the first is this worker's own
+        raise RebuildRunning(RUNNING)
     index = None if what == "shards" else worker.shards.following.generations
     searched, kept = await index.known() if index is not None else (generation, [])
-    if generation is not None:
-        _check_wanted(generation, searched, bodies)
+    if generation is not None and not any(generation in body["complete"] for body in bodies):
+        raise UnknownGeneration(
+            f"there is no generation {generation} to activate: `rebuild --list` shows those there are"
+        )
     if what == "index" and index is None:  # it is made from the active shards when it is searched
         number = max(body["active"] for body in bodies)
     else:
         number = generation or max([body["following"] for body in bodies] + [g + 1 for g in kept])
     if index is not None and number == searched:
-        if what == "index":
-            raise RebuildInterrupted(f"generation {number} is the one that is searched: rebuild makes a new one")
-        what, index = "shards", None
-    if index is not None:
+        what, index = "index" if what == "index" else "shards", None
+    if index is not None and number in kept:
         await index.drop(number)
     rebuild_id = str(uuid4())
-    asked = {"what": what, "generation": number, "rebuild_id": rebuild_id}
+    switches = 1 + max(body["switches"] for body in bodies)
+    asked = {"what": what, "generation": number, "rebuild_id": rebuild_id, "switches": switches}
+    unfinished = index
     try:
         built = await every_part(
             worker, worker.rebuilding.build(what, number, rebuild_id), "rebuild/build", asked, None
         )
-        await every_part(worker, switch_part(worker, what, number, rebuild_id), "rebuild/switch", asked, None)
+        switching = switch_part(worker, what, number, rebuild_id, switches)
+        await every_part(worker, switching, "rebuild/switch", asked, None)
+        unfinished = None  # where moving the alias fails, it may have moved
         if index is not None:
             await index.activate(number)
     finally:
-        await asyncio.shield(_forget(worker, asked))
+        await asyncio.shield(_forget(worker, asked, unfinished))
     if index is not None:
         for other in set(kept) - {number, searched}:
             await index.drop(other)
@@ -161,24 +174,46 @@ async def rebuild(worker: Worker, what: What, generation: int | None = None) -> 
     }
 
 
-def _check_wanted(generation: int, searched: int | None, bodies: Sequence[dict[str, Any]]) -> None:
-    """Raise RebuildInterrupted for the generation that is active, UnknownGeneration for one that nobody has."""
-    # Where a worker died at a switch some have the one before: either of the two can be activated then.
-    if {searched, *(body["active"] for body in bodies)} == {generation}:
-        raise RebuildInterrupted(f"generation {generation} is the active one: `rebuild` makes a new one")
-    if not any(generation in body["complete"] for body in bodies):
-        raise UnknownGeneration(
-            f"there is no generation {generation} to activate: `rebuild --list` shows those there are"
-        )
+async def catch_up(worker: Worker) -> None:
+    """Switch this worker's shards to the generation that the others have switched to without it, if they have.
+
+    As when it died between two workers' switches, or was away in a rebuild. Raises PeerUnavailable, RebuildRunning,
+    RebuildDiffers, RebuildInterrupted.
+    """
+    others = [part.body for part in await worker.peers.gather("/v1/internal/generations", {}, None)]
+    rebuilding, generations = worker.rebuilding, worker.rebuilding.generations
+    if not others or any(body["running"] for body in others):
+        return
+    switches, wanted = max((body["switches"], body["active"]) for body in others)
+    if (switches, wanted) <= (generations.switches, generations.active):
+        return
+    if wanted == generations.active:
+        generations.activate(wanted, switches)
+        return
+    rebuild_id = str(uuid4())
+    with rebuilding.asked():
+        try:
+            await rebuilding.build("shards", wanted, rebuild_id)
+            await rebuilding.switch("shards", wanted, rebuild_id, switches)
+        finally:
+            await rebuilding.drop(rebuild_id)
 
 
-async def _forget(worker: Worker, asked: dict[str, Any]) -> None:
-    """Have every worker that can be reached give up what it has built and not switched to."""
+async def _forget(worker: Worker, asked: dict[str, Any], unfinished: IndexGenerations | None) -> None:
+    """Have every worker that can be reached give up what it has built and not switched to.
+
+    Then delete what a rebuild that failed has written to the index; where that is away, the next success does.
+    """
     await worker.rebuilding.drop(asked["rebuild_id"])
     others = [worker.peers.ask(url, "/v1/internal/rebuild/drop", asked) for url in worker.peers.others()]
     for failed in await asyncio.gather(*others, return_exceptions=True):
         if isinstance(failed, BaseException) and not isinstance(failed, PeerUnavailable):
             raise failed
+    if unfinished is not None:
+        with suppress(IndexUnavailable):
+            searched, kept = await unfinished.known()
+            if asked["generation"] in set(kept) - {searched}:
+                await unfinished.drop(asked["generation"])
 
 
 async def every_part(

@@ -1,4 +1,4 @@
-"""What a worker among others looks after by itself, besides its agents: everybody's memories."""
+"""What a worker among others looks after by itself, besides its agents: everybody's memories, and its generation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.peers import PeerUnavailable, WorkersDiffer
-from mnemolog.together import same_settings
+from mnemolog.rebuilding import RebuildDiffers, RebuildInterrupted, RebuildRunning
+from mnemolog.together import catch_up, same_settings
+from projections.index import IndexUnavailable
 from projections.shard_trouble import ShardUnavailable
+from schemas.log import LogUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 FOLLOW_EVERY_SECONDS: Final = 1.0
+CATCH_UP_EVERY_SECONDS: Final = 10.0
 
 
 def among_others(worker: Worker) -> list[Callable[[], Coroutine[Any, Any, None]]]:
@@ -30,6 +34,7 @@ def among_others(worker: Worker) -> list[Callable[[], Coroutine[Any, Any, None]]
     return [
         partial(follow_for_ever, worker.shards),
         partial(say_if_settings_differ, worker),
+        partial(catch_up_for_ever, worker),
         partial(worker.log_watch.run, worker.log, worker.shards),
     ]
 
@@ -49,3 +54,18 @@ async def say_if_settings_differ(worker: Worker) -> None:
             await same_settings(worker)
         except WorkersDiffer as error:
             log.error("%s; until then searches miss memories, and drain and rebuild are refused", error)  # noqa: TRY400 - an operator's matter
+
+
+async def catch_up_for_ever(worker: Worker) -> None:
+    """Switch to the generation that the others have switched to, so that none stays half switched to."""
+    while True:
+        await asyncio.sleep(CATCH_UP_EVERY_SECONDS)
+        try:
+            await catch_up(worker)
+        except (PeerUnavailable, RebuildRunning, RebuildInterrupted):
+            pass  # what is going on ends, and then it is tried again
+        except (LogUnavailable, ShardUnavailable, IndexUnavailable) as error:
+            log.warning("the generation that the other workers have switched to is built later: %s", error)
+        except RebuildDiffers:
+            log.exception("this worker stays with the generation that it has")
+            return

@@ -154,18 +154,21 @@ class Following:
         """The generations of an index that outlives this process."""
         return self.index.generations
 
-    async def build(self, generation: int, owners: Sequence[Owner]) -> None:
+    async def build(self, generation: int, owners: Sequence[Owner], go_on: Callable[[], None] = lambda: None) -> None:
         """Fill a generation of the index with these users, beside the one that is searched; both follow from now on.
 
-        Does nothing where the index is made from the shards when it is searched. Raises IndexUnavailable.
+        Does nothing where the index is made from the shards when it is searched. `go_on` is called before each user
+        and raises what ends it. Raises IndexUnavailable.
         """
         generations = self.index.generations
         if generations is None:
             return
+        go_on()
         self._beside, self._number_beside = (beside := generations.open(generation)), generation
         await beside.check()  # now it is there, whether anybody has memories or not
         for owner in owners:
             async with self._telling:
+                go_on()
                 if not self._is_held(owner):
                     raise IndexUnavailable("partitions have moved between workers meanwhile: rebuild again")
                 await beside.put(self._entries(owner))

@@ -79,6 +79,7 @@ class LedgerFold:
         self.wakes = WakeRows(connection)
         self._closeness = ClosenessRows(connection)
         self.void_decisions = 0
+        """Decisions that this process folded and that do not count; what is no decision is not among them."""
 
     def forget(self) -> None:
         """Keep no state in memory: the file was emptied."""
@@ -150,24 +151,26 @@ class LedgerFold:
         return None
 
     def gather(self, records: Sequence[Record]) -> Batch:
-        """Fold records in memory. What is no decision that counts is void.
+        """Fold records in memory. What is no decision that counts is void; of those, decisions are numbered.
 
         Raises UnknownSchema for what only a newer version knows: it may count there.
         """
         batch = Batch()
         for record in records:
+            is_decision = False
             try:
-                batch.void += not self._gather(batch, record)
+                decision = codec.decode_as(record.value, Decision)
+                is_decision = True
+                batch.void += not self._gather(batch, record, decision)
             except codec.UnknownSchema:
                 raise
             except (codec.Undecodable, Unfit) as error:
                 log.warning("the record at %s is void: %s", record.position, error)
-                batch.void += 1
+                batch.void += is_decision
         return batch
 
-    def _gather(self, batch: Batch, record: Record) -> bool:
+    def _gather(self, batch: Batch, record: Record, decision: Decision) -> bool:
         """Fold one record; return whether it counts. Raises Undecodable, Unfit."""
-        decision = codec.decode_as(record.value, Decision)
         owner = decision.envelope.owner
         if not self._belongs(owner):
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import uuid4
@@ -11,12 +12,13 @@ from uuid import uuid4
 import httpx
 import weaviate
 from weaviate.classes.config import Configure, DataType, Property, Tokenization, VectorDistances
-from weaviate.classes.init import AdditionalConfig, Auth, Timeout
+from weaviate.classes.init import AdditionalConfig, Auth, GrpcConfig, Timeout
 from weaviate.exceptions import UnexpectedStatusCodeError, WeaviateBaseError
 
 from projections.index import IndexChanged, IndexUnavailable
 from projections.weaviate_errors import sentence
 from projections.weaviate_objects import COLUMNS
+from projections.weaviate_readiness import READY_SECONDS, Outages, WeaviateReadiness
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
@@ -25,10 +27,10 @@ if TYPE_CHECKING:
 
     from projections.weaviate_address import WeaviateAddress
 
+logging.getLogger("weaviate-client").setLevel(logging.WARNING)  # it tells of each repetition, over several lines
 ALIAS: Final = "Memory"
 SEARCH_SECONDS: Final = 5.0
 WRITE_SECONDS: Final = 30.0
-READY_SECONDS: Final = 2.0
 PATIENCE_SECONDS: Final = 0.5
 _EXHAUSTIVE: Final = 1_000_000
 """Up to so many memories of a user every vector is compared and the graph is not asked: the answer is exact."""
@@ -37,6 +39,8 @@ LAST_PROPERTY: Final = "copy"
 """The property that was added last: a collection without it is of an earlier version."""
 _BUILTIN: Final = 512
 """Dimensions of the built-in embedder: a collection must have one vector index from the start."""
+_SOON: Final = [("grpc.initial_reconnect_backoff_ms", 500), ("grpc.max_reconnect_backoff_ms", 1000)]
+"""Else a channel that failed for long fails for up to two more minutes, whoever answers by then."""
 _T = TypeVar("_T")
 
 
@@ -55,6 +59,9 @@ class WeaviateCollection:
         self._opening = asyncio.Lock()
         self._is_open = False
         self._in_doubt = False
+        self._readiness = WeaviateReadiness(address, api_key)
+        self._outages = Outages(address) if generation is None else None
+        """None for one that is built beside: whether it answers, the one that is searched says."""
         self._client = weaviate.use_async_with_custom(
             http_host=address.host,
             http_port=address.http,
@@ -64,7 +71,8 @@ class WeaviateCollection:
             grpc_secure=address.secure,
             auth_credentials=Auth.api_key(api_key) if api_key else None,
             additional_config=AdditionalConfig(
-                timeout=Timeout(init=READY_SECONDS, query=WRITE_SECONDS, insert=WRITE_SECONDS)
+                timeout=Timeout(init=READY_SECONDS, query=WRITE_SECONDS, insert=WRITE_SECONDS),
+                grpc_config=GrpcConfig(channel_options=_SOON),
             ),
             skip_init_checks=True,  # they ask the package index whether there is a newer client
         )
@@ -75,15 +83,22 @@ class WeaviateCollection:
 
     async def close(self) -> None:
         """Close the connections."""
+        await self._readiness.close()
         await self._client.close()
 
     async def check(self) -> None:
         """Raise IndexUnavailable unless Weaviate is ready, and the collection there: one that is gone is made anew."""
-        await self.open()
-        await self._be_ready()
-        with contextlib.suppress(IndexChanged):
-            await self.be_the_same()
-        await self.open()
+        try:
+            await self.open()
+            await self._be_ready()
+            with contextlib.suppress(IndexChanged):
+                await self.be_the_same()
+            await self.open()
+        except IndexUnavailable as error:
+            self._is_away(error)
+            raise
+        if self._outages is not None:
+            self._outages.answers()
 
     async def be_the_same(self) -> None:
         """Raise IndexChanged when it is another collection than was opened, or none: the next use opens that."""
@@ -106,7 +121,11 @@ class WeaviateCollection:
         if not self._is_open:
             async with self._opening:
                 if not self._is_open:
-                    await self.reach(self._make(), WRITE_SECONDS)
+                    try:
+                        await self.reach(self._make(), WRITE_SECONDS)
+                    except IndexUnavailable as error:
+                        self._is_away(error)
+                        raise
                     self._is_open = True
         return self._client.collections.get(self._name)
 
@@ -133,14 +152,13 @@ class WeaviateCollection:
 
     async def _be_ready(self) -> None:
         self._in_doubt = True
-        try:
-            async with asyncio.timeout(READY_SECONDS):
-                ready = await self._client.is_ready()
-        except (TimeoutError, WeaviateBaseError, httpx.HTTPError, OSError):
-            ready = False
-        if not ready:
-            raise IndexUnavailable(f"{self.address} is not ready")
+        if (trouble := await self._readiness.trouble()) is not None:
+            raise IndexUnavailable(f"{self.address}: {trouble}")
         self._in_doubt = False
+
+    def _is_away(self, error: IndexUnavailable) -> None:
+        if self._outages is not None:
+            self._outages.away(error)
 
     async def make_room(self, dimensions: Iterable[int]) -> None:
         """See that there is a vector index for each length. Raises IndexUnavailable."""

@@ -229,7 +229,10 @@ def _decoded(data: bytes) -> Any:  # noqa: ANN401 - any class of MESSAGES
         raise Undecodable("not a single-object Avro message: it must begin with C3 01 and an 8-byte fingerprint")
     spelling, older = _by_header().get(data[:HEADER_BYTES], (None, None))
     if spelling is None:
-        raise UnknownSchema(f"schema {data[2:HEADER_BYTES].hex()} is not known to this version: upgrade mnemolog")
+        found = f"schema {data[2:HEADER_BYTES].hex()} is not known"
+        raise UnknownSchema(
+            f"{found}: upgrade mnemolog if a newer one wrote it, else spell the fingerprint little-endian"
+        )
     body = io.BytesIO(data)
     body.seek(HEADER_BYTES)
     try:

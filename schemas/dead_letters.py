@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from schemas.envelope import Envelope
+    from schemas.log import Record
 
 RETRIED: Final = "retried"
 """The reason of the letter that says that another one was sent back."""
 
 TOO_LARGE: Final = "too_large"
 """The reason of a letter whose record the log does not take, or not whole: it is not sent back."""
+
+SENT_BACK_FROM: Final = "mnemolog-sent-back-from"
+"""The header that says where a record that was sent back stood first, however often it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,3 +32,9 @@ class DeadLetter:
     reason: str
     """decode, key, body_differs, failed or too_large; retried for a note about a letter that was sent back."""
     detail: str
+
+
+def first_position(record: Record) -> str:
+    """Return where a record stood first: two that are one, sent back twice, have it in common."""
+    sent_back = next((value for name, value in record.headers if name == SENT_BACK_FROM), None)
+    return str(record.position) if sent_back is None else sent_back.decode(errors="replace")

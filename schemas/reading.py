@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from schemas import codec
+from schemas.dead_letters import first_position
 from schemas.identity import InvalidOwner, Owner, check_tenant, check_user_id, derived_id
 from schemas.images import image_faults
 from schemas.input_events import (
@@ -165,7 +166,7 @@ def _of_json(record: Record, tenant: str) -> Observation:
         raw = orjson.loads(record.value)
     except orjson.JSONDecodeError as error:
         raise codec.Undecodable(f"neither single-object Avro nor JSON: {error}") from None
-    event_id = derived_id("record", record.position)
+    event_id = derived_id("record", first_position(record))
     return parse_event(raw, tenant=tenant, accepted_at=record.recorded_at, event_id=event_id)
 
 

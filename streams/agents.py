@@ -30,6 +30,8 @@ SESSION_SECONDS = 15.0
 """A worker that is not heard of for so long loses its partitions."""
 HEARTBEATS = 6
 """In a session."""
+QUEUED_RECORDS = 4_096
+"""For each agent; what is fetched beyond waits, and no other agent for it."""
 ONE_DAY_SECONDS = 86_400.0
 LONGEST_TURN_SECONDS = 0.001
 """An agent that never has to wait lets others have the event loop so often: a request may be one of them."""
@@ -78,7 +80,7 @@ def make_app(
         topic_partitions=partitions,
         web_enabled=False,
         stream_wait_empty=False,
-        stream_buffer_maxsize=4096,
+        stream_buffer_maxsize=QUEUED_RECORDS,
         broker_commit_interval=COMMIT_EVERY_SECONDS,
         broker_max_poll_interval=ONE_DAY_SECONDS,
         consumer_auto_offset_reset="earliest",

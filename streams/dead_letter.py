@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from schemas import codec
-from schemas.dead_letters import TOO_LARGE, DeadLetter
+from schemas.dead_letters import SENT_BACK_FROM, TOO_LARGE, DeadLetter
 from schemas.envelope import Envelope
 from schemas.identity import InvalidOwner, Owner, derived_id
 from schemas.log import NewRecord, RecordTooLarge
@@ -49,13 +49,15 @@ async def put_aside(log: Log, record: Record, reason: str, detail: str) -> None:
     letter = letter_about(record, reason, detail)
     where = record.position.partition % await log.partitions(DEAD_LETTERS.name)
     try:
-        await append_patiently(log, [_spelt(letter, where)])
+        await append_patiently(log, [_spelt(letter, where, record)])
     except RecordTooLarge:  # it came compressed
-        await append_patiently(log, [_spelt(_shortened(letter), where)])
+        await append_patiently(log, [_spelt(_shortened(letter), where, record)])
 
 
-def _spelt(letter: DeadLetter, partition: int) -> NewRecord:
-    return NewRecord(topic=DEAD_LETTERS.name, partition=partition, key=letter.key, value=codec.encode(letter))
+def _spelt(letter: DeadLetter, partition: int, record: Record) -> NewRecord:
+    sent_back = tuple(header for header in record.headers if header[0] == SENT_BACK_FROM)
+    value = codec.encode(letter)
+    return NewRecord(topic=DEAD_LETTERS.name, partition=partition, key=letter.key, value=value, headers=sent_back)
 
 
 def _shortened(letter: DeadLetter) -> DeadLetter:

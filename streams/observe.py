@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from schemas import codec
+from schemas.dead_letters import first_position
 from schemas.identity import Owner, derived_id
 from schemas.input_events import InvalidEvent
 from schemas.log import NewRecord, RecordTooLarge
@@ -125,19 +126,19 @@ class Observe:
 
     async def _observe(self, delivery: Delivery, message: Observation) -> None:
         record, owner = delivery.record, message.envelope.owner
-        partition = record.position.partition
+        position, partition = record.position, record.position.partition
         if self._shards.partition(owner) != partition:
             await self.rewriting.again(delivery, message)  # with the id and time of this first position
             self._counted("observe", "moved")
             return
         term = self._shards.term(partition)
         await self._shards.ready(partition)
-        topic, following = record.position.topic, record.position.offset + 1
-        await fold_patiently(lambda: self._shards.up_to(topic, partition, following))
+        await fold_patiently(lambda: self._shards.up_to(position.topic, partition, position.offset + 1))
         if self._shards.term(partition) != term or not delivery.is_current():
             return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here
         first = self._shards.at(partition).turns.first(owner, message.envelope.event_id)
-        if first is not None and first.position != record.position:
+        # What was sent back stands for its first record, which could not be read then, and may be folded by now.
+        if first is not None and first.position != position and str(first.position) != first_position(record):
             if first.digest != digest_of(message):
                 detail = f"event_id {first.event_id!r} was accepted with another body at {first.position}"
                 await self._put_aside(delivery, "body_differs", detail)
@@ -206,8 +207,7 @@ class Observe:
     async def close_idle_once(self) -> None:
         """Close each window that has waited for IDLE_SECONDS, if nothing of its partition is on its way."""
         for place, session in list(self._sessions.items()):
-            waited = asyncio.get_running_loop().time() - session.touched
-            if waited < self._limits.idle.total_seconds():
+            if asyncio.get_running_loop().time() - session.touched < self._limits.idle.total_seconds():
                 continue
             end = await self._log.end(CONVERSATIONS.name, place.partition)
             delivered = self._delivered.get((CONVERSATIONS.name, place.partition), 0)

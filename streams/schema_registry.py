@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
 
-import httpx
 import orjson
-from fastavro.schema import SchemaParseException, parse_schema
+from fastavro.schema import SchemaParseException, parse_schema, to_parsing_canonical_form
 
 from schemas.codec import Undecodable, released_schema
 from schemas.topics import INPUTS
 from streams.patience import pauses
+from streams.registry_calls import RegistryCalls, RegistryUnavailable, shown, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,18 +22,14 @@ if TYPE_CHECKING:
     from streams.schema_cache import SchemaCache
 
 log = logging.getLogger("mnemolog")
-ASK_SECONDS: Final = 10.0
 LONGEST_PAUSE_SECONDS: Final = 5.0
 COMPATIBILITY: Final = "FULL_TRANSITIVE"
+AT_ONCE: Final = 5
+"""How often a subject's compatibility is demanded when others do the same."""
 NO_SUCH_SCHEMA: Final = 40403
 """The registry's own code; another 404 comes from somebody who is no registry."""
 MAX_ID: Final = 2**31 - 1
 MAX_REFERENCES: Final = 100
-MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
-
-
-class RegistryUnavailable(Exception):
-    """The registry cannot be reached, or does not answer as one: try again later."""
 
 
 class RegistryRefused(Exception):
@@ -75,11 +70,6 @@ class NoRegistry:
         """Do nothing."""
 
 
-def shown(url: str) -> str:
-    """Return a URL as it may be told: without the name and password in it."""
-    return re.sub(r"//[^/@]*@", "//", url)
-
-
 def subjects() -> Iterator[tuple[str, str]]:
     """Yield each subject (TopicRecordNameStrategy: several types a topic) and the schema that is ours there."""
     for topic in INPUTS:
@@ -98,13 +88,7 @@ class SchemaRegistry:
         self.url = shown(url)
         self.is_registered = False
         self._cache = cache
-        whole = httpx.URL(url)
-        self._http = httpx.AsyncClient(
-            base_url=self.url.rstrip("/"),
-            auth=(whole.username, whole.password) if whole.username else None,  # httpx would log them with the URL
-            timeout=ASK_SECONDS,
-            headers={"Content-Type": MEDIA_TYPE, "Accept": MEDIA_TYPE},
-        )
+        self._calls = RegistryCalls(url)
         self._writers: dict[int, object] = {}
         self._asking: dict[int, asyncio.Task[object]] = {}
 
@@ -114,7 +98,7 @@ class SchemaRegistry:
         for task in asking:
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
-        await self._http.aclose()
+        await self._calls.aclose()
 
     async def writer(self, schema_id: int, waits: Callable[[], None] = lambda: None) -> object:
         """See `WriterSchemas.writer`. Everybody who waits for an id waits for the same request."""
@@ -135,16 +119,16 @@ class SchemaRegistry:
     async def _find(self, schema_id: int, waits: Callable[[], None]) -> object:
         texts = self._cache.get(schema_id)
         if texts is None:
-            pause, told = pauses(), False
+            pause, said = pauses(), False
             while True:
                 try:
                     texts = await self._ask(schema_id)
                     break
                 except RegistryUnavailable as error:
                     waits()
-                    if not told:
+                    if not said:
                         log.warning("records of schema %d wait for the schema registry: %s", schema_id, error)
-                        told = True
+                        said = True
                     await asyncio.sleep(min(LONGEST_PAUSE_SECONDS, pause()))
             self._cache.put(schema_id, texts)
         self._writers[schema_id] = found = _parsed(schema_id, texts)
@@ -152,11 +136,11 @@ class SchemaRegistry:
 
     async def _ask(self, schema_id: int) -> list[str]:
         """Return an id's schema behind those that it refers to. Raises RegistryUnavailable, Undecodable."""
-        answer = await self._request("GET", f"/schemas/ids/{schema_id}")
-        if answer.status_code == HTTPStatus.NOT_FOUND and _told(answer).get("error_code") == NO_SUCH_SCHEMA:
+        answer = await self._calls.request("GET", f"/schemas/ids/{schema_id}")
+        if answer.status_code == HTTPStatus.NOT_FOUND and told(answer).get("error_code") == NO_SUCH_SCHEMA:
             raise Undecodable(f"the schema registry at {self.url} knows no schema {schema_id}")
         texts: dict[str, str] = {}
-        await self._collect(self._answered(answer), f"schema {schema_id}", texts)
+        await self._collect(self._calls.answered(answer), f"schema {schema_id}", texts)
         return [text for text in texts.values() if text]
 
     async def _collect(self, found: dict[str, Any], name: str, texts: dict[str, str]) -> None:
@@ -175,28 +159,50 @@ class SchemaRegistry:
             texts[other] = ""  # seen: schemas that refer to each other end here
             if len(texts) > MAX_REFERENCES:
                 raise Undecodable(f"{name} refers to more than {MAX_REFERENCES} schemas")
-            answer = await self._request("GET", f"/subjects/{quote(subject, safe='')}/versions/{version}")
-            await self._collect(self._answered(answer), other, texts)
+            answer = await self._calls.request("GET", f"/subjects/{quote(subject, safe='')}/versions/{version}")
+            await self._collect(self._calls.answered(answer), other, texts)
         texts.pop(name, None)
         texts[name] = text
 
     async def register(self) -> None:
-        """Register our input schemas, each subject FULL_TRANSITIVE; safe to repeat.
+        """Register our input schemas, each subject FULL_TRANSITIVE, and keep what their ids mean; safe to repeat.
 
         Raises RegistryUnavailable, and RegistryRefused where a subject holds what ours is incompatible with.
         """
         for subject, schema in subjects():
-            self._answered(await self._request("PUT", f"/config/{subject}", {"compatibility": COMPATIBILITY}))
+            await self._demand_compatibility(subject)
             body = {"schema": schema, "schemaType": "AVRO"}
-            answer = await self._request("POST", f"/subjects/{subject}/versions", body)
+            answer = await self._calls.request("POST", f"/subjects/{subject}/versions", body)
             if answer.status_code in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
-                said = _told(answer).get("message", answer.text[:500])
+                said = told(answer).get("message", answer.text[:500])
                 raise RegistryRefused(
                     f"the schema registry at {self.url} refuses our schema for subject {subject} ({said}): it holds a "
                     f"version that is not {COMPATIBILITY} compatible with mnemolog's. Delete that version if it is a "
                     "mistake, or unset MNEMOLOG_SCHEMA_REGISTRY_URL"
                 )
-            self._answered(answer)
+            self._learn(self._calls.answered(answer).get("id"), schema)
+
+    async def _demand_compatibility(self, subject: str) -> None:
+        """Ask again at once on a 409: another worker, or another request, wrote the same between look and write."""
+        for _ in range(AT_ONCE):
+            answer = await self._calls.request("PUT", f"/config/{subject}", {"compatibility": COMPATIBILITY})
+            if answer.status_code != HTTPStatus.CONFLICT:
+                break
+        self._calls.answered(answer)
+
+    def _learn(self, schema_id: object, schema: str) -> None:
+        """Know what the id of our schema means from now on, also where none of its records came by here yet."""
+        if not isinstance(schema_id, int):
+            return  # it is asked for when a record names it
+        texts = self._cache.get(schema_id)
+        if texts is None:
+            self._cache.put(schema_id, [schema])
+        elif _canonical(schema_id, texts) != _canonical(schema_id, [schema]):
+            log.error(
+                "%s gives its ids anew: %d meant another schema. Stop the workers and delete their registry.json",
+                self.url,
+                schema_id,
+            )
 
     async def register_now(self) -> None:
         """Register; where the registry is down, say so and leave it to `register_later`. Raises RegistryRefused."""
@@ -234,42 +240,23 @@ class SchemaRegistry:
         refusing: list[str] = []
         for subject, schema in subjects():
             body = {"schema": schema, "schemaType": "AVRO"}
-            answer = await self._request("POST", f"/subjects/{subject}", body)
-            if answer.status_code != HTTPStatus.NOT_FOUND or "error_code" not in _told(answer):
-                self._answered(answer)
+            answer = await self._calls.request("POST", f"/subjects/{subject}", body)
+            if answer.status_code != HTTPStatus.NOT_FOUND or "error_code" not in told(answer):
+                self._calls.answered(answer)
                 continue
             lacking.append(subject)
-            asked = await self._request("POST", f"/compatibility/subjects/{subject}/versions/latest", body)
-            if _told(asked).get("is_compatible") is False:
+            asked = await self._calls.request("POST", f"/compatibility/subjects/{subject}/versions/latest", body)
+            if told(asked).get("is_compatible") is False:
                 refusing.append(subject)
         return lacking, refusing
 
-    async def _request(self, method: str, path: str, body: object = None) -> httpx.Response:
-        content = None if body is None else orjson.dumps(body)
-        try:
-            return await self._http.request(method, path, content=content)
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            reason = str(error) or type(error).__name__
-            raise RegistryUnavailable(f"{self.url} cannot be reached ({reason})") from error
 
-    def _answered(self, answer: httpx.Response) -> dict[str, Any]:
-        """Return a registry's answer. Raises RegistryUnavailable for what is none."""
-        told = _told(answer)
-        if answer.is_success and told:
-            return told
-        said = told.get("message") or "that is no answer of a registry, look at the URL"
-        raise RegistryUnavailable(f"{self.url} answers {answer.status_code} ({said})")
+def _canonical(schema_id: int, texts: list[str]) -> str:
+    """Return what of a schema says how bytes are read: a registry may answer it spelt otherwise."""
+    return str(to_parsing_canonical_form(_parsed(schema_id, texts)))
 
 
-def _told(answer: httpx.Response) -> dict[str, Any]:
-    try:
-        found = orjson.loads(answer.content)
-    except orjson.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _parsed(schema_id: int, texts: list[str]) -> object:
+def _parsed(schema_id: int, texts: list[str]) -> Any:  # noqa: ANN401 - a parsed schema
     """Return the last schema, with the names of those before it. Raises Undecodable."""
     named: dict[str, Any] = {}
     try:

@@ -13,7 +13,7 @@ from schemas.topics import GLOBALS, LEDGER
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from schemas.log import Record
+    from schemas.log import NewRecord, Record
 
 
 def counted(records: Mapping[tuple[str, int], Sequence[Record]]) -> dict[Owner, list[Decision]]:
@@ -34,7 +34,7 @@ def counted(records: Mapping[tuple[str, int], Sequence[Record]]) -> dict[Owner, 
     return chains
 
 
-def decisions(ledger: Sequence[Record]) -> Iterator[Decision]:
+def decisions(ledger: Sequence[Record | NewRecord]) -> Iterator[Decision]:
     """Yield the decisions among records; what is none is void."""
     for record in ledger:
         with suppress(codec.Undecodable):

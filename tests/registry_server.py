@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CACHE = Path.home() / ".cache" / "mnemolog" / "registry"
-START_S = 90
+START_S = 180
 API = "/apis/ccompat/v7"
 
 
@@ -42,11 +42,12 @@ def running_registry(directory: Path) -> Iterator[RegistryServer]:
 
 
 class RegistryServer:
-    """One registry; it keeps its port when it is started again, and nothing else: what it knows is in memory."""
+    """One registry; it keeps its port when it is started again, and what it knows only where told so."""
 
-    def __init__(self, directory: Path) -> None:
-        """Choose a port, start nothing."""
+    def __init__(self, directory: Path, *, keeps: bool = False) -> None:
+        """Choose a port, start nothing. `keeps`: schemas and their ids are in a file, and not in memory."""
         self._directory = directory
+        self._storage = (f"-Dapicurio.datasource.url=jdbc:h2:file:{directory / 'kept'};WRITE_DELAY=0",) if keeps else ()
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port: int = free.getsockname()[1]
@@ -63,7 +64,7 @@ class RegistryServer:
         if jar is None:
             raise RuntimeError(f"the registry is not in {CACHE}: run `make engines`")
         listening = (f"-Dquarkus.http.port={self._port}", "-Dquarkus.http.host=127.0.0.1")
-        command = ["java", "-Xmx512m", *listening, "-jar", str(jar)]
+        command = ["java", "-Xmx512m", *listening, *self._storage, "-jar", str(jar)]
         with (self._directory / "registry.txt").open("ab") as output:
             self._process = subprocess.Popen(command, stdout=output, stderr=output, cwd=jar.parent)  # noqa: S603
         deadline = time.monotonic() + START_S
@@ -87,7 +88,7 @@ class RegistryServer:
         self._process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
-        """End it at once; what it knew is gone."""
+        """End it at once; what it did not keep is gone."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -1,7 +1,7 @@
 """Runs the fault matrix and writes the table of docs/reliability.md: `python tools/fault_matrix.py [--short] [ROW…]`.
 
 Rows that are named replace theirs in the table, the others stay; without names all are run. Exit code 1 when a row
-failed: its line says so.
+failed: its line says so. Below the table stands which rows were run when, and of which commit.
 """
 
 from __future__ import annotations
@@ -10,11 +10,15 @@ import argparse
 import asyncio
 import json
 import logging
+import re
 import statistics
+import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import traceback
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +33,25 @@ PAGE = ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- rows -->\n", "<!-- /rows -->\n"
 HEADER = (
     "| row | what happens | observations | missing | twice | out of order | digest | redelivered | void"
-    " | requests sent again | recovery, s |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
+    " | void counted | requests sent again | recovery, s |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n"
 )
+
+
+RUN = re.compile(r"^Run (on .+?): (`.*`)\.$")
+"""A paragraph below the table: of what, and which rows."""
 
 
 def line(result: Result, expected: str) -> tuple[str, bool]:
     """Return a row of the table, and whether all is as it must be."""
     verdict, row = result.verdict, BY_NAME[result.row]
     equal = result.digest == expected
-    sound = equal and not (verdict.missing or verdict.twice or verdict.out_of_order)
     recoveries = "-"
     if result.recoveries:
         recoveries = f"{statistics.median(result.recoveries):.1f}, at most {max(result.recoveries):.1f}"
-    what = "; ".join((row.what, *result.notes))
+    letters = f"{verdict.dead_letters:,} dead letters" if verdict.dead_letters else ""
+    if verdict.dead_letters != result.letters:
+        letters = f"**{verdict.dead_letters:,} dead letters, not {result.letters:,}**"
+    what = "; ".join(filter(None, (row.what, *result.notes, letters)))
     cells = (
         f"`{row.name}`",
         what,
@@ -52,10 +62,11 @@ def line(result: Result, expected: str) -> tuple[str, bool]:
         "equal" if equal else "**differs**",
         f"{result.redeliveries:,}",
         f"{verdict.void:,}",
+        f"{result.void_seen:,}",
         f"{result.retries:,}",
         recoveries,
     )
-    return f"| {' | '.join(map(str, cells))} |\n", sound
+    return f"| {' | '.join(map(str, cells))} |\n", result.is_sound(expected)
 
 
 def known_lines() -> dict[str, str]:
@@ -64,11 +75,34 @@ def known_lines() -> dict[str, str]:
     return {each.split("`")[1]: each for each in table.splitlines(keepends=True) if each.startswith("| `")}
 
 
-def write(lines: dict[str, str]) -> None:
-    """Write the table, in the order of the matrix."""
+def known_runs() -> dict[str, str]:
+    """Return of what the rows were run, by the row's name, as far as the page tells."""
+    paragraphs = PAGE.read_text("utf-8").split(BEGIN)[1].split(END)[0].split("\n\n")
+    told = filter(None, (RUN.match(" ".join(paragraph.split())) for paragraph in paragraphs))
+    return {name: run[1] for run in told for name in re.findall("`([^`]*)`", run[2])}
+
+
+def this_run() -> str:
+    """Return the date and the commit; the page that is written here is no change."""
+    commit = _git("rev-parse", "--short", "HEAD").strip()
+    changed = _git("status", "--porcelain", "--", ".", f":!{PAGE.relative_to(ROOT)}")
+    return f"on {datetime.now(UTC).date()} at {commit}{' with changes' if changed else ''}"
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def write(lines: dict[str, str], runs: dict[str, str]) -> None:
+    """Write the table, in the order of the matrix, and below it of what each row was run."""
     before, rest = PAGE.read_text("utf-8").split(BEGIN)
     after = rest.split(END)[1]
-    table = "".join(lines[row.name] for row in ROWS if row.name in lines)
+    names = [row.name for row in ROWS if row.name in lines]
+    table = "".join(lines[name] for name in names)
+    for run in dict.fromkeys(runs[name] for name in names if name in runs):
+        told = ", ".join(f"`{name}`" for name in names if runs.get(name) == run)
+        table += f"\n{textwrap.fill(f'Run {run}: {told}.', 120, break_on_hyphens=False)}\n"
     PAGE.write_text(before + BEGIN + HEADER + table + END + after, "utf-8")
 
 
@@ -85,10 +119,10 @@ def main() -> int:
         expected = asyncio.run(undisturbed_digest(workload, Path(folder)))
         print(f"{workload.observations:,} observations, undisturbed: {expected}", flush=True)
         for name in asked.rows or BY_NAME:
-            began = time.monotonic()
+            began, run = time.monotonic(), this_run()
             try:
                 result = asyncio.run(run_row(BY_NAME[name], workload, Path(folder) / name))
-            except (AssertionError, ExceptionGroup) as error:
+            except (AssertionError, ExceptionGroup, RuntimeError, TimeoutError) as error:
                 failed.append(name)
                 traceback.print_exception(error)
                 print(f"{name}: failed", flush=True)
@@ -98,7 +132,7 @@ def main() -> int:
             if not sound:
                 failed.append(name)
             if not asked.short:
-                write(known_lines() | {name: text})
+                write(known_lines() | {name: text}, known_runs() | {name: run})
     print(f"FAILED: {', '.join(failed)}" if failed else "Nothing was lost, doubled or out of order.")
     return 1 if failed else 0
 

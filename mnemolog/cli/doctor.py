@@ -18,11 +18,12 @@ async def doctor(around: Surroundings) -> None:
 
     With a URL that server is asked what it reaches: its settings count, not those here.
     """
-    from mnemolog.checks import Check, checked, reached_by, server  # noqa: PLC0415 - --help needs none of the engines
+    from mnemolog.checks import Check, checked  # noqa: PLC0415 - --help needs none of the engines
+    from mnemolog.server_checks import of_server  # noqa: PLC0415 - as above
 
     checks = []
     if around.url:
-        checks += [await server(around.url), *await reached_by(around.url)]
+        checks += await of_server(around.url)
     else:
         try:
             settings = around.settings()

@@ -12,6 +12,7 @@ from mnemolog.http.requests import Drain, KnownAt, Rebuild, Retry, TickDue
 from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import Held
 from mnemolog.parts import tick_maker
+from mnemolog.peers import PeerUnavailable
 from projections.views import instant
 
 MAX_AHEAD = timedelta(minutes=5)
@@ -58,7 +59,11 @@ async def rebuild(worker: Held, asked: Rebuild | None = None) -> Response:
     With `activate` the generation of that number is brought up to date and switched to.
     """
     wanted = asked or Rebuild()
-    return answer(await together.rebuild(worker, wanted.what, wanted.activate))
+    try:
+        return answer(await together.rebuild(worker, wanted.what, wanted.activate))
+    except PeerUnavailable as error:
+        state = "searches go on, and `mnemolog rebuild --list` says which generation is active"
+        raise PeerUnavailable(f"{error}; {state}") from error
 
 
 @router.get("/rebuild", response_model=shapes.Generations)

@@ -137,9 +137,8 @@ async def build(worker: Held, asked: RebuildPart) -> Response:
 @router.post("/rebuild/switch")
 async def switch(worker: Held, asked: RebuildPart) -> Response:
     """Switch this worker to what it has built."""
-    return _answered(
-        await together.part(worker, together.switch_part(worker, asked.what, asked.generation, asked.rebuild_id))
-    )
+    switching = together.switch_part(worker, asked.what, asked.generation, asked.rebuild_id, asked.switches)
+    return _answered(await together.part(worker, switching))
 
 
 @router.post("/rebuild/drop")

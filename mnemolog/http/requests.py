@@ -240,6 +240,7 @@ class RebuildPart(Body):
     what: Literal["all", "shards", "index"]
     generation: Annotated[int, Field(ge=1)]
     rebuild_id: Id
+    switches: Annotated[int, Field(ge=0)] = 0
 
 
 class ForwardedEvents(Body):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,13 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 
+from mnemolog.peers import Peers
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -104,6 +107,32 @@ async def test_a_rebuild_has_the_same_digest_and_the_worker_goes_on(door: FrontD
     found = (await door.post("/v1/search", {"user_id": "rebuild", "query": f"likes {what} of it"})).json()["results"]
     assert found[0]["memory"] == f"likes {what} of it"
     assert (await door.post("/v1/admin/rebuild", {"what": "odd"})).status_code == 422
+
+
+async def test_a_rebuild_that_a_worker_does_not_answer_says_what_that_leaves(tmp_path: Path):
+    async with front_door(tmp_path) as door:
+        with socket.socket() as bound:  # nobody listens
+            bound.bind(("127.0.0.1", 0))
+            gone = f"http://127.0.0.1:{bound.getsockname()[1]}"
+            mine = door.worker.peers
+            door.worker.peers = Peers(door.worker.shards, dict, lambda: [gone], "http://127.0.0.1:1")
+            response = await door.post("/v1/admin/rebuild", {})
+            await door.worker.peers.aclose()
+            door.worker.peers = mine
+    assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+    detail = response.json()["detail"]
+    assert detail.startswith(
+        f"the worker at {gone} does not answer (ConnectError): ask again in a moment; searches go on"
+    )
+    assert "`mnemolog rebuild --list` says which generation is active" in detail
+
+
+async def test_to_activate_what_is_active_already_changes_nothing_and_says_so(door: FrontDoor):
+    known = (await door.get("/v1/admin/rebuild")).json()
+    again = await door.post("/v1/admin/rebuild", {"activate": known["active"]})
+    assert again.status_code == 200, again.text
+    assert (again.json()["generation"], again.json()["equal"]) == (known["active"], True)
+    assert (await door.get("/v1/admin/rebuild")).json() == known
 
 
 async def test_what_cannot_be_read_is_listed_and_sent_back(door: FrontDoor):

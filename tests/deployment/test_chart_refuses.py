@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 from deployment.rendering import CHART, environment, of_kind, pods, refusal, rendered
 from deployment.values import EVERYTHING, MINIMAL, SETS, laid_over
+
+from mnemolog.settings import NOT_YET, Settings
 
 GUARDS: dict[str, tuple[dict[str, Any], str]] = {
     "no image": ({"image": {"repository": ""}}, "image.repository is empty: build the image"),
@@ -68,6 +71,10 @@ GUARDS: dict[str, tuple[dict[str, Any], str]] = {
         {"settings": {"LLM_API_KEY": "x"}},
         "settings.LLM_API_KEY is a secret: put it into a Secret and name that",
     ),
+    "a setting that is none": (
+        {"settings": {"NOSUCH": 1}},
+        "settings.NOSUCH is no setting of mnemolog, and no worker would start: remove it or correct its name",
+    ),
 }
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -107,6 +114,13 @@ def test_a_setting_that_the_chart_sets_by_itself_is_refused(helm: str):
     for name in sorted(own):
         told = refusal(helm, laid_over(MINIMAL, {"settings": {name: "x"}}))
         assert f"settings.{name} is " in told
+
+
+def test_the_guards_know_every_setting_of_the_worker_and_no_other():
+    """A new one goes into a list of _guards.tpl: `$further`, unless the chart sets it, or it is a secret."""
+    guards = (CHART / "templates" / "_guards.tpl").read_text("utf-8")
+    known = [name for line in re.findall(r"\$(?:own|secret|further) := list (.*) -", guards) for name in line.split()]
+    assert sorted(json.loads(name) for name in known) == sorted({n.upper() for n in Settings.model_fields} | NOT_YET)
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fetch_engines import KAFKA
-from settings_names import unknown, usable
+from settings_names import unknown
 
 from mnemolog.settings import from_environment
 
@@ -72,7 +72,7 @@ def test_every_variable_of_ours_is_a_setting(services: dict[str, Any]):
 
 def test_the_settings_of_each_worker_can_be_used_and_keep_it_on_loopback(services: dict[str, Any]):
     for one in workers(services).values():
-        settings = from_environment(usable(one["environment"]))
+        settings = from_environment(one["environment"])
         assert one["network_mode"] == "host"
         assert settings.host == LOOPBACK
         assert not settings.is_embedded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +112,42 @@ async def test_our_schemas_are_registered_under_their_subjects_with_full_transit
     for subject in SUBJECTS:
         assert asked(registry, f"/subjects/{subject}/versions") == [1]
         assert asked(registry, f"/config/{subject}") == {"compatibilityLevel": "FULL_TRANSITIVE"}
+
+
+async def test_what_our_own_schemas_ids_mean_is_known_before_any_record_names_them(
+    registry: RegistryServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    number = registered(registry, "acme", released_schema(TurnRecorded))
+    for folder in (tmp_path / "first", tmp_path / "later"):  # registered by it, and found registered already
+        async with client(registry, folder) as one:
+            await one.register()
+    ids = {asked(registry, f"/subjects/{name}/versions/1")["id"] for name in SUBJECTS}
+    registry.stop()
+    for folder in (tmp_path / "first", tmp_path / "later"):
+        async with client(registry, folder) as one:
+            found = [await asyncio.wait_for(one.writer(schema_id), 5) for schema_id in sorted(ids)]
+            assert {s["name"] for s in found if isinstance(s, dict)} == {
+                *("mnemolog.TurnRecorded", "mnemolog.SessionEnded"),
+                *("mnemolog.ScreenshotAnalysed", "mnemolog.ArticleInferred"),
+            }
+    assert number in ids
+    assert "anew" not in caplog.text
+    registry.start()
+    for other in (theirs(), theirs(type="string")):  # its memory is gone, and others come first
+        registered(registry, "x" + str(len(str(other))), other)
+    async with client(registry, tmp_path / "first") as one:
+        await one.register()
+    assert "gives its ids anew" in caplog.text
+
+
+async def test_workers_that_start_together_all_register_at_once(registry: RegistryServer, tmp_path: Path):
+    for _ in range(3):
+        registry.stop()
+        registry.start()
+        async with AsyncExitStack() as stack:
+            workers = [await stack.enter_async_context(client(registry, tmp_path / str(i))) for i in range(6)]
+            await asyncio.gather(*(worker.register() for worker in workers))
+        assert set(asked(registry, "/subjects")) == SUBJECTS
 
 
 async def test_a_producer_that_would_break_the_subject_is_refused_by_the_registry(

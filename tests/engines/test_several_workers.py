@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mcp
 import orjson
@@ -207,23 +207,38 @@ async def test_a_rebuild_builds_on_all_workers_and_can_be_switched_back(two: Sev
 
 
 @pytest.mark.parametrize("wanted", ["old", "new"])
-async def test_a_switch_that_not_every_worker_made_is_made_or_taken_back_by_activating(two: Several, wanted: str):
+async def test_a_switch_that_not_every_worker_made_is_made_by_who_did_not_and_can_be_taken_back(
+    two: Several, wanted: str
+):
     """As when a worker dies at the switch: one worker has the new generation, the other and the index have the old."""
     await two.remember(0, "halved", f"halves an orange for the {wanted} table")
     known = await two.json(0, "GET", "/v1/admin/rebuild")
     generations = {"old": known["active"], "new": max(known["generations"]) + 10}
+    before = await own_generations(two, 0)
     asked = {"what": "all", "generation": generations["new"], "rebuild_id": f"half-{wanted}"}
     for step in ("build", "switch"):
-        done = await two.ask(0, "POST", f"/v1/internal/rebuild/{step}", asked, **{FORWARDED: two.workers[1].url})
+        body = {**asked, "switches": before["switches"] + 1}
+        done = await two.ask(0, "POST", f"/v1/internal/rebuild/{step}", body, **{FORWARDED: two.workers[1].url})
         assert done.is_success, done.text
+    assert f"halves an orange for the {wanted} table" in await two.found(1, "halved", "orange")
+    async with asyncio.timeout(60):
+        while {(await own_generations(two, n))["active"] for n in (0, 1)} != {generations["new"]}:  # noqa: ASYNC110
+            await asyncio.sleep(0.5)
     assert f"halves an orange for the {wanted} table" in await two.found(1, "halved", "orange")
     done = await two.json(1, "POST", "/v1/admin/rebuild", {"activate": generations[wanted]})
     assert (done["equal"], done["generation"]) == (True, generations[wanted])
     for number in (0, 1):
         assert (await two.json(number, "GET", "/v1/admin/rebuild"))["active"] == generations[wanted]
         assert f"halves an orange for the {wanted} table" in await two.found(number, "halved", "orange")
-    again = await two.http.post(two.workers[0].url + "/v1/admin/rebuild", json={"activate": generations[wanted]})
-    assert "is the active one" in again.text
+    again = await two.json(0, "POST", "/v1/admin/rebuild", {"activate": generations[wanted]})
+    assert (again["equal"], again["generation"]) == (True, generations[wanted])
+
+
+async def own_generations(two: Several, number: int) -> dict[str, Any]:
+    """Return what one worker tells another one of its generations."""
+    answer = await two.ask(number, "POST", "/v1/internal/generations", {}, **{FORWARDED: two.workers[1 - number].url})
+    assert answer.is_success, answer.text
+    return dict(answer.json()["body"])
 
 
 async def search_all_the_while(two: Several) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
 import signal
@@ -19,7 +20,7 @@ from weaviate_server import WeaviateServer, free_ports, running_weaviate
 from mnemolog import together
 from mnemolog.checks import REACH_SECONDS, Check, checked
 from mnemolog.settings import from_environment
-from projections.following import SAFE_AFTER_SECONDS
+from projections.following import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
 from projections.index import IndexUnavailable
 from projections.weaviate_address import WeaviateAddress
 from projections.weaviate_index import WeaviateIndex
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from projections.index import IndexEntry
 
 SOON_S = 60.0
+SOON_AFTER_S = 6.0
+"""A search's answer after Weaviate is found to be back, however long it was away."""
 
 
 def nobody(_tenant: str, _user_id: str) -> list[IndexEntry]:
@@ -98,6 +101,60 @@ async def test_what_is_remembered_while_it_is_down_is_found_when_it_is_back(node
         assert (await door.get("/health/ready")).is_success
         node.start()
         await finds_soon(door, "u1", "cello tea", ["plays the cello"])
+
+
+async def said_soon(caplog: pytest.LogCaptureFixture, count: int) -> list[tuple[str, str]]:
+    """Return what was logged of the index: level and line, when there is as much as expected."""
+    deadline = time.monotonic() + SOON_S
+    while True:
+        said = [(one.levelname, one.getMessage()) for one in caplog.records if one.name == "mnemolog.index"]
+        if len(said) >= count or time.monotonic() > deadline:
+            return said
+        await asyncio.sleep(0.2)
+
+
+async def test_when_it_goes_away_and_is_back_one_line_says_so_and_nothing_is_printed(
+    node: WeaviateServer, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+):
+    """Six partitions are asked for all the while, and the index is looked at every two seconds."""
+    caplog.set_level(logging.INFO, "mnemolog.index")
+    async with front_door(tmp_path / "worker", index=node.url, partitions=6) as door:
+        for number in range(6):
+            await door.remember("likes green tea", f"u{number}")
+        node.kill()
+        for _ in range(8):
+            for number in range(6):
+                refused = await door.post("/v1/search", {"user_id": f"u{number}", "query": "tea"})
+                assert refused.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+        (gone,) = await said_soon(caplog, 1)
+        assert gone[0] == "WARNING"
+        assert f"{node.url}: nobody listens at 127.0.0.1" in gone[1]
+        assert "Searches answer 503" in gone[1]
+        node.start()
+        assert (await said_soon(caplog, 2))[1:] == [
+            ("INFO", f"the index at {node.url} answers again, and is brought up to date")
+        ]
+        began = time.monotonic()
+        assert await answers_or_waits(door, "u1", "tea") == ["likes green tea"]
+        assert time.monotonic() - began < SOON_AFTER_S
+        await asyncio.sleep(2 * LOOK_EVERY_SECONDS)
+    assert not [one for one in caplog.records if one.name == "weaviate-client"]
+    assert len(await said_soon(caplog, 2)) == 2
+    assert tuple(capfd.readouterr()) == ("", "")
+
+
+async def test_a_worker_that_was_started_without_it_says_so_once(
+    node: WeaviateServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.INFO, "mnemolog.index")
+    node.kill()
+    async with door_of(tmp_path, node):
+        await said_soon(caplog, 1)
+        await asyncio.sleep(2 * LOOK_EVERY_SECONDS)
+        assert [level for level, _ in await said_soon(caplog, 1)] == ["WARNING"]
+        node.start()
+        assert [level for level, _ in await said_soon(caplog, 2)] == ["WARNING", "INFO"]
 
 
 async def test_a_worker_that_was_started_without_it_brings_it_up_to_date(node: WeaviateServer, tmp_path: Path):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from counting import decisions
 from faults.poison import (
     ANNA,
     BEN,
@@ -58,7 +59,7 @@ async def poison_for_the_ledger(worker: Worker) -> list[NewRecord]:
     return put_there + [await put(worker, GLOBALS.name, ANNA, value) for value in GARBAGE]
 
 
-async def test_poison_in_the_ledger_is_void_for_every_reader_and_stops_nobody(tmp_path: Path):
+async def test_poison_in_the_ledger_is_void_for_every_reader_and_only_decisions_are_counted(tmp_path: Path):
     async with running(tmp_path, partitions=2, idle_seconds=0.2) as worker:
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-1"))
         await drain(worker, DRAIN_SECONDS)
@@ -66,7 +67,7 @@ async def test_poison_in_the_ledger_is_void_for_every_reader_and_stops_nobody(tm
         put_there = await poison_for_the_ledger(worker)
         await settled(worker)
         assert worker.queries.digest() == before
-        assert sum(s.ledger.void_decisions for s in worker.shards.all()) == len(put_there)
+        assert sum(s.ledger.void_decisions for s in worker.shards.all()) == len(list(decisions(put_there))) > 0
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-2", content="I moved to Paris.", session_id="s2"))
         await put(worker, CONVERSATIONS.name, BEN, spelt(BEN, "b-1", content="I live in Oslo."))
         await drain(worker, DRAIN_SECONDS)

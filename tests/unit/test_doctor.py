@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mnemolog import checks
+from mnemolog.checks import Check
+from mnemolog.server_checks import explained
 from mnemolog.settings import from_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from mnemolog.checks import Check
 
 
 @pytest.fixture
@@ -64,3 +64,22 @@ async def test_why_weaviate_cannot_be_reached_is_said(tmp_path: Path, index: str
     found = await wrong(tmp_path, "index", MNEMOLOG_INDEX=index)
     assert found.detail == f"{index}: {why}"
     assert "correct MNEMOLOG_INDEX" in found.advice
+
+
+def test_a_server_that_is_not_ready_is_explained_by_what_it_does_not_reach():
+    waiting = Check("server", ok=False, detail="answers 503", advice="wait until it has started, or read its log")
+    index, log = (Check(name, ok=False, detail="away", advice="start it") for name in ("index", "log"))
+    assert [one.advice for one in explained(waiting, [index, log])] == [
+        "see the row log",
+        "start it",
+        "start it",
+    ]
+    assert explained(waiting, [index]) == [waiting, index], "without the index it is ready"
+    assert explained(waiting, []) == [waiting]
+    ready = Check("server", ok=True, detail="is ready")
+    assert explained(ready, [log]) == [ready, log]
+
+
+async def test_what_is_well_needs_no_advice(tmp_path: Path):
+    found = await checks.checked(from_environment({}, data_dir=tmp_path))
+    assert [(one.ok, one.advice) for one in found] == [(True, "")] * len(found)

@@ -9,7 +9,7 @@ from examples import XIAOMING, remember
 from memory_log import MemoryLog
 from workbench import Workbench
 
-from mnemolog.generations import active_folder
+from mnemolog.generations import Generations, active_folder
 from schemas.topics import LEDGER
 
 if TYPE_CHECKING:
@@ -21,7 +21,19 @@ def test_a_pointer_that_was_cut_off_names_the_newest_generation_again(tmp_path: 
     (tmp_path / "shards" / "3").mkdir(parents=True)
     (tmp_path / "shards" / "active").write_text(content, "ascii")
     assert active_folder(tmp_path).name == "3"
-    assert (tmp_path / "shards" / "active").read_text("ascii") == "3"
+    assert (tmp_path / "shards" / "active").read_text("ascii") == "3 0"
+
+
+@pytest.mark.parametrize(("content", "expected"), [("4", (4, 0)), ("4 7", (4, 7))])
+def test_the_pointer_counts_switches_and_one_that_does_not_yet_has_made_none(
+    tmp_path: Path, content: str, expected: tuple[int, int]
+):
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "shards" / "active").write_text(content, "ascii")
+    found = Generations(tmp_path)
+    assert (found.active, found.switches) == expected
+    found.activate(9, 12)
+    assert (found.active, found.switches) == (9, 12)
 
 
 def test_without_any_generation_the_first_one_is_active(tmp_path: Path):

@@ -150,6 +150,13 @@ def test_a_record_may_be_json_or_avro_and_says_the_same():
     assert observation_of_record(record(codec.encode(message))) == message
 
 
+def test_an_input_event_of_any_type_is_read_on_each_input_topic_in_every_spelling():
+    for raw in (TURN, END | {"event_id": "e-1"}, SCREEN, ARTICLE):
+        message = parsed(raw, user_id="u1")
+        for value in (orjson.dumps(raw | {"user_id": "u1"}), codec.encode(message)):
+            assert type(observation_of_record(record(value))) is type(message)
+
+
 def test_without_a_key_the_body_names_the_user_of_the_default_tenant():
     assert observation_of_record(record(orjson.dumps(TURN), key=None)).envelope.owner.key == b"default/u1"
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from streams.registry_calls import shown
 from streams.schema_cache import SchemaCache
-from streams.schema_registry import NoRegistry, shown, subjects
+from streams.schema_registry import NoRegistry, subjects
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -38,6 +38,10 @@ async def asking(cluster: Cluster) -> AsyncIterator[None]:
     cluster.notes.append(f"{questions.answers:,} answers right, {questions.refusals:,} refused meanwhile")
 
 
+class Refused(Exception):
+    """A worker answers 503: ask again in a moment."""
+
+
 class Asking:
     """Asks any worker about any user, all the while, and checks each answer against the ones before."""
 
@@ -63,16 +67,16 @@ class Asking:
         number = pick.randrange(workload.users)
         user = workload.user(number)
         known = self._shown.get(user, set()) | self._remembered(number)
-        urls = self._cluster.alive()
+        urls, steady = self._cluster.alive(), self._cluster.steady
         if not urls:
             return
         try:
             way = pick.choice((self._listed, self._found))
             shown = await way(http, pick.choice(urls), user, number)
-        except httpx.TransportError:
-            shown = None
-        if shown is None:
+        except (Refused, httpx.TransportError) as refusal:
             self.refusals += 1
+            if steady is not None and steady == self._cluster.steady:
+                raise AssertionError(f"{user}: refused, and every worker is in place") from refusal
             return
         self.answers += 1
         lost = known - shown
@@ -86,30 +90,28 @@ class Asking:
         decided = self._cluster.reading.decided
         return {text(number, fact) for fact in facts if decided.get(event_id(number, fact), long_ago) < long_ago}
 
-    async def _listed(self, http: httpx.AsyncClient, url: str, user: str, _number: int) -> set[str] | None:
+    async def _listed(self, http: httpx.AsyncClient, url: str, user: str, _number: int) -> set[str]:
         """List all memories of a user."""
         answer = await http.get(f"{url}/v1/memories", params={"user_id": user, "page_size": PAGE})
-        if (body := _body(answer)) is None:
-            return None
+        body = _body(answer)
         assert body["total"] == len(body["items"]), body
         return _contents(body["items"], "content", user)
 
-    async def _found(self, http: httpx.AsyncClient, url: str, user: str, number: int) -> set[str] | None:
+    async def _found(self, http: httpx.AsyncClient, url: str, user: str, number: int) -> set[str]:
         """Search for a fact that was shown before: it is found again."""
         shown = sorted(self._shown.get(user, ()))
         wanted = self._cluster.pick.choice(shown) if shown else text(number, 0)
         asked = {"user_id": user, "query": wanted, "limit": 100, "recall": False}
         body = _body(await http.post(f"{url}/v1/search", json=asked))
-        if body is None:
-            return None
         found = _contents(body["results"], "memory", user)
         assert not shown or wanted in found, f"{user}: {wanted!r} is not found any more"
         return found
 
 
-def _body(answer: httpx.Response) -> dict[str, Any] | None:
+def _body(answer: httpx.Response) -> dict[str, Any]:
     if answer.status_code == 503:
-        return None
+        assert answer.headers["Retry-After"], answer.text
+        raise Refused(answer.text)
     assert answer.is_success, f"{answer.status_code}: {answer.text}"
     found: dict[str, Any] = answer.json()
     return found

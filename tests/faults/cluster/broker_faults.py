@@ -20,9 +20,9 @@ async def kill_the_broker(cluster: Cluster) -> None:
     """Kill the only broker, and start it again after a while."""
     [server] = cluster.brokers.servers
     await asyncio.sleep(3)
-    began = time.monotonic()
     await asyncio.to_thread(server.kill)
     await asyncio.sleep(DOWN_SECONDS)
+    began = time.monotonic()
     await asyncio.to_thread(server.start)
     await cluster.recovered(began)
 
@@ -48,9 +48,10 @@ async def cut_the_network(cluster: Cluster) -> None:
         began = time.monotonic()
         async with asking(cluster):
             proxy.cut()
-            await asyncio.sleep(3 * SESSION_SECONDS)
+            await cluster.recovered(began)  # others have its partitions
+            await asyncio.sleep(max(0.0, began + 3 * SESSION_SECONDS - time.monotonic()))
             proxy.mend()
-            await cluster.recovered(began)
+            await cluster.remembered()
         await worker.ready()
         worker.removed = True
         worker.kill()

@@ -7,6 +7,7 @@ import json
 import random
 import time
 from contextlib import AsyncExitStack
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +18,14 @@ from faults.cluster.kafka_reading import KafkaReading
 from faults.cluster.model import Model
 from faults.cluster.numbered_facts import MODEL_SETTINGS
 from faults.cluster.ports import Ports
-from faults.cluster.publisher import Publisher
-from faults.cluster.worker_process import WorkerProcess
+from faults.cluster.publisher import OverHttp, Publisher, Way
+from faults.cluster.registry_producer import RegistryProducer
+from faults.cluster.worker_process import UP, WorkerProcess
 from registry_server import RegistryServer
 from weaviate_server import WeaviateServer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
-    from pathlib import Path
     from typing import Self
 
     from faults.cluster.numbered_facts import Workload
@@ -33,8 +34,8 @@ SESSION_SECONDS = 6
 WORKERS = 3
 RECOVERY_SECONDS = 120.0
 DRAIN_SECONDS = 120.0
-REBALANCING = "because it is rebalancing"
-"""What aiokafka warns of when another worker came or went."""
+SMALL_QUEUES = Path(__file__).with_name("small_queues.py")
+SETTLED_SECONDS = 3.0
 
 
 class Cluster:
@@ -49,6 +50,7 @@ class Cluster:
         twice: bool = False,
         weaviate: bool = False,
         registry: bool = False,
+        small_queues: bool = False,
     ) -> None:
         """Start nothing yet."""
         self.folder = folder
@@ -58,10 +60,14 @@ class Cluster:
         self.model = Model(self.ports.take())
         self.workers: list[WorkerProcess] = []
         self.reading = KafkaReading(self.brokers.addresses)
-        self.publisher = Publisher(workload, self.alive, folder / "acknowledged", twice=twice)
+        self._program = (str(SMALL_QUEUES),) if small_queues else UP
         self.counters = Counters(self.workers)
         self.pick = random.Random(11)  # noqa: S311 - which worker a fault hits, nothing secret
         self.recoveries: list[float] = []
+        self.letters = 0
+        """Records that a fault has put aside: so many dead letters there must be, and no more."""
+        self.steady: int | None = None
+        """Numbers the times in which every worker is alive and in place, and no question may be refused."""
         self.notes: list[str] = []
         """What a fault has to say besides."""
         self._settings = {
@@ -71,7 +77,14 @@ class Cluster:
             "SESSION_SECONDS": str(SESSION_SECONDS),
         }
         self.weaviate = WeaviateServer(self._made("weaviate")) if weaviate else None
-        self.registry = RegistryServer(self._made("registry")) if registry else None
+        self.registry: RegistryServer | None = None
+        self.producer: RegistryProducer | None = None
+        ways: list[Way] = [OverHttp(self.alive)]
+        if registry:
+            self.registry = RegistryServer(self._made("registry"), keeps=True)
+            self.producer = RegistryProducer(self.brokers.addresses, self.registry.url)
+            ways.append(self.producer)
+        self.publisher = Publisher(workload, ways, folder / "acknowledged", twice=twice)
         if self.weaviate is not None:
             self._settings["INDEX"] = self.weaviate.url
         if self.registry is not None:
@@ -92,7 +105,8 @@ class Cluster:
                 self._exits.callback(self.weaviate.stop)
                 await asyncio.to_thread(self.weaviate.start)
             if self.registry is not None:
-                self._exits.callback(self.registry.stop)  # a row starts it
+                self._exits.callback(self.registry.stop)
+                await self._registered_before()
             await self._exits.enter_async_context(self.model)
             self._exits.callback(self._kill_workers)
             for _ in range(WORKERS):
@@ -110,6 +124,14 @@ class Cluster:
         """End every process."""
         await self._exits.aclose()
 
+    async def _registered_before(self) -> None:
+        """Let the producer register while the registry is up, which then goes away: workers start without it."""
+        assert self.registry is not None
+        assert self.producer is not None
+        await asyncio.to_thread(self.registry.start)
+        self.producer.ids = await self.producer.register("the first")
+        await asyncio.to_thread(self.registry.stop)
+
     # -- workers
 
     def add_worker(self, environment: Mapping[str, str] = MappingProxyType({}), **settings: str) -> WorkerProcess:
@@ -117,7 +139,7 @@ class Cluster:
         port = self.ports.take()
         own = {"ADVERTISED_URL": f"http://127.0.0.1:{port}", **settings}
         folder = self.folder / f"worker-{len(self.workers)}"
-        worker = WorkerProcess(folder, port, self._settings | own, **environment)
+        worker = WorkerProcess(folder, port, self._settings | own, self._program, **environment)
         self.workers.append(worker)
         worker.start()
         return worker
@@ -130,9 +152,17 @@ class Cluster:
         """Wait until all workers answer that were not removed."""
         await asyncio.gather(*(worker.ready() for worker in self.workers if not worker.removed))
 
-    def rebalances(self) -> int:
-        """Return how often workers heard that the group is rebalancing, as their logs say."""
-        return sum(worker.log.read_text("utf-8", "replace").count(REBALANCING) for worker in self.workers)
+    async def settled(self) -> int:
+        """Wait until the group stays as it is; return how often it has shared out its partitions. Raises TimeoutError.
+
+        AssertionError when that was never, which cannot be.
+        """
+        async with asyncio.timeout(RECOVERY_SECONDS):
+            known = -1
+            while known != (known := await self.reading.generations()):  # noqa: ASYNC110 - Kafka tells nobody
+                await asyncio.sleep(SETTLED_SECONDS)
+        assert known > 0, "Kafka does not say that there is a group"
+        return known
 
     def _kill_workers(self) -> None:
         for worker in self.workers:
@@ -140,9 +170,13 @@ class Cluster:
 
     # -- the run
 
+    async def remembered(self) -> None:
+        """Wait until all that was acknowledged until now is remembered."""
+        await self.reading.until_decided(self.turns_acknowledged(), RECOVERY_SECONDS)
+
     async def recovered(self, began: float) -> None:
         """Wait until all that was acknowledged until now is remembered; note the seconds since `began`."""
-        await self.reading.until_decided(self.turns_acknowledged(), RECOVERY_SECONDS)
+        await self.remembered()
         self.recoveries.append(time.monotonic() - began)
 
     def turns_acknowledged(self) -> list[str]:
@@ -156,7 +190,7 @@ class Cluster:
             group.create_task(self.publisher.run())
             group.create_task(_awaited(fault))
         await self.all_ready()
-        await self.reading.until_decided(self.turns_acknowledged(), RECOVERY_SECONDS)
+        await self.remembered()
 
     async def ask(self, method: str, path: str, body: object = None, seconds: float = DRAIN_SECONDS) -> Any:
         """Ask any worker until one answers; 503 is asked again. Raises AssertionError."""
@@ -183,11 +217,10 @@ class Cluster:
             except httpx.TransportError:
                 return None
 
-    async def digest(self) -> str:
-        """Drain, and return the digest over everything."""
+    async def digests(self) -> dict[str, str]:
+        """Drain, and return the digests over everything."""
         await self.ask("POST", "/v1/admin/drain", {"timeout": DRAIN_SECONDS / 2})
-        found = await self.ask("GET", "/v1/admin/digest")
-        return str(found["total"])
+        return dict(await self.ask("GET", "/v1/admin/digest"))
 
 
 async def _awaited(fault: Awaitable[None]) -> None:

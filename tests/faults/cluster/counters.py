@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 1.0
 COUNTED = ("mnemolog_redeliveries_total", "mnemolog_void_decisions_total")
+OUTAGES = "mnemolog_model_requests_total outage"
+"""Requests that the model did not take, or answered with an error that passes."""
 
 
 class Counters:
@@ -53,11 +55,12 @@ class Counters:
                         self._read(worker.url, life, (await http.get(f"{worker.url}/metrics")).text)
 
     def _read(self, url: str, life: int, text: str) -> None:
-        found = dict.fromkeys(COUNTED, 0.0)
+        found = dict.fromkeys((*COUNTED, OUTAGES), 0.0)
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
-                if sample.name in found:
-                    found[sample.name] += sample.value
+                for name in (sample.name, f"{sample.name} {sample.labels.get('outcome')}"):
+                    if name in found:
+                        found[name] += sample.value
         for name, value in found.items():
             self._seen[url, life, name] = max(value, self._seen.get((url, life, name), 0.0))
 

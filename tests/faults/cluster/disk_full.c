@@ -1,7 +1,9 @@
-/* Loaded before libc: while the file that DISK_FULL names exists, no shard can be written, as on a full disk. */
+/* Loaded before libc: while the file that DISK_FULL names exists, no shard can be written, as on a full disk.
+   The first write that is refused makes a file beside it, NAME.refused. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,11 @@ static int is_full(int file) {
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (length <= 0) return 0;
     path[length] = 0;
-    return strstr(path, "/shards/") != NULL;
+    if (!strstr(path, "/shards/")) return 0;
+    snprintf(path, sizeof path, "%s.refused", flag);
+    int told = open(path, O_CREAT | O_WRONLY, 0600);
+    if (told >= 0) close(told);
+    return 1;
 }
 
 #define FULL(file) if (is_full(file)) { errno = ENOSPC; return -1; }

@@ -1,4 +1,4 @@
-"""What happens to what stands beside the log: Weaviate killed or slow, and a schema registry that is away."""
+"""What happens to the index: Weaviate killed or slow."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from faults.cluster.numbered_facts import text
+import httpx
+from faults.cluster.numbered_facts import event_id, text
 
 if TYPE_CHECKING:
     from faults.cluster.cluster import Cluster
 
 STANDING_SECONDS, GOING_SECONDS = 0.4, 0.1
 FOUND_SECONDS = 120.0
+PAUSE_SECONDS = 0.1
 SEARCHED_USERS = 25
 """Users of whom every fact is searched for."""
 
@@ -23,41 +25,52 @@ async def kill_weaviate(cluster: Cluster) -> None:
     """Kill Weaviate, and start it again after a minute (ten seconds in the short form); then everything is found."""
     assert cluster.weaviate is not None
     await asyncio.sleep(3)
-    began = time.monotonic()
     await asyncio.to_thread(cluster.weaviate.kill)
     await asyncio.sleep(10 if cluster.workload.is_short else 60)
-    await cluster.recovered(began)  # deciding does not wait for it
+    await cluster.remembered()  # deciding does not wait for it
+    began = time.monotonic()
     await asyncio.to_thread(cluster.weaviate.start)
-    await _all_found(cluster)
+    await _recovered(cluster, began)
 
 
 async def slow_weaviate(cluster: Cluster) -> None:
     """Let Weaviate stand still for four fifths of the time."""
     assert cluster.weaviate is not None
     await asyncio.sleep(2)
-    began = time.monotonic()
     for _ in range(40 if cluster.workload.is_short else 120):
         os.kill(cluster.weaviate.pid, signal.SIGSTOP)
         await asyncio.sleep(STANDING_SECONDS)
         os.kill(cluster.weaviate.pid, signal.SIGCONT)
+        began = time.monotonic()
         await asyncio.sleep(GOING_SECONDS)
-    await cluster.recovered(began)
-    await _all_found(cluster)
+    await _recovered(cluster, began)
 
 
-async def registry_away(cluster: Cluster) -> None:
-    """Start the workers without their registry, start it while they work, and kill it again."""
-    assert cluster.registry is not None
-    await asyncio.sleep(3)
-    began = time.monotonic()
-    await cluster.recovered(began)
-    await asyncio.to_thread(cluster.registry.start)
-    await asyncio.sleep(3)
-    await asyncio.to_thread(cluster.registry.stop)
-    await cluster.recovered(time.monotonic())
+async def _recovered(cluster: Cluster, began: float) -> None:
+    """Wait until all that was acknowledged until now is remembered and found; note the seconds since `began`."""
+    turns = set(cluster.turns_acknowledged())
+    await cluster.remembered()
+    async with httpx.AsyncClient(timeout=FOUND_SECONDS) as http:
+        await asyncio.gather(*(_user_found(cluster, http, number, turns) for number in range(cluster.workload.users)))
+    cluster.recoveries.append(time.monotonic() - began)
+    await all_found(cluster)
 
 
-async def _all_found(cluster: Cluster) -> None:
+async def _user_found(cluster: Cluster, http: httpx.AsyncClient, number: int, turns: set[str]) -> None:
+    """Search until one answer has all that a user has said."""
+    said = {text(number, fact) for fact in range(cluster.workload.facts) if event_id(number, fact) in turns}
+    body = {"user_id": cluster.workload.user(number), "query": min(said, default=""), "limit": 100, "recall": False}
+    deadline = time.monotonic() + FOUND_SECONDS
+    while said:
+        answer = await http.post(f"{cluster.pick.choice(cluster.alive())}/v1/search", json=body)
+        assert answer.status_code in (200, 503), answer.text
+        if answer.is_success:
+            said -= {one["memory"] for one in answer.json()["results"]}
+        assert time.monotonic() < deadline, f"not found: {said}"
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
+async def all_found(cluster: Cluster) -> None:
     """Search for every fact that was acknowledged of some users; each must be the first answer, soon."""
     turns = set(cluster.turns_acknowledged())
     deadline = time.monotonic() + FOUND_SECONDS

@@ -6,20 +6,27 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from faults.cluster.cluster import SESSION_SECONDS
+from faults.cluster.asking import asking
+from faults.cluster.cluster import RECOVERY_SECONDS, SESSION_SECONDS
+from faults.cluster.counters import OUTAGES
+from faults.cluster.talking import Talking, talking
 
 from schemas.log import NewRecord
-from schemas.topics import INPUTS, TOPICS
+from schemas.topics import CONVERSATIONS, INBOX, INPUTS, TOPICS
 from streams.transports.kafka_log import KafkaLog
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from faults.cluster.cluster import Cluster
     from faults.cluster.model import Mode
+    from faults.cluster.worker_process import WorkerProcess
 
 TROUBLE_SECONDS = 4 * SESSION_SECONDS
 """Longer than the session, and than the three of them that Kafka gives a rebalance."""
+PROMPT_SECONDS = 12.0
+"""Far less than the outage: a command that waited for the model would take longer."""
+FULL = f"queue full: {CONVERSATIONS.name}"
 POISON = (b"\x00", b"not a message", b"{}", b"\xff" * 4096, b"\xc3\x01" + bytes(8) + b"of no schema that is known")
 """The last would stop a worker on topics that only workers write: a newer one may have written it."""
 
@@ -28,19 +35,66 @@ def trouble_with_the_model(mode: Mode) -> Callable[[Cluster], Awaitable[None]]:
     """Return the fault of a model that is out of order for longer than every group timeout: nobody leaves the group."""
 
     async def fault(cluster: Cluster) -> None:
-        await asyncio.sleep(2)
-        known, began = cluster.rebalances(), time.monotonic()
+        known, before = await cluster.settled(), await _failed(cluster)
         await cluster.model.play(mode)
         await asyncio.sleep(TROUBLE_SECONDS)
+        failed = await _failed(cluster) - before
+        assert failed > 0, "nobody asked the model while it was out of order"
+        cluster.notes.append(f"{failed:,} requests to it came to nothing")
         await cluster.model.play("ok")
-        await cluster.recovered(began)
-        assert cluster.rebalances() == known, "the group was rebalanced while the model was away"
+        await cluster.recovered(time.monotonic())
+        assert await cluster.reading.generations() == known, "the group was rebalanced while the model was away"
 
     return fault
 
 
+async def _failed(cluster: Cluster) -> int:
+    """Return how many requests came to nothing: as the model counts them, or workers where nobody took them."""
+    await cluster.counters.look()
+    return max(cluster.model.failed, cluster.counters.total(OUTAGES))
+
+
+async def fill_the_queues(cluster: Cluster) -> None:
+    """Let the model be away until each worker's queue is full, and longer, and kill a worker; others are served."""
+    await asyncio.sleep(2)
+    async with asking(cluster), talking(cluster) as talk:
+        await cluster.model.play("down")
+        await _served(cluster.workers, talk)
+        worker = cluster.pick.choice(cluster.workers)
+        worker.kill()
+        worker.start()
+        await worker.ready()
+        await _served([worker], talk)  # it reads at once what waited, more than a queue holds
+        cluster.notes.append(
+            f"commands and searches answered after {talk.slowest():.1f} s at most while queues were full"
+        )
+        await cluster.model.play("ok")
+        await cluster.recovered(time.monotonic())
+
+
+async def _served(workers: Sequence[WorkerProcess], talk: Talking) -> None:
+    """Wait until the workers' queues are full, and then for longer than a rebalance: others are served meanwhile."""
+    await _full(workers)
+    talk.measure_anew()
+    await asyncio.sleep(TROUBLE_SECONDS)
+    slowest = talk.slowest()
+    assert slowest < PROMPT_SECONDS, f"a command or search took {slowest:.1f} s while queues were full"
+
+
+async def _full(workers: Sequence[WorkerProcess]) -> None:
+    """Wait until the agent of observations has a full queue in each worker, since it was started."""
+    deadline = time.monotonic() + RECOVERY_SECONDS
+    for worker in workers:
+        while FULL not in worker.said_in_this_life():
+            assert time.monotonic() < deadline, f"no full queue: {worker.said()}"
+            await asyncio.sleep(0.2)
+
+
 async def poison(cluster: Cluster) -> None:
-    """Append bytes that are no message to every partition of every topic, with keys and without."""
+    """Append bytes that are no message to every partition of every topic, with keys and without.
+
+    What agents read becomes a dead letter; what is folded, or a letter itself, is passed.
+    """
     log = KafkaLog(cluster.brokers.addresses)
     await log.start()
     try:
@@ -51,14 +105,15 @@ async def poison(cluster: Cluster) -> None:
                 partitions = range(await log.partitions(topic.name))
                 keys = (None, b"no slash", b"default/user-1")
                 values = POISON if topic in INPUTS else POISON[:-1]
-                await log.append(
-                    [
-                        NewRecord(topic=topic.name, partition=p, key=k, value=v)
-                        for p in partitions
-                        for k in keys
-                        for v in values
-                    ]
-                )
+                poisonous = [
+                    NewRecord(topic=topic.name, partition=p, key=k, value=v)
+                    for p in partitions
+                    for k in keys
+                    for v in values
+                ]
+                await log.append(poisonous)
+                if topic in (*INPUTS, INBOX):
+                    cluster.letters += len(poisonous)
             await cluster.recovered(began)
     finally:
         await log.stop()

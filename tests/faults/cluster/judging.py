@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 from counting import counted, decisions
 from faults.cluster.numbered_facts import place_of, text
 
+from projections.digest import PROJECTIONS, combined, digests
+from projections.evolve import events_of, evolve
+from projections.memory import UserState
 from schemas import codec
+from schemas.dead_letters import DeadLetter
 from schemas.events import MemoryFormed
 from schemas.identity import event_of_piece
 from schemas.inbox import CandidatesExtracted
@@ -21,12 +25,13 @@ from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from schemas.identity import Owner
     from schemas.log import Record
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the ledger says; the first three must be 0."""
+    """What the ledger says of the workload; the first three must be 0."""
 
     missing: int
     """Observations that were acknowledged, and from which nothing was remembered."""
@@ -37,6 +42,7 @@ class Verdict:
     void: int
     """Decisions that do not count; what is no decision is none."""
     dead_letters: int
+    """Records that were put aside, each once, however many letters there are about it."""
     memories: int
     misplaced: tuple[str, ...]
     """What was formed out of order, each with where the log has it."""
@@ -48,6 +54,8 @@ def verdict(records: Mapping[tuple[str, int], Sequence[Record]], acknowledged: S
     formed: defaultdict[str, list[MemoryFormed]] = defaultdict(list)
     out_of_order, misplaced = 0, list[str]()
     for owner, chain in chains.items():
+        if not is_of_workload(owner):
+            continue
         events = [codec.decode(event) for decision in chain for event in decision.events]
         formed[owner.user_id] += [event for event in events if isinstance(event, MemoryFormed)]
         offsets = [decision.item_offset for decision in chain]
@@ -68,10 +76,43 @@ def verdict(records: Mapping[tuple[str, int], Sequence[Record]], acknowledged: S
         twice=max(sum(times - 1 for times in found.values()) for found in (sources, ids, words)),
         out_of_order=out_of_order,
         void=ledger - sum(map(len, chains.values())),
-        dead_letters=sum(len(some) for (topic, _), some in records.items() if topic == DEAD_LETTERS.name),
+        dead_letters=len(put_aside(records)),
         memories=len(memories),
         misplaced=tuple(misplaced),
     )
+
+
+def put_aside(records: Mapping[tuple[str, int], Sequence[Record]]) -> set[tuple[str, int, int]]:
+    """Return where the records are that dead letters are about."""
+    found = set()
+    for record in (record for (topic, _), some in records.items() if topic == DEAD_LETTERS.name for record in some):
+        with suppress(codec.Undecodable):
+            letter = codec.decode(record.value)
+            if isinstance(letter, DeadLetter):
+                found.add((letter.topic, letter.partition, letter.offset))
+    return found
+
+
+def digest_of_workload(found: Mapping[str, str], records: Mapping[tuple[str, int], Sequence[Record]]) -> str:
+    """Return the workers' digest without the rows of users of whom a row itself told something.
+
+    Digests of rows add up: theirs, as we fold them from the log, are taken away.
+    """
+    others = []
+    for owner, chain in counted(records).items():
+        if not is_of_workload(owner):
+            state = UserState(owner=owner)
+            for decision in chain:
+                state = evolve(state, decision, events_of(decision))
+            others.append(state)
+    theirs = digests(others)
+    taken_away = {name: f"{(1 << 256) - int(theirs[name], 16):x}" for name in PROJECTIONS}
+    return combined([found, taken_away])["total"]
+
+
+def is_of_workload(owner: Owner) -> bool:
+    """Tell whether what a user says is part of the undisturbed run too."""
+    return owner.user_id.startswith("user-")
 
 
 def places_of(records: Mapping[tuple[str, int], Sequence[Record]], user: str) -> list[str]:

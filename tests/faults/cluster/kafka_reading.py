@@ -18,9 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemas.log import Record
+    from streams.transports.kafka_group import Member
 
 READ = (CONVERSATIONS, INBOX, LEDGER, DEAD_LETTERS)
 LOOK_SECONDS = 0.25
+GROUPS = "__consumer_offsets"
+"""Where Kafka keeps what its groups are, in one partition, as the tests set it up."""
+OF_GROUP = b"\0\2"
+"""The first bytes of the key of what a group is; those of what it has committed are others."""
+SHARED_OUT = b"\0\x08consumer"
+"""What its value has in the third byte and after, once a group has shared out its partitions."""
 
 
 class KafkaReading:
@@ -32,6 +39,7 @@ class KafkaReading:
         self.decided: dict[str, float] = {}
         """The observations that a decision in the ledger covers, with the monotonic time when that was seen."""
         self._log = KafkaLog(addresses, client_id="faults", timeout_s=10)
+        self._groups: list[Record] = []
         self._started = False
         self._looking = asyncio.Lock()
 
@@ -58,6 +66,18 @@ class KafkaReading:
                         for decision in decisions(new):
                             for piece in decision.covered:
                                 self.decided.setdefault(event_of_piece(piece), time.monotonic())
+
+    async def generations(self) -> int:
+        """Return how often the group has shared out its partitions until now, or lost its last member."""
+        known = self._groups
+        while new := await self._log.read(GROUPS, 0, known[-1].position.offset + 1 if known else 0):
+            known += new
+        told = [record.value for record in known if (record.key or b"").startswith(OF_GROUP)]
+        return sum(value[2 : 2 + len(SHARED_OUT)] == SHARED_OUT for value in told)
+
+    async def members(self) -> list[Member]:
+        """Return the workers in the group, as Kafka knows it."""
+        return await self._log.members()
 
     async def until_decided(self, event_ids: Sequence[str], seconds: float) -> float:
         """Wait until all these observations are decided; return the seconds it took. Raises AssertionError."""

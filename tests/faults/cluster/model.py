@@ -23,7 +23,8 @@ class Model:
     def __init__(self, port: int) -> None:
         """Serve nothing yet."""
         self.base_url = f"http://127.0.0.1:{port}/v1"
-        self.requests = 0
+        self.failed = 0
+        """Requests that it took while it was out of order; of those that nobody took it knows nothing."""
         self._port = port
         self._mode: Mode = "ok"
         self._changed = asyncio.Event()
@@ -55,7 +56,7 @@ class Model:
 
     async def _answer(self, request: web.Request) -> web.Response:
         asked = await request.json()
-        self.requests += 1
+        self.failed += self._mode != "ok"
         if self._mode == "hang":
             await self._changed.wait()
         if self._mode == "429":

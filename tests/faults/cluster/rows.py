@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from faults.cluster import broker_faults as of_brokers
 from faults.cluster import index_faults as of_index
 from faults.cluster import input_faults as of_inputs
+from faults.cluster import rebuild_faults as of_rebuilds
 from faults.cluster import scaling
 from faults.cluster import shard_faults as of_shards
 from faults.cluster import worker_faults as of_workers
+from faults.cluster.registry_faults import registry_away
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -35,7 +37,9 @@ class Row:
     weaviate: bool = False
     """The index of all workers is in Weaviate."""
     registry: bool = False
-    """The workers are told of a schema registry."""
+    """Every other user's events come from a Kafka producer with a schema registry, which the workers are told of."""
+    small_queues: bool = False
+    """The workers' queues are full soon."""
 
 
 async def _nothing(_cluster: Cluster) -> None:
@@ -44,7 +48,7 @@ async def _nothing(_cluster: Cluster) -> None:
 
 ROWS = (
     Row("calm", "nothing", _nothing, short_seconds=0, full_seconds=0),
-    Row("kills", "workers killed at random and started again", of_workers.kills, 15, 240),
+    Row("kills", "workers killed at random and started again, a quarter of them late", of_workers.kills, 25, 300),
     Row("freeze", "a worker frozen for longer than the session", of_workers.freeze, 15, 60),
     Row("rolling-restart", "every worker stopped and started, one after the other", of_workers.rolling_restart, 20, 60),
     Row("broker-killed", "the only broker killed and started again", of_brokers.kill_the_broker),
@@ -55,30 +59,64 @@ ROWS = (
     Row("model-hanging", "the model takes requests and never answers", of_inputs.trouble_with_the_model("hang")),
     Row("model-garbage", "the model answers what is no JSON", of_inputs.trouble_with_the_model("garbage")),
     Row("poison", "bytes that are no message on every topic", of_inputs.poison),
+    Row(
+        "queues-full",
+        "the model refuses connections until the queues of all agents of observations are full (shrunk: 40 records,"
+        " and 3 windows for the model), while others command and search; a worker killed meanwhile",
+        of_inputs.fill_the_queues,
+        30,
+        90,
+        small_queues=True,
+    ),
     Row("disk-full", "the disk of a worker's shards full for ten seconds", of_shards.fill_the_disk, 30, 60),
-    Row("shard-damaged", "shards overwritten while their worker is dead", of_shards.lose_shards(of_shards.damage), 12),
+    Row(
+        "shard-damaged",
+        "shards overwritten while their worker is dead",
+        of_shards.lose_shards(of_shards.damage, is_damage=True),
+        12,
+    ),
     Row(
         "rows-damaged",
         "rows of shards damaged, which a later query finds",
-        of_shards.lose_shards(of_shards.damage_contents),
+        of_shards.lose_shards(of_shards.damage_contents, is_damage=True),
         20,
     ),
-    Row("shard-deleted", "shards deleted while their worker is dead", of_shards.lose_shards(of_shards.delete), 12),
-    Row("rebuild", "a worker killed in a rebuild", of_shards.rebuild_and_kill, 20, 90),
+    Row(
+        "shard-deleted",
+        "shards deleted while their worker is dead",
+        of_shards.lose_shards(of_shards.delete, is_damage=False),
+        12,
+    ),
+    Row("rebuild", "a worker killed in a rebuild", of_rebuilds.kill_at_any_moment, 20, 90),
+    Row(
+        "rebuild-weaviate",
+        "a worker killed in a rebuild of shards and of Weaviate's part",
+        of_rebuilds.kill_everywhere,
+        40,
+        150,
+        weaviate=True,
+    ),
     Row("come-and-go", "workers added and removed while queries run", scaling.come_and_go, 30, 180),
     Row("weaviate-killed", "Weaviate killed, back after a minute", of_index.kill_weaviate, 20, 90, weaviate=True),
     Row("weaviate-slow", "Weaviate stands still most of the time", of_index.slow_weaviate, 20, 60, weaviate=True),
-    Row("registry-away", "a schema registry down at the start, and again later", of_index.registry_away, registry=True),
+    Row(
+        "registry-away",
+        "the schema registry by which every other user's events are written is down at the start, and killed later",
+        registry_away,
+        20,
+        60,
+        registry=True,
+    ),
     Row("publisher-repeats", "the publisher sends every request twice", _nothing, twice=True),
 )
 BY_NAME = {row.name: row for row in ROWS}
 EVERY_DAY = ("kills", "freeze", "broker-killed", "come-and-go", "shard-damaged")
-"""Rows of CI; of the others it runs one a day."""
+"""Rows of CI; of the others in which something goes wrong it runs one a day."""
 
 
 def rows_of(day: date) -> list[Row]:
     """Return the rows that CI runs on a day."""
-    others = [row for row in ROWS if row.name not in EVERY_DAY]
+    others = [row for row in ROWS if row.name not in (*EVERY_DAY, "calm")]
     return [*(BY_NAME[name] for name in EVERY_DAY), others[day.timetuple().tm_yday % len(others)]]
 
 

@@ -1,23 +1,28 @@
-"""What happens to a worker's own files: the disk full, a shard damaged or gone, a worker killed while it rebuilds."""
+"""What happens to a worker's own files: the disk full, a shard damaged or gone."""
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from faults.cluster.cluster import SESSION_SECONDS
+from faults.cluster.cluster import RECOVERY_SECONDS, SESSION_SECONDS
 from preloaded import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from faults.cluster.cluster import Cluster
     from faults.cluster.worker_process import WorkerProcess
 
 FULL_SECONDS = 10.0
 HEADER_BYTES = 100
+MEMORY = b'{"memory_id"'
+"""How a memory's row begins."""
+SET_ASIDE = "shard {} is damaged: it is kept as"
 
 
 def shards_of(worker: WorkerProcess) -> list[Path]:
@@ -31,68 +36,94 @@ async def fill_the_disk(cluster: Cluster) -> None:
     flag = cluster.folder / "full"
     library = compiled(Path(__file__).with_name("disk_full.c"), cluster.folder)
     worker = cluster.add_worker(environment={"LD_PRELOAD": str(library), "DISK_FULL": str(flag)})
+    cluster.publisher.share = 0.4
     await worker.ready()
     await asyncio.sleep(SESSION_SECONDS)
-    began = time.monotonic()
     flag.touch()
+    cluster.publisher.share = 1.0
     await asyncio.sleep(FULL_SECONDS)
+    assert flag.with_name(f"{flag.name}.refused").exists(), "nothing was written while the disk was full"
     flag.unlink()
+    began = time.monotonic()
     if worker.exit_code is not None:
         worker.start()
     await cluster.recovered(began)
 
 
-def lose_shards(harm: Callable[[Path], None]) -> Callable[[Cluster], asyncio.Future[None]]:
-    """Return the fault of shards that are harmed while their worker is dead; it mends itself when it starts."""
+def lose_shards(harm: Callable[[Path], bool], *, is_damage: bool) -> Callable[[Cluster], Awaitable[None]]:
+    """Return the fault of shards that are harmed while their worker is dead; it mends itself when it starts.
+
+    `harm` returns whether it changed anything. Of damage the worker says that it has set a shard aside.
+    """
 
     async def fault(cluster: Cluster) -> None:
         for worker in cluster.workers[: 1 if cluster.workload.is_short else 2]:
             await asyncio.sleep(4)
+            await _filled(worker)
             began = time.monotonic()
             worker.kill()
-            for path in shards_of(worker):
-                harm(path)
+            harmed = [path for path in shards_of(worker) if harm(path)]
+            assert harmed, f"{worker.folder} has no shard to harm"
             worker.start()
             await worker.ready()
             await cluster.recovered(began)
+            if is_damage:
+                await _set_aside(cluster, worker, harmed)
 
-    return fault  # type: ignore[return-value]
+    return fault
 
 
-def delete(path: Path) -> None:
+async def _filled(worker: WorkerProcess) -> None:
+    """Wait until a worker's shards hold memories."""
+    async with asyncio.timeout(RECOVERY_SECONDS):
+        while not any(MEMORY in file.read_bytes() for path in shards_of(worker) for file in files_of(path)):  # noqa: ASYNC110 - it is another process
+            await asyncio.sleep(0.2)
+
+
+async def _set_aside(cluster: Cluster, worker: WorkerProcess, harmed: Sequence[Path]) -> None:
+    """Ask about every user until the worker has said of one of these shards that it is damaged, and has kept it."""
+    deadline = time.monotonic() + RECOVERY_SECONDS
+    while not any(SET_ASIDE.format(path) in worker.said_in_this_life() for path in harmed):
+        assert time.monotonic() < deadline, f"no damaged shard was found: {worker.said()}"
+        for number in range(cluster.workload.users):
+            await cluster.ask("GET", f"/v1/memories?user_id={cluster.workload.user(number)}&page_size=1")
+    assert any(path.with_name(f"{path.name}.damaged").exists() for path in harmed), harmed
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of a shard that hold what it knows."""
+    return [file for file in (path, path.with_name(f"{path.name}-wal")) if file.exists()]
+
+
+def delete(path: Path) -> bool:
     """Delete a shard with what belongs to it."""
+    assert path.exists()
     for file in path.parent.glob(f"{path.name}*"):
         file.unlink()
+    return True
 
 
-def damage(path: Path) -> None:
+def damage(path: Path) -> bool:
     """Overwrite a shard and its write-ahead log but for their headers, so that the file opens and cannot be read."""
-    for file in path, path.with_name(f"{path.name}-wal"):
-        if file.exists():
-            with file.open("r+b") as overwritten:
-                overwritten.seek(HEADER_BYTES)
-                overwritten.write(b"\xde\xad\xbe\xef" * ((file.stat().st_size - HEADER_BYTES) // 4))
+    return _change(path, lambda b: b[:HEADER_BYTES] + b"\xde\xad\xbe\xef" * ((len(b) - HEADER_BYTES) // 4))
 
 
-def damage_contents(path: Path) -> None:
-    """Damage what the rows of a shard say, so that it opens, and whoever reads them later finds it."""
-    for file in path, path.with_name(f"{path.name}-wal"):
-        if file.exists():
-            file.write_bytes(file.read_bytes().replace(b'{"memory_id"', b'{"damaged_id'))
+def damage_contents(path: Path) -> bool:
+    """Damage what the rows of a shard say, so that it opens, and whoever reads them later finds it.
+
+    In the file itself: of a write-ahead log SQLite would pass what does not have its checksum.
+    """
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("pragma wal_checkpoint(truncate)")
+    return _change(path, lambda b: b.replace(MEMORY, b'{"damaged_id'))
 
 
-async def rebuild_and_kill(cluster: Cluster) -> None:
-    """Ask for rebuilds under load, kill a worker in each, and ask again until one comes to its end."""
-    for _ in range(1 if cluster.workload.is_short else 5):
-        await asyncio.sleep(3)
-        began = time.monotonic()
-        asked = asyncio.create_task(cluster.try_once("POST", "/v1/admin/rebuild"))
-        await asyncio.sleep(cluster.pick.uniform(0.01, 0.3))
-        worker = cluster.pick.choice(cluster.workers)
-        worker.kill()
-        await asked
-        worker.start()
-        await worker.ready()
-        await cluster.recovered(began)
-    found = await cluster.ask("POST", "/v1/admin/rebuild")
-    assert found["equal"], found
+def _change(path: Path, harm: Callable[[bytes], bytes]) -> bool:
+    """Change what a shard and its write-ahead log hold, in place; return whether anything did change."""
+    has_changed = False
+    for file in files_of(path):
+        before = file.read_bytes()
+        after = harm(before)
+        file.write_bytes(after)
+        has_changed |= after != before
+    return has_changed

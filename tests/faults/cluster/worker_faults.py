@@ -13,18 +13,33 @@ if TYPE_CHECKING:
     from faults.cluster.cluster import Cluster
 
 KILLS, SHORT_KILLS = 20, 3
+STAY_DEAD = 4
+"""Of so many that are killed one stays dead for two sessions."""
 FREEZES = 5
 
 
 async def kills(cluster: Cluster) -> None:
-    """Kill a worker at random, start it again, and go on when what was acknowledged before is remembered."""
-    for _ in range(SHORT_KILLS if cluster.workload.is_short else KILLS):
+    """Kill a worker at random, start it again, and go on when what was acknowledged before is remembered.
+
+    A worker that starts again at once has the group forget the dead one. Some stay dead until the group itself has
+    noticed, and the others have taken over.
+    """
+    for number in range(SHORT_KILLS if cluster.workload.is_short else KILLS):
         await asyncio.sleep(cluster.pick.uniform(0.5, 2.5))
         worker = cluster.pick.choice(cluster.workers)
+        stays_dead = number % STAY_DEAD == STAY_DEAD - 2
         began = time.monotonic()
         worker.kill()
-        worker.start()
-        await cluster.recovered(began)
+        if stays_dead:
+            await cluster.recovered(began)
+            await asyncio.sleep(max(0.0, began + 2 * SESSION_SECONDS - time.monotonic()))
+            known = {member.url for member in await cluster.reading.members()}
+            assert known, "Kafka does not say who is in the group"
+            assert worker.url not in known, "the group still counts on a dead worker"
+            worker.start()
+        else:
+            worker.start()
+            await cluster.recovered(began)
         await worker.ready()
 
 
@@ -36,9 +51,10 @@ async def freeze(cluster: Cluster) -> None:
             worker = cluster.pick.choice(cluster.workers)
             began = time.monotonic()
             worker.freeze()
-            await asyncio.sleep(2 * SESSION_SECONDS)
-            worker.thaw()
             await cluster.recovered(began)
+            await asyncio.sleep(max(0.0, began + 2 * SESSION_SECONDS - time.monotonic()))
+            worker.thaw()
+            await cluster.remembered()
 
 
 async def rolling_restart(cluster: Cluster) -> None:

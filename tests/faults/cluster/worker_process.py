@@ -43,6 +43,7 @@ class WorkerProcess:
             **more,
         }
         self._process: subprocess.Popen[bytes] | None = None
+        self._said_before = 0
 
     def beside(self, folder: Path, port: int, **settings: str) -> WorkerProcess:
         """Return another worker with these settings changed; it is not started."""
@@ -69,6 +70,7 @@ class WorkerProcess:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.lives += 1
         with self.log.open("ab") as output:
+            self._said_before = output.tell()
             self._process = subprocess.Popen(  # noqa: S603 - our own program
                 [sys.executable, *self._program],
                 env=self._environment,
@@ -119,3 +121,7 @@ class WorkerProcess:
     def said(self) -> str:
         """Return the end of what it said."""
         return self.log.read_text("utf-8", "replace")[-3000:]
+
+    def said_in_this_life(self) -> str:
+        """Return what it said since it was started the last time."""
+        return self.log.read_bytes()[self._said_before :].decode("utf-8", "replace")
