@@ -31,7 +31,6 @@ from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from projections.shards import Shards
 from projections.taking import Taking
 from schemas.clock import SystemClock
-from schemas.log import LogError
 from streams.agents import handled, is_in_session, make_app, member_id, owners, urls
 from streams.extraction import Asking
 from streams.model_extractor import ModelExtractor
@@ -263,10 +262,7 @@ class Worker:
 
     async def _stop_agents(self) -> None:
         """Flush what was recalled, then read and decide no more."""
-        try:
-            await self.recalls.flush()
-        except LogError as error:
-            log.warning("recalls of the last seconds are lost: %s", error)
+        await self.recalls.flush_last()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

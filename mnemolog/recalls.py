@@ -6,10 +6,11 @@ The only thing that a kill may lose: at most the last few seconds of it.
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Final
 
 from schemas.identity import derived_id
-from schemas.log import LogUnavailable
+from schemas.log import LogError, LogUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
     from mnemolog.commands import Commands
     from schemas.identity import Owner
 
+log = logging.getLogger("mnemolog")
 FLUSH_EVERY_SECONDS: Final = 10.0
+LAST_SECONDS: Final = 5.0
+"""How long a worker that stops waits for the log."""
 MAX_IDS: Final = 1_000
 """Memories in one report."""
 
@@ -52,6 +56,13 @@ class Recalls:
                     self._noted[owner, minute] = dict.fromkeys(left)
                 else:
                     del self._noted[owner, minute]
+
+    async def flush_last(self) -> None:
+        """Report what was noted before a stop, for LAST_SECONDS; what the log does not take by then is lost."""
+        try:
+            await asyncio.wait_for(self.flush(), LAST_SECONDS)
+        except (LogError, TimeoutError) as error:
+            log.warning("recalls of the last seconds are lost: %s", error or "the log does not answer")
 
     async def run(self) -> None:
         """Flush again and again, for ever."""

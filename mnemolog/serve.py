@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import uvicorn
@@ -24,13 +25,15 @@ from schemas.log import LogError
 from streams.schema_registry import RegistryRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from mnemolog.settings import Settings
     from schemas.clock import Clock
 
 GRACE_SECONDS: Final = 5
 """How long requests that are being answered may go on after a signal."""
+STOP_SECONDS: Final = 30
+"""How long a worker may take to stop after a signal; half of what the chart gives it."""
 BACKLOG: Final = 2048
 PAUSE_SECONDS: Final = 1.0
 """Before the worker that follows one whose shard is damaged."""
@@ -58,10 +61,15 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def serve(settings: Settings, ready: asyncio.Future[str] | None = None, clock: Clock | None = None) -> None:
+async def serve(
+    settings: Settings,
+    ready: asyncio.Future[str] | None = None,
+    clock: Clock | None = None,
+    signalled: Callable[[], None] = lambda: None,
+) -> None:
     """Start a worker, answer HTTP, and stop both at SIGINT or SIGTERM; `ready` is told the URL.
 
-    A clock given here takes the place of the machine's.
+    A clock given here takes the place of the machine's; `signalled` is called at each signal.
 
     Health answers from the beginning; everything else when the worker has started. A worker that finds a shard damaged
     is followed by a new one, which folds it anew. Raises WorkerFailed, and what EXPECTED lists, when the worker cannot
@@ -70,8 +78,13 @@ async def serve(settings: Settings, ready: asyncio.Future[str] | None = None, cl
     listening = _listen(settings.host, settings.port)
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        stopping.set()
+        signalled()
+
     for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stopping.set)
+        loop.add_signal_handler(name, stop)
     try:
         while await _serve_until_damaged(settings, listening, stopping, ready, clock):  # noqa: ASYNC110 - nothing is polled
             await asyncio.sleep(PAUSE_SECONDS)
@@ -187,7 +200,7 @@ def run(settings: Settings, told: TextIO | None = None) -> int:
         ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         ready.add_done_callback(lambda done: _announce(done, told))
         try:
-            await serve(settings, ready)
+            await serve(settings, ready, signalled=_end_in_time)
         finally:
             ready.cancel()
 
@@ -200,6 +213,20 @@ def run(settings: Settings, told: TextIO | None = None) -> int:
     else:
         return 0
     return 1
+
+
+def _end_in_time() -> None:
+    """End this process when what it waits for does not let it stop: a thread, for the event loop may stand still."""
+
+    def end() -> None:
+        log.warning(
+            "the worker has not stopped within %d s of the signal: it ends as it is, nothing is lost", STOP_SECONDS
+        )
+        os._exit(0)
+
+    last_resort = threading.Timer(STOP_SECONDS, end)
+    last_resort.daemon = True
+    last_resort.start()
 
 
 def _announce(done: asyncio.Future[str], told: TextIO) -> None:

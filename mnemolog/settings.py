@@ -31,6 +31,8 @@ NOT_YET: Final = frozenset(
     }
 )  # fmt: skip
 """Named in the contract, built by later issues."""
+_BROKER: Final = r"(?:\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::\d{1,5})?"
+_BROKERS: Final = re.compile(f"kafka://{_BROKER}(?:,{_BROKER})*")
 _HOST_ONLY: Final = re.compile(r"https?://[^/?#@\s]+/?")
 
 
@@ -215,8 +217,8 @@ def read_env_file(path: Path) -> dict[str, str]:
 
 
 def _checked(settings: Settings) -> Settings:
-    if settings.broker != "sqlite://" and not settings.broker.startswith("kafka://"):
-        raise SettingsError(f"{PREFIX}BROKER={settings.broker!r} must be sqlite:// or kafka://host:9092")
+    if settings.broker != "sqlite://" and not _BROKERS.fullmatch(settings.broker):
+        raise SettingsError(f"{PREFIX}BROKER={settings.broker!r} must be sqlite:// or kafka://host:9092,host2:9092")
     _check_kafka(settings)
     if settings.index != "embedded":
         try:

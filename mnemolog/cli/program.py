@@ -1,5 +1,6 @@
 """The program: every command under its name."""
 
+import logging
 from importlib.metadata import version
 from typing import Annotated
 
@@ -76,4 +77,6 @@ def _program(
 
 def main() -> None:
     """Run the command that the arguments name, and exit: 0 done, 1 failed, 2 wrong usage."""
+    # A command that keeps no log says by itself what is wrong: Python would print what Kafka's client says as well
+    logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     program()

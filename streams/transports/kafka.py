@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
 
     from faust.types import ConsumerT, ProducerT
 
+COMMIT_SECONDS: Final = 5.0
+"""A commit that takes longer is given up: the next one says the same or more, and what is not committed comes again."""
+LEAVE_SECONDS: Final = 3.0
+"""How long a worker that stops tries to leave the group."""
+
 
 class ConsumerThread(driver.AIOKafkaConsumerThread):
     """The thread that speaks to the group; it knows when the group last heard of this worker."""
@@ -25,7 +32,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
     """When the last heartbeat was sent that the group answered while it was not rebalancing, by `time.monotonic`."""
 
     async def on_start(self) -> None:
-        """Watch the heartbeats."""
+        """Watch the heartbeats, and hear what becomes of a commit that is given up."""
         await super().on_start()
         coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001 - aiokafka tells nobody
         beat = coordinator._do_heartbeat  # noqa: SLF001
@@ -39,6 +46,32 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             return heard
 
         coordinator._do_heartbeat = watched  # noqa: SLF001
+        commit = coordinator._do_commit_offsets  # noqa: SLF001
+
+        def heard_of(*arguments: Any) -> asyncio.Task[None]:  # noqa: ANN401 - passed on
+            task = asyncio.get_running_loop().create_task(commit(*arguments))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+            return task
+
+        coordinator._do_commit_offsets = heard_of  # noqa: SLF001
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        """Commit, or say that the group did not take it: aiokafka would try until the broker is back."""
+        try:
+            async with asyncio.timeout(COMMIT_SECONDS):
+                return bool(await super()._commit(offsets))
+        except TimeoutError:
+            return False
+
+    async def on_thread_stop(self) -> None:
+        """Leave the group, if a broker answers: who does not leave is missed after a session."""
+        try:
+            async with asyncio.timeout(LEAVE_SECONDS):
+                await super().on_thread_stop()
+        except (TimeoutError, asyncio.CancelledError):  # aiokafka's fetcher, cancelled while it waits, raises that too
+            if self._consumer is not None:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._consumer._client.close(), LEAVE_SECONDS)  # noqa: SLF001 - `stop` did not come to it
 
 
 class Consumer(SafeDelivery, driver.Consumer):
@@ -53,6 +86,12 @@ class Consumer(SafeDelivery, driver.Consumer):
         """Begin a session: the group has just heard of this worker."""
         self._thread.heard = time.monotonic()
         await super().on_partitions_assigned(assigned, generation_id)
+
+    def verify_event_path(self, now: float, tp: TP) -> None:
+        """Say nothing: Faust guesses that a partition hangs where one is idle, waits for its agent, or has just come.
+
+        What is behind is in the metrics, and that the log does not answer is said by the worker.
+        """
 
     def is_in_session(self) -> bool:
         """Tell whether no other worker can have been given this one's partitions.

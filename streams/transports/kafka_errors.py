@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import ssl
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -88,7 +89,8 @@ def sentence(error: BaseException) -> str:
 
 
 async def ask_why(servers: Sequence[str], security: Mapping[str, Any]) -> None:
-    """Raise why brokers that answer let nobody in: of that, aiokafka says only that it could not connect."""
+    """Raise why no broker lets anybody in, if it is known: aiokafka says only that it could not connect."""
+    unknown = []
     for host, port, _ in collect_hosts(list(servers)):
         try:
             connection = await create_conn(host, port, **security)
@@ -97,7 +99,12 @@ async def ask_why(servers: Sequence[str], security: Mapping[str, Any]) -> None:
         except kafka.KafkaConnectionError as error:
             advice = "it wants TLS, perhaps: look at MNEMOLOG_KAFKA_SECURITY_PROTOCOL"
             raise kafka.KafkaConnectionError(f"{host}:{port} takes the connection and closes it: {advice}") from error
+        except socket.gaierror as error:
+            unknown.append(f"{host} ({error.strerror})")
+            continue
         except (OSError, TimeoutError):
             continue
         if (closed := connection.close()) is not None:
             await closed
+    if unknown:
+        raise kafka.KafkaConnectionError(f"nobody knows the name {', '.join(unknown)}: look at MNEMOLOG_BROKER")

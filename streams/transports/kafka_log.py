@@ -6,13 +6,13 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
-from aiokafka.errors import KafkaConnectionError, KafkaError
+from aiokafka.errors import KafkaConnectionError
 
 from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
-from schemas.topics import MAX_LETTER_BYTES, max_record_bytes
-from streams.transports import kafka_group, kafka_topics
+from schemas.topics import max_record_bytes
+from streams.transports import kafka_group, kafka_producer, kafka_topics
 from streams.transports.gathering import Gathering
 from streams.transports.kafka_errors import ask_why, check_size, translated
 from streams.transports.kafka_reading import TopicReader
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import timedelta
 
+    from aiokafka import AIOKafkaProducer
     from aiokafka.structs import RecordMetadata
 
     from schemas.log import NewRecord, Record
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 30.0
 APPEND_S = 15.0
 """An append that takes longer is refused, and tried again by whoever wants it, with a new producer."""
-FLUSH_S = 5.0  # for which a producer that is stopped may still send
+CLOSE_S = 3.0  # for which a connection may be closed
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the broker has set
 
 
@@ -83,24 +84,24 @@ class KafkaLog:
                     except KafkaConnectionError:
                         await ask_why(self._servers, self._security)
                         raise
-                    self._producer = await self._new_producer()
+                    self._producer = await kafka_producer.started(self._connection)
                 except BaseException:
                     await self.stop()
                     raise
 
     async def stop(self) -> None:
-        """Disconnect; what was not acknowledged may or may not be appended. Safe to call twice."""
+        """Disconnect; what was not acknowledged may be appended or not. Takes seconds at most; safe to call twice."""
         readers, self._readers = self._readers, {}
         producer, self._producer = self._producer, None
         admin, self._admin = self._admin, None
-        for reader in readers.values():
-            await reader.stop()
         if producer is not None:
             self._abandon(producer)
+        with suppress(TimeoutError):  # of a broker that does not answer
+            async with asyncio.timeout(CLOSE_S):
+                closing = [reader.stop() for reader in readers.values()] + ([admin.close()] if admin else [])
+                await asyncio.gather(*closing, return_exceptions=True)  # aiokafka's consumer may raise CancelledError
         while self._abandoning:
             await asyncio.wait(self._abandoning)
-        if admin is not None:
-            await admin.close()
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
         """See `Log.append`. LogUnavailable after `timeout_s`; Kafka may still append what it has not refused."""
@@ -227,13 +228,6 @@ class KafkaLog:
                 self._readers[topic] = reader
             return reader
 
-    async def _new_producer(self) -> AIOKafkaProducer:
-        producer = AIOKafkaProducer(
-            **self._connection, acks="all", enable_idempotence=True, max_request_size=MAX_LETTER_BYTES
-        )
-        await producer.start()
-        return producer
-
     async def _usable_producer(self) -> AIOKafkaProducer:
         """Return the producer; one whose sending task has died (its sequence numbers are lost) is replaced."""
         async with self._replacing:
@@ -241,13 +235,17 @@ class KafkaLog:
                 raise LogUnavailable("the log is not started: call `start`")
             # Its sender may have died, or wait for ever for a broker that was started again: aiokafka tells nobody.
             if self._producer._sender.sender_task.done() or self._producer is self._doubted:  # noqa: SLF001
-                broken, self._producer = self._producer, await self._new_producer()
+                fresh = await kafka_producer.started(self._connection)
+                if self._producer is None:  # stopped meanwhile
+                    self._abandon(fresh)
+                    raise LogUnavailable("the log is stopped")
+                broken, self._producer = self._producer, fresh
                 self._abandon(broken)
             return self._producer
 
     def _abandon(self, producer: AIOKafkaProducer) -> None:
         """Stop it beside what goes on: what others have sent with it is still flushed."""
-        task = asyncio.get_running_loop().create_task(_stop(producer))
+        task = asyncio.get_running_loop().create_task(kafka_producer.stop(producer))
         self._abandoning.add(task)
         task.add_done_callback(self._abandoning.discard)
 
@@ -280,20 +278,3 @@ def _appended(metadata: RecordMetadata) -> Appended:
 
 def _place(metadata: RecordMetadata) -> Appended:
     return Appended(Position(metadata.topic, metadata.partition, metadata.offset), from_ms(metadata.timestamp))
-
-
-async def _stop(producer: AIOKafkaProducer) -> None:
-    """Flush and close; what a broker does not take within FLUSH_S is left, its callers were told."""
-    try:
-        async with asyncio.timeout(FLUSH_S):
-            await producer.stop()
-    except (KafkaError, TimeoutError):
-        pass  # `stop` does nothing a second time
-    else:
-        return
-    sender = producer._sender.sender_task  # noqa: SLF001
-    sender.cancel()
-    with suppress(KafkaError, TimeoutError):
-        async with asyncio.timeout(FLUSH_S):
-            await producer.client.close()
-    await asyncio.wait({sender}, timeout=FLUSH_S)

@@ -41,7 +41,11 @@ class TopicReader:
             max_partition_fetch_bytes=FETCH_BYTES,
             fetch_max_wait_ms=BROKER_WAIT_MS,
         )
-        await consumer.start()
+        try:
+            await consumer.start()
+        except BaseException:
+            await consumer.stop()
+            raise
         tps = [TopicPartition(topic, partition) for partition in range(partitions)]
         consumer.assign(tps)
         consumer.pause(*tps)

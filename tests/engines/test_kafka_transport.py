@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 
 import pytest
+from contract.log_suite import new
 from contract.transport_suite import TransportSuite
 from contract.transport_worker import PATIENCE_S, Worker
 
 from streams.transports.kafka_log import KafkaLog
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
+
+LOOKED_AT_S = 1.0
+"""Faust looks for what hangs four times in it."""
 
 
 class TestKafkaTransport(TransportSuite):
@@ -38,3 +43,18 @@ class TestKafkaTransport(TransportSuite):
         async with asyncio.timeout(PATIENCE_S):
             while worker.app.consumer_generation_id == before:  # noqa: ASYNC110 - Faust has no event for it
                 await asyncio.sleep(0.01)
+
+    async def test_partitions_that_are_idle_or_wait_for_their_agent_are_no_errors(
+        self, worker: Callable[..., Worker], log: KafkaLog, topic: str, caplog: pytest.LogCaptureFixture
+    ):
+        async with worker(gate=asyncio.Event()).running() as one:
+            await log.append([new(topic, b"waits"), new(topic, b"waits too")])
+            async with asyncio.timeout(PATIENCE_S):
+                while not one.app.consumer.assignment():  # noqa: ASYNC110 - Faust has no event for it
+                    await asyncio.sleep(0.01)
+            thread = one.app.consumer._thread
+            for limit in ("fetch_request", "fetch_response", "stream", "commit"):
+                setattr(thread, f"tp_{limit}_timeout_secs", 0)  # Faust's minutes
+            caplog.clear()  # of a broker that has just started
+            await asyncio.sleep(LOOKED_AT_S)
+            assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []

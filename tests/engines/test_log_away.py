@@ -17,6 +17,7 @@ from kafka_server import KafkaServer
 from weaviate_server import free_ports
 
 from mnemolog.log_watch import ANSWER_SECONDS, LOOK_EVERY_SECONDS
+from mnemolog.serve import STOP_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -127,3 +128,29 @@ async def test_a_broker_that_is_gone_is_logged_once_a_minute(alone: Alone):
     of_libraries = [line for line in lines if re.match(r"\S+ \S+ \w+ (aiokafka|faust|mode)", line)]
     assert 1 <= len(of_libraries) <= 20, "\n".join(of_libraries)
     assert "the log answers again" in alone.worker.said()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["gone", "frozen"])
+async def test_a_worker_stops_in_time_without_its_broker_and_what_it_accepted_is_there_afterwards(
+    alone: Alone, number: signal.Signals
+):
+    turns = [said_by(f"u{n % 60}", 10_000 * number + n) | {"infer": False} for n in range(2_000)]
+    for begin in range(0, len(turns), 500):
+        assert (await alone.ask("POST", "/v1/events", turns[begin : begin + 500]))[0].is_success
+    alone.broker.signal(number)
+    began, said = time.monotonic(), len(alone.worker.log.read_bytes())
+    code = await alone.worker.terminate()
+    seconds = time.monotonic() - began
+    lines = alone.worker.log.read_bytes()[said:].decode()
+    if number == signal.SIGSTOP:
+        alone.broker.signal(signal.SIGCONT)
+    else:
+        alone.broker.kill()  # it is gone; its process is waited for
+        alone.broker.start()
+    assert (code, lines.count("Unclosed"), lines.count("Traceback")) == (0, 0, 0), lines
+    assert seconds < STOP_SECONDS
+    alone.worker.start()
+    await alone.worker.ready()
+    await alone.ask("POST", "/v1/admin/drain", {})
+    states = [(await alone.ask("GET", f"/v1/events/{one['event_id']}?user_id={one['user_id']}"))[0] for one in turns]
+    assert {state.json()["state"] for state in states} == {"remembered"}

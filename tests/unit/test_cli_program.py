@@ -50,6 +50,15 @@ def test_wrong_usage_exits_2(arguments: str) -> None:
     assert (done.returncode, done.stdout) == (2, b"")
 
 
+@pytest.mark.parametrize("command", ["topics create", "doctor"])
+def test_of_a_broker_that_is_away_a_command_says_a_sentence_and_the_client_library_nothing(command: str) -> None:
+    done = mnemolog(*command.split(), MNEMOLOG_BROKER="kafka://127.0.0.1:9")
+    assert done.returncode == 1
+    assert b"nobody listens at 127.0.0.1:9" in done.stdout + done.stderr
+    assert b"Unable connect" not in done.stderr
+    assert b"Unclosed" not in done.stderr
+
+
 def test_a_setting_that_does_not_exist_exits_2_and_is_named() -> None:
     done = mnemolog("digest", MNEMOLOG_COLOUR="red")
     assert done.returncode == 2

@@ -6,7 +6,7 @@ import pytest
 from aiokafka import errors as kafka
 
 from schemas.log import LogError, LogUnavailable
-from streams.transports.kafka_errors import translated
+from streams.transports.kafka_errors import ask_why, translated
 
 BOOTSTRAP = "Unable to bootstrap from [('127.0.0.1', 9092, <AddressFamily.AF_INET: 2>), ('b', 9093, 0)]"
 
@@ -44,3 +44,11 @@ def test_what_stays_as_it_is_is_not_tried_again(error: Exception):
     with pytest.raises(LogError) as told, translated("removing"):
         raise error
     assert not isinstance(told.value, LogUnavailable)
+
+
+async def test_a_host_whose_name_is_not_known_is_named():
+    with (
+        pytest.raises(LogUnavailable, match=r"nobody knows the name nowhere\.invalid \(.+\)"),
+        translated("connecting"),
+    ):
+        await ask_why(["nowhere.invalid:9092", "127.0.0.1:9"], {})

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+from functools import partial
 from itertools import count
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from aiokafka.errors import KafkaConnectionError
 
 from schemas.log import LogUnavailable, NewRecord, Record
-from streams.transports import kafka_log
+from streams.transports import kafka_producer
 from streams.transports.kafka_log import KafkaLog
+from streams.transports.kafka_reading import TopicReader
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 SILENT, HEALTHY = 0, 1
 
@@ -58,11 +65,11 @@ class HalfSilentProducer:
 @pytest.fixture
 async def log(monkeypatch: pytest.MonkeyPatch) -> KafkaLog:
     HalfSilentProducer.made = []
-    monkeypatch.setattr(kafka_log, "AIOKafkaProducer", HalfSilentProducer)
-    monkeypatch.setattr(kafka_log, "FLUSH_S", 0.3)
+    monkeypatch.setattr(kafka_producer, "AIOKafkaProducer", HalfSilentProducer)
+    monkeypatch.setattr(kafka_producer, "FLUSH_S", 0.3)
     log = KafkaLog(["nobody:1"], timeout_s=0.1)
     log._partitions = {"t": 2}
-    log._producer = await log._new_producer()
+    log._producer = await kafka_producer.started({})
     return log
 
 
@@ -97,6 +104,16 @@ async def test_a_producer_on_which_nothing_was_sent_is_not_doubted(log: KafkaLog
     assert await log.append(record(HEALTHY))
     assert HalfSilentProducer.made[-1] is third
     await log.stop()
+
+
+@pytest.mark.parametrize("begin", [kafka_producer.started, partial(TopicReader.start, "t", 1)])
+async def test_what_cannot_connect_leaves_nothing_open(begin: Callable[[dict[str, Any]], Awaitable[object]]):
+    said: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+    with pytest.raises(KafkaConnectionError):
+        await begin({"bootstrap_servers": ["127.0.0.1:9"]})
+    gc.collect()  # aiokafka complains when it collects what was left open
+    assert said == []
 
 
 class Reader:

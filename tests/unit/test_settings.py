@@ -55,6 +55,19 @@ def test_a_value_that_cannot_be_used_is_an_error_that_names_the_setting(name: st
         from_environment({f"MNEMOLOG_{name}": value})
 
 
+@pytest.mark.parametrize("broker", ["kafka://b", "kafka://b:9092,10.0.0.2:9093", "kafka://[::1]:9092"])
+def test_brokers_are_named_by_hosts(broker: str):
+    assert from_environment({"MNEMOLOG_BROKER": broker}).broker == broker
+
+
+@pytest.mark.parametrize(
+    "broker", ["kafka://", "kafka://:9092", "kafka://b:9092,", "kafka://b,kafka://c", "kafka://b:port", "kafka://b/t"]
+)
+def test_brokers_that_name_no_host_are_refused(broker: str):
+    with pytest.raises(SettingsError, match=r"MNEMOLOG_BROKER=.* must be sqlite:// or kafka://host:9092"):
+        from_environment({"MNEMOLOG_BROKER": broker})
+
+
 @pytest.mark.parametrize(
     "address", ["weaviate://localhost:8080", "weaviate://10.0.0.1:80?grpc=81", "weaviates://example.org:443?grpc=8443"]
 )
