@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 UP = ("-m", "mnemolog", "up")
 START_SECONDS = 60.0
-STOP_SECONDS = 30.0
+STOP_SECONDS = 60.0
+"""Longer than a worker takes at most, which then ends as it is, and says so."""
+ENDED_AS_IT_IS = "has not stopped within"
 
 
 class WorkerProcess:
@@ -113,10 +115,12 @@ class WorkerProcess:
         self.frozen = False
 
     async def terminate(self) -> int:
-        """Ask it to stop, wait until it has, and return its exit code."""
+        """Ask it to stop, wait until it has, and return its exit code. Raises AssertionError when it broke off."""
         assert self._process is not None
         self._process.terminate()
-        return await asyncio.wait_for(asyncio.to_thread(self._process.wait), STOP_SECONDS)
+        exit_code = await asyncio.wait_for(asyncio.to_thread(self._process.wait), STOP_SECONDS)
+        assert ENDED_AS_IT_IS not in self.said_in_this_life(), self.said()
+        return exit_code
 
     def said(self) -> str:
         """Return the end of what it said."""
