@@ -1,7 +1,8 @@
 """Runs the fault matrix and writes the table of docs/reliability.md: `python tools/fault_matrix.py [--short] [ROW…]`.
 
 Rows that are named replace theirs in the table, the others stay; without names all are run. Exit code 1 when a row
-failed: its line says so. Below the table stands which rows were run when, and of which commit.
+failed: its line says so, or, where it came to no end, keeps what the page said before. Below the table stands which
+rows were run when, and of which commit.
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from faults.cluster.numbered_facts import FULL, SHORT, Workload  # noqa: E402
 from faults.cluster.rows import BY_NAME, ROWS  # noqa: E402 - tests are no package
 from faults.cluster.running import Result, run_row, undisturbed_digest  # noqa: E402
+
+from schemas.log import LogError  # noqa: E402
 
 PAGE = ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- rows -->\n", "<!-- /rows -->\n"
@@ -36,7 +41,8 @@ HEADER = (
     " | void counted | requests sent again | recovery, s |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n"
 )
 
-
+CAME_TO_NO_END = (AssertionError, ExceptionGroup, RuntimeError, OSError, LogError, httpx.HTTPError)
+"""What a row may raise; the others are run all the same."""
 RUN = re.compile(r"^Run (on .+?): (`.*`)\.$")
 """A paragraph below the table: of what, and which rows."""
 
@@ -49,8 +55,8 @@ def line(result: Result, expected: str) -> tuple[str, bool]:
     if result.recoveries:
         recoveries = f"{statistics.median(result.recoveries):.1f}, at most {max(result.recoveries):.1f}"
     letters = f"{verdict.dead_letters:,} dead letters" if verdict.dead_letters else ""
-    if verdict.dead_letters != result.letters:
-        letters = f"**{verdict.dead_letters:,} dead letters, not {result.letters:,}**"
+    if verdict.dead_letters != result.dead_letters_expected:
+        letters = f"**{verdict.dead_letters:,} dead letters, not {result.dead_letters_expected:,}**"
     what = "; ".join(filter(None, (row.what, *result.notes, letters)))
     cells = (
         f"`{row.name}`",
@@ -69,15 +75,15 @@ def line(result: Result, expected: str) -> tuple[str, bool]:
     return f"| {' | '.join(map(str, cells))} |\n", result.is_sound(expected)
 
 
-def known_lines() -> dict[str, str]:
+def known_lines(page: Path) -> dict[str, str]:
     """Return the lines that the table has, by the row's name."""
-    table = PAGE.read_text("utf-8").split(BEGIN)[1].split(END)[0]
+    table = page.read_text("utf-8").split(BEGIN)[1].split(END)[0]
     return {each.split("`")[1]: each for each in table.splitlines(keepends=True) if each.startswith("| `")}
 
 
-def known_runs() -> dict[str, str]:
+def known_runs(page: Path) -> dict[str, str]:
     """Return of what the rows were run, by the row's name, as far as the page tells."""
-    paragraphs = PAGE.read_text("utf-8").split(BEGIN)[1].split(END)[0].split("\n\n")
+    paragraphs = page.read_text("utf-8").split(BEGIN)[1].split(END)[0].split("\n\n")
     told = filter(None, (RUN.match(" ".join(paragraph.split())) for paragraph in paragraphs))
     return {name: run[1] for run in told for name in re.findall("`([^`]*)`", run[2])}
 
@@ -94,16 +100,16 @@ def _git(*arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def write(lines: dict[str, str], runs: dict[str, str]) -> None:
+def write(page: Path, lines: dict[str, str], runs: dict[str, str]) -> None:
     """Write the table, in the order of the matrix, and below it of what each row was run."""
-    before, rest = PAGE.read_text("utf-8").split(BEGIN)
+    before, rest = page.read_text("utf-8").split(BEGIN)
     after = rest.split(END)[1]
     names = [row.name for row in ROWS if row.name in lines]
     table = "".join(lines[name] for name in names)
     for run in dict.fromkeys(runs[name] for name in names if name in runs):
         told = ", ".join(f"`{name}`" for name in names if runs.get(name) == run)
         table += f"\n{textwrap.fill(f'Run {run}: {told}.', 120, break_on_hyphens=False)}\n"
-    PAGE.write_text(before + BEGIN + HEADER + table + END + after, "utf-8")
+    page.write_text(before + BEGIN + HEADER + table + END + after, "utf-8")
 
 
 def main() -> int:
@@ -122,7 +128,7 @@ def main() -> int:
             began, run = time.monotonic(), this_run()
             try:
                 result = asyncio.run(run_row(BY_NAME[name], workload, Path(folder) / name))
-            except (AssertionError, ExceptionGroup, RuntimeError, TimeoutError) as error:
+            except CAME_TO_NO_END as error:
                 failed.append(name)
                 traceback.print_exception(error)
                 print(f"{name}: failed", flush=True)
@@ -132,7 +138,7 @@ def main() -> int:
             if not sound:
                 failed.append(name)
             if not asked.short:
-                write(known_lines() | {name: text}, known_runs() | {name: run})
+                write(PAGE, known_lines(PAGE) | {name: text}, known_runs(PAGE) | {name: run})
     print(f"FAILED: {', '.join(failed)}" if failed else "Nothing was lost, doubled or out of order.")
     return 1 if failed else 0
 

@@ -104,7 +104,12 @@ def test_a_dead_letter_counts_once_for_its_record_and_what_is_no_letter_does_not
 def test_dead_letters_that_are_too_few_or_too_many_make_a_row_unsound():
     told = replace(judged(SOUND), dead_letters=3)
     row = Result("poison", len(SAID), told, "d", 0, 0, 0, (), ())
-    assert [replace(row, letters=letters).is_sound("d") for letters in (0, 2, 3, 4)] == [False, False, True, False]
+    assert [replace(row, dead_letters_expected=letters).is_sound("d") for letters in (0, 2, 3, 4)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
 
 
 def digest_of(ledger: Sequence[bytes]) -> dict[str, str]:

@@ -64,7 +64,7 @@ class Cluster:
         self.counters = Counters(self.workers)
         self.pick = random.Random(11)  # noqa: S311 - which worker a fault hits, nothing secret
         self.recoveries: list[float] = []
-        self.letters = 0
+        self.dead_letters_expected = 0
         """Records that a fault has put aside: so many dead letters there must be, and no more."""
         self.steady: int | None = None
         """Numbers the times in which every worker is alive and in place, and no question may be refused."""
@@ -164,6 +164,12 @@ class Cluster:
         assert known > 0, "Kafka does not say that there is a group"
         return known
 
+    async def dropped(self, worker: WorkerProcess) -> None:
+        """Check that the group counts on others, and not on this worker any more. Raises AssertionError."""
+        known = {member.url for member in await self.reading.members()}
+        assert known, "Kafka does not say who is in the group"
+        assert worker.url not in known, f"the group still counts on {worker.url}"
+
     def _kill_workers(self) -> None:
         for worker in self.workers:
             worker.kill()
@@ -209,11 +215,11 @@ class Cluster:
                 await asyncio.sleep(0.5)
         raise AssertionError(f"{method} {path} is not answered within {seconds} s: {last}")
 
-    async def try_once(self, method: str, path: str) -> int | None:
+    async def try_once(self, method: str, path: str, body: object = None) -> int | None:
         """Ask one worker once; return the status, None when it does not answer."""
         async with httpx.AsyncClient(timeout=DRAIN_SECONDS) as http:
             try:
-                return (await http.request(method, self.pick.choice(self.alive()) + path)).status_code
+                return (await http.request(method, self.pick.choice(self.alive()) + path, json=body)).status_code
             except httpx.TransportError:
                 return None
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+from datetime import UTC, datetime
 
 import kafka_server
 import pytest
 from faults.cluster.numbered_facts import SHORT, Workload
-from faults.cluster.rows import TODAY
+from faults.cluster.rows import rows_of
 from faults.cluster.running import undisturbed_digest
 
 
@@ -18,7 +19,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not rows:
         return
     if kafka_server.is_installed() or os.environ.get("CI") == "true":
-        print(f"\nRows of the fault matrix today: {', '.join(row.name for row in TODAY)}")  # noqa: T201
+        names = ", ".join(row.name for row in rows_of(datetime.now(UTC).date()))
+        print(f"\nRows of the fault matrix today: {names}")  # noqa: T201
     else:
         config.hook.pytest_deselected(items=rows)
         items[:] = [item for item in items if item not in rows]

@@ -113,7 +113,7 @@ async def poison(cluster: Cluster) -> None:
                 ]
                 await log.append(poisonous)
                 if topic in (*INPUTS, INBOX):
-                    cluster.letters += len(poisonous)
+                    cluster.dead_letters_expected += len(poisonous)
             await cluster.recovered(began)
     finally:
         await log.stop()

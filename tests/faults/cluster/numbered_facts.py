@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 USERS = 100
 FULL, SHORT = 4_000, 400
@@ -41,6 +44,10 @@ class Workload:
     def user(self, number: int) -> str:
         """Return the id of a user, from 0."""
         return f"user-{number}"
+
+    def said(self, number: int, turns: Container[str]) -> set[str]:
+        """Return the facts that a user has stated in these turns."""
+        return {text(number, fact) for fact in range(self.facts) if event_id(number, fact) in turns}
 
     def sessions(self, number: int) -> list[list[dict[str, Any]]]:
         """Return the sessions of a user in order, each its turns and its end."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from faults.cluster import broker_faults as of_brokers
@@ -118,6 +117,3 @@ def rows_of(day: date) -> list[Row]:
     """Return the rows that CI runs on a day."""
     others = [row for row in ROWS if row.name not in (*EVERY_DAY, "calm")]
     return [*(BY_NAME[name] for name in EVERY_DAY), others[day.timetuple().tm_yday % len(others)]]
-
-
-TODAY = rows_of(datetime.now(UTC).date())

@@ -39,14 +39,14 @@ class Result:
     """Requests that the publisher had to send again."""
     recoveries: tuple[float, ...]
     notes: tuple[str, ...]
-    letters: int = 0
+    dead_letters_expected: int = 0
     """Dead letters that there must be."""
 
     def is_sound(self, expected_digest: str) -> bool:
         """Tell whether nothing was lost, doubled, out of order, put aside without reason or otherwise different."""
         told = self.verdict
         wrong = told.missing or told.twice or told.out_of_order
-        return not wrong and told.dead_letters == self.letters and self.digest == expected_digest
+        return not wrong and told.dead_letters == self.dead_letters_expected and self.digest == expected_digest
 
 
 async def run_row(row: Row, workload: Workload, folder: Path) -> Result:
@@ -69,7 +69,7 @@ async def run_row(row: Row, workload: Workload, folder: Path) -> Result:
             retries=cluster.publisher.retries,
             recoveries=tuple(cluster.recoveries),
             notes=tuple(cluster.notes),
-            letters=cluster.letters,
+            dead_letters_expected=cluster.dead_letters_expected,
         )
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 from faults.cluster.numbered_facts import SHORT, Workload
-from faults.cluster.rows import BY_NAME, TODAY
+from faults.cluster.rows import BY_NAME, rows_of
 from faults.cluster.running import run_row
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("name", [row.name for row in TODAY])
+@pytest.mark.parametrize("name", [row.name for row in rows_of(datetime.now(UTC).date())])
 async def test_nothing_acknowledged_is_lost_doubled_or_out_of_order(name: str, undisturbed: str, tmp_path: Path):
     result = await run_row(BY_NAME[name], Workload(SHORT), tmp_path)
     verdict = result.verdict
