@@ -6,13 +6,18 @@ import asyncio
 import os
 import signal
 import time
+from contextlib import contextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import httpx
 from faults.cluster.numbered_facts import event_id, text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from faults.cluster.cluster import Cluster
+    from weaviate_server import WeaviateServer
 
 STANDING_SECONDS, GOING_SECONDS = 0.4, 0.1
 FOUND_SECONDS = 120.0
@@ -28,6 +33,7 @@ async def kill_weaviate(cluster: Cluster) -> None:
     await asyncio.to_thread(cluster.weaviate.kill)
     await asyncio.sleep(10 if cluster.workload.is_short else 60)
     await cluster.remembered()  # deciding does not wait for it
+    assert await _search_once(cluster) == HTTPStatus.SERVICE_UNAVAILABLE, "a search was answered without Weaviate"
     began = time.monotonic()
     await asyncio.to_thread(cluster.weaviate.start)
     await _recovered(cluster, began)
@@ -37,13 +43,32 @@ async def slow_weaviate(cluster: Cluster) -> None:
     """Let Weaviate stand still for four fifths of the time."""
     assert cluster.weaviate is not None
     await asyncio.sleep(2)
-    for _ in range(40 if cluster.workload.is_short else 120):
-        os.kill(cluster.weaviate.pid, signal.SIGSTOP)
+    with _standing_still(cluster.weaviate):
+        asked = asyncio.create_task(_search_once(cluster))
         await asyncio.sleep(STANDING_SECONDS)
-        os.kill(cluster.weaviate.pid, signal.SIGCONT)
+        assert not asked.done(), "a search was answered while Weaviate stood still"
+    assert await asked in {HTTPStatus.OK, HTTPStatus.SERVICE_UNAVAILABLE}, asked.result()
+    for _ in range(40 if cluster.workload.is_short else 120):
+        with _standing_still(cluster.weaviate):
+            await asyncio.sleep(STANDING_SECONDS)
         began = time.monotonic()
         await asyncio.sleep(GOING_SECONDS)
     await _recovered(cluster, began)
+
+
+@contextmanager
+def _standing_still(weaviate: WeaviateServer) -> Iterator[None]:
+    os.kill(weaviate.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(weaviate.pid, signal.SIGCONT)
+
+
+async def _search_once(cluster: Cluster) -> int | None:
+    """Search for what the first user said first, which only the index knows; return the status."""
+    body = {"user_id": cluster.workload.user(0), "query": text(0, 0), "limit": 1, "recall": False}
+    return await cluster.try_once("POST", "/v1/search", body)
 
 
 async def _recovered(cluster: Cluster, began: float) -> None:
@@ -58,7 +83,7 @@ async def _recovered(cluster: Cluster, began: float) -> None:
 
 async def _user_found(cluster: Cluster, http: httpx.AsyncClient, number: int, turns: set[str]) -> None:
     """Search until one answer has all that a user has said."""
-    said = {text(number, fact) for fact in range(cluster.workload.facts) if event_id(number, fact) in turns}
+    said = cluster.workload.said(number, turns)
     body = {"user_id": cluster.workload.user(number), "query": min(said, default=""), "limit": 100, "recall": False}
     deadline = time.monotonic() + FOUND_SECONDS
     while said:
@@ -76,7 +101,7 @@ async def all_found(cluster: Cluster) -> None:
     deadline = time.monotonic() + FOUND_SECONDS
     for number in range(SEARCHED_USERS):
         for fact in range(cluster.workload.facts):
-            if f"u{number}-f{fact}" not in turns:
+            if event_id(number, fact) not in turns:
                 continue
             body = {"user_id": cluster.workload.user(number), "query": text(number, fact), "limit": 1, "recall": False}
             while True:

@@ -36,8 +36,8 @@ class Way(Protocol):
         """Be ready to send while entered."""
         ...
 
-    async def send(self, batch: Sequence[dict[str, Any]]) -> None:
-        """Send events of one user, again and again until all are acknowledged."""
+    async def send(self, batch: Sequence[dict[str, Any]]) -> list[str]:
+        """Send events of one user, again and again until all are acknowledged; return where the log has each."""
         ...
 
 
@@ -96,8 +96,8 @@ class Publisher:
         return [[s[n : n + EVENTS_AT_ONCE] for n in range(0, len(s), EVENTS_AT_ONCE)] for s in sessions]
 
     async def _publish(self, way: Way, file: int, batch: list[dict[str, Any]]) -> None:
-        for _ in range(2 if self._twice else 1):
-            await way.send(batch)
+        answers = [await way.send(batch) for _ in range(2 if self._twice else 1)]
+        assert all(answer == answers[0] for answer in answers), answers
         ids = [event["event_id"] for event in batch]
         os.write(file, "".join(f"{i}\n" for i in ids).encode())
         await asyncio.to_thread(os.fsync, file)
@@ -120,7 +120,7 @@ class OverHttp:
         async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS) as self._http:
             yield
 
-    async def send(self, batch: Sequence[dict[str, Any]]) -> None:
+    async def send(self, batch: Sequence[dict[str, Any]]) -> list[str]:
         """See `Way.send`."""
         while True:
             urls = self._urls()
@@ -131,9 +131,9 @@ class OverHttp:
                     pass
                 else:
                     if answer.is_success:
-                        accepted = [item["event_id"] for item in answer.json()["accepted"]]
-                        assert accepted == [event["event_id"] for event in batch], accepted
-                        return
+                        items = answer.json()["accepted"]
+                        assert [item["event_id"] for item in items] == [event["event_id"] for event in batch], items
+                        return [item["position"] for item in items]
                     assert answer.status_code in TRIED_AGAIN, f"{answer.status_code}: {answer.text}"
             self.retries += 1
             await asyncio.sleep(PAUSE_SECONDS)

@@ -61,16 +61,19 @@ class RegistryProducer:
         finally:
             await self._kafka.stop()
 
-    async def send(self, batch: Sequence[dict[str, Any]]) -> None:
+    async def send(self, batch: Sequence[dict[str, Any]]) -> list[str]:
         """See `Way.send`."""
+        positions = []
         for event in batch:
             while True:
                 message = parse_event(event, tenant="default", accepted_at=datetime.now(UTC), event_id="")
                 body = codec.encode(message)[HEADER_BYTES:]
                 value = b"\x00" + self.ids[event["type"]].to_bytes(4) + body
                 try:
-                    await self._kafka.send_and_wait(CONVERSATIONS.name, value, key=message.envelope.owner.key)
+                    kept = await self._kafka.send_and_wait(CONVERSATIONS.name, value, key=message.envelope.owner.key)
+                    positions.append(f"{kept.topic}:{kept.partition}:{kept.offset}")
                     break
                 except KafkaError:
                     self.retries += 1
                     await asyncio.sleep(PAUSE_SECONDS)
+        return positions
