@@ -20,11 +20,13 @@ async def kill_the_broker(cluster: Cluster) -> None:
     """Kill the only broker, and start it again after a while."""
     [server] = cluster.brokers.servers
     await asyncio.sleep(3)
+    retries = cluster.publisher.retries
     await asyncio.to_thread(server.kill)
     await asyncio.sleep(DOWN_SECONDS)
     began = time.monotonic()
     await asyncio.to_thread(server.start)
     await cluster.recovered(began)
+    assert cluster.publisher.retries > retries, "nothing had to be sent again"
 
 
 async def lose_each_broker(cluster: Cluster) -> None:
@@ -50,6 +52,7 @@ async def cut_the_network(cluster: Cluster) -> None:
             proxy.cut()
             await cluster.recovered(began)  # others have its partitions
             await asyncio.sleep(max(0.0, began + 3 * SESSION_SECONDS - time.monotonic()))
+            await cluster.dropped(worker)
             proxy.mend()
             await cluster.remembered()
         await worker.ready()
