@@ -13,7 +13,6 @@ import httpx
 from faults.cluster.asking import asking
 from faults.cluster.cluster import RECOVERY_SECONDS
 from faults.cluster.index_faults import all_found
-from faults.cluster.numbered_facts import event_id, text
 
 from mnemolog.peers import FORWARDED
 
@@ -30,9 +29,11 @@ if TYPE_CHECKING:
 REBUILD: Final = "/v1/admin/rebuild"
 KILLS, SHORT_KILLS = 4, 1
 """At moments over the whole course."""
-TRIES: Final = 6
+TRIES: Final = 12
+"""To kill at a moment that a rebuild may pass too soon."""
 STAGE: Final = re.compile(rb"generation \d+ is (verified|built|switched to)")
 BETWEEN: Final = "between the first switch and the last"
+TOO_LATE: Final = "after the last switch"
 IN_PLACE_SECONDS: Final = 2.0
 PARTITIONS: Final = 8
 ANSWERED_SECONDS: Final = 0.1
@@ -44,7 +45,7 @@ class Course:
 
     def __init__(self, cluster: Cluster) -> None:
         """Ask any worker to rebuild."""
-        self.coordinator = cluster.pick.choice(cluster.workers)
+        self.whom_asked = cluster.pick.choice(cluster.workers)
         self._logs = [(worker, worker.log.stat().st_size) for worker in cluster.workers]
         self.asked = asyncio.create_task(self._ask())
 
@@ -52,7 +53,7 @@ class Course:
         """Return the status, None when the worker that was asked is dead."""
         async with httpx.AsyncClient(timeout=RECOVERY_SECONDS) as http:
             try:
-                return (await http.post(self.coordinator.url + REBUILD)).status_code
+                return (await http.post(self.whom_asked.url + REBUILD)).status_code
             except httpx.TransportError:
                 return None
 
@@ -70,8 +71,10 @@ class Course:
         stages = list(self.stages().values())
         switched = stages.count(b"switched to")
         if switched:
-            return "after the last switch" if switched == len(stages) else BETWEEN
-        return "while shards were built and verified" if b"" in stages else "while the index was filled"
+            return TOO_LATE if switched == len(stages) else BETWEEN
+        if b"" in stages:
+            return "while shards were built and verified"
+        return "while the index was filled" if b"verified" in stages else "when all was built"
 
 
 async def kill_at_any_moment(cluster: Cluster) -> None:
@@ -81,6 +84,11 @@ async def kill_at_any_moment(cluster: Cluster) -> None:
     kills = Counter[str]()
     for kill in _moments(cluster, seconds):
         await _round(cluster, kill, kills)
+    for _ in range(TRIES):
+        if kills.keys() - {TOO_LATE}:
+            break
+        await _round(cluster, _after(cluster.pick.uniform(0, seconds / 2)), kills)
+    assert kills.keys() - {TOO_LATE}, kills
     await _undisturbed(cluster)
     _note(cluster, kills)
 
@@ -102,7 +110,8 @@ async def kill_everywhere(cluster: Cluster) -> None:
                 await _round(cluster, whom, kills)
                 if kills[BETWEEN] > before:
                     break
-        assert kills[BETWEEN], kills
+            else:
+                raise AssertionError(f"{whom.__name__}: never between two switches: {kills}")
         searched = (await _collections(cluster))[0]
         turns = cluster.turns_acknowledged()
         _, generation = await _undisturbed(cluster)
@@ -154,13 +163,13 @@ async def _the_last(cluster: Cluster, course: Course) -> tuple[str, WorkerProces
 
 async def _who_asked(cluster: Cluster, course: Course) -> tuple[str, WorkerProcess] | None:
     """Hold the worker that has built first until the one that was asked has switched, and kill that."""
-    return await _between_switches(cluster, course, course.coordinator)
+    return await _between_switches(cluster, course, course.whom_asked)
 
 
 async def _between_switches(
     cluster: Cluster, course: Course, victim: WorkerProcess | None
 ) -> tuple[str, WorkerProcess] | None:
-    while not (built := [w for w, s in course.stages().items() if s == b"built" and w is not course.coordinator]):
+    while not (built := [w for w, s in course.stages().items() if s == b"built" and w is not course.whom_asked]):
         if course.asked.done():
             return None
         await asyncio.sleep(0.001)
@@ -168,7 +177,7 @@ async def _between_switches(
     held, cluster.steady = built[0], None
     held.freeze()
     try:
-        while (stages := course.stages())[victim or course.coordinator] != b"switched to":
+        while (stages := course.stages())[victim or course.whom_asked] != b"switched to":
             if course.asked.done() or stages[held] == b"switched to":
                 return None
             await asyncio.sleep(0.001)
@@ -193,7 +202,7 @@ async def _round(cluster: Cluster, kill: Kill, kills: Counter[str]) -> None:
         return
     phase, victim = killed
     kills[phase] += 1
-    assert status in {200, 503} or victim is course.coordinator, (status, phase)
+    assert status in {200, 503} or victim is course.whom_asked, (status, phase)
     if status == 503 and phase != BETWEEN:
         assert await _collections(cluster) == before, phase  # what was written of the new one is deleted
     victim.start()
@@ -267,7 +276,7 @@ async def _indexed(cluster: Cluster, generation: int) -> int:
 async def _everything_is_found(cluster: Cluster, turns: set[str]) -> None:
     """Search for what each user has said until now: all of it is found."""
     for number in range(cluster.workload.users):
-        said = {text(number, fact) for fact in range(cluster.workload.facts) if event_id(number, fact) in turns}
+        said = cluster.workload.said(number, turns)
         if said:
             asked = {"user_id": cluster.workload.user(number), "query": min(said), "limit": 100, "recall": False}
             found = await cluster.ask("POST", "/v1/search", asked)
