@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kafka_server import KafkaServer
-from weaviate_server import free_ports
+from ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

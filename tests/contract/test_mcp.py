@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from faults.cluster.worker_process import WorkerProcess
 from mcp.shared.exceptions import MCPError
-from weaviate_server import free_ports
+from ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -11,7 +11,7 @@ import httpx
 import orjson
 from faults.cluster.worker_process import UP, WorkerProcess
 from kafka_server import KafkaServer
-from weaviate_server import free_ports
+from ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence

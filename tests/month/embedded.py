@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from faults.cluster.worker_process import WorkerProcess
 from month.asking_in_turn import WORKER, Present
 from month.played import SETTINGS, play
-from weaviate_server import free_ports
+from ports import free_ports
 
 if TYPE_CHECKING:
     from datetime import datetime
