@@ -209,6 +209,24 @@ async def test_a_rebuild_of_the_index_leaves_everything_to_be_found(node: Weavia
         assert await found(door, "u1", "tea") == ["likes green tea"]
 
 
+async def test_a_rebuild_whose_switch_fails_leaves_the_collections_as_they_were(node: WeaviateServer, tmp_path: Path):
+    async with door_of(tmp_path, node) as door:
+        await door.remember("likes green tea")
+        generations = door.worker.shards.following.generations
+        assert generations is not None
+        assert await found(door, "u1", "tea") == ["likes green tea"]
+        before = await generations.known()
+        in_the_way = tmp_path / "worker" / "shards" / "active.new"  # the pointer cannot be written
+        in_the_way.mkdir()
+        with pytest.raises(IsADirectoryError):
+            await together.rebuild(door.worker, "all")
+        assert await generations.known() == before
+        assert await found(door, "u1", "tea") == ["likes green tea"]
+        in_the_way.rmdir()
+        assert (await together.rebuild(door.worker, "all"))["equal"]
+        assert await found(door, "u1", "tea") == ["likes green tea"]
+
+
 async def test_other_memories_in_the_index_are_dropped_by_a_rebuild(node: WeaviateServer, tmp_path: Path):
     async with door_of(tmp_path, node) as door:
         await door.remember("likes green tea", "u1")
