@@ -32,8 +32,8 @@ import orjson
 from bench.publish import running_worker
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from free_ports import free_ports
 from kafka_server import KafkaServer
-from ports import free_ports
 from weaviate_server import WeaviateServer
 
 from projections.following import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS

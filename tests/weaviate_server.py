@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ports import free_ports
+from free_ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

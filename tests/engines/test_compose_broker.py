@@ -9,7 +9,7 @@ from pathlib import Path
 import kafka_server
 import yaml
 from aiokafka.admin import AIOKafkaAdminClient
-from ports import free_ports
+from free_ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("default", "mounted", "final")

@@ -13,8 +13,8 @@ import httpx
 import pytest
 import pytest_asyncio
 from faults.cluster.worker_process import WorkerProcess
+from free_ports import free_ports
 from kafka_server import KafkaServer
-from ports import free_ports
 
 from mnemolog.log_watch import ANSWER_SECONDS, LOOK_EVERY_SECONDS
 

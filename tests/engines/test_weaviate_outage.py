@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from contract.front_door import FrontDoor, front_door
 from contract.index_examples import COFFEE, FOOD, query
-from ports import free_ports
+from free_ports import free_ports
 from weaviate_server import WeaviateServer, running_weaviate
 
 from mnemolog import together
