@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
 HANGS = """
 import time
@@ -16,8 +15,6 @@ time.sleep(60)  # an event loop that stands still
 
 
 def test_a_process_that_hangs_after_a_signal_is_ended_as_one_that_stopped():
-    began = time.monotonic()
     done = subprocess.run([sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=59, check=False)  # noqa: S603
     assert done.returncode == 0
     assert "it ends as it is, nothing is lost" in done.stderr
-    assert time.monotonic() - began < 55
