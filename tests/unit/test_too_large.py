@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from examples import remember
+from examples import envelope, later, remember
 from memory_log import MemoryLog
-from workbench import Workbench
+from workbench import EchoExtractor, Workbench
 
 from mnemolog import dead_letters
 from schemas.inbox import ExtractionRejected
 from schemas.log import RecordTooLarge
+from schemas.observations import TurnRecorded
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
+from streams.extraction import rejection, too_large
+from streams.extractor import Rejected
+from streams.window import pieces_of, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from schemas.log import Appended, NewRecord
 
 WORDS = "我喜欢喝咖啡。" * 100
+MANY = 100
 
 
 class NarrowLog(MemoryLog):
@@ -30,11 +35,14 @@ class NarrowLog(MemoryLog):
         """Take everything at first."""
         super().__init__(partitions)
         self.most: dict[str, int] = {}
+        self.refused = 0
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
         """Append all, or none when one is too large."""
         for record in records:
+            assert self.refused < MANY
             if len(record.value) > self.most.get(record.topic, len(record.value)):
+                self.refused += 1
                 raise RecordTooLarge(f"a record of {record.topic} would have {len(record.value)} bytes")
         return await super().append(records)
 
@@ -97,6 +105,26 @@ async def test_an_answer_that_the_inbox_does_not_take_is_a_rejected_one(bench: W
     assert isinstance(item, ExtractionRejected)
     assert "too large" in item.reason
     assert bench.acked == [str(record.position)]
+
+
+async def test_a_rejection_that_the_inbox_does_not_take_either_is_a_failure_and_no_circle(bench: Workbench):
+    partition = bench.shards.partition(bench.state().owner)
+    said = {"type": "TurnRecorded", "event_id": "t-1", "user_id": "xiaoming", "session_id": "s1", "role": "user"}
+    record = await bench.publish(CONVERSATIONS.name, said | {"content": WORDS, "infer": False}, partition=partition)
+    narrow(bench, INBOX.name, 10)
+    await bench.observes(record)
+    [failure] = bench.failures
+    assert isinstance(failure, RecordTooLarge)
+    assert bench.acked == []
+    bench.failures.clear()
+
+
+def test_an_answer_that_is_too_large_still_says_what_it_cost():
+    message = TurnRecorded(envelope=envelope("t-1"), session_id="s1", role="user", content=WORDS)
+    window = window_of(message, tuple(pieces_of(message, later())))
+    paid = rejection(window, EchoExtractor(), Rejected("broken", WORDS, tokens_in=700, tokens_out=90))
+    item = too_large(window, EchoExtractor(), paid, RecordTooLarge("no"))
+    assert (item.tokens_in, item.tokens_out, item.answer) == (700, 90, None)
 
 
 async def test_an_item_whose_decision_the_ledger_does_not_take_is_put_aside(bench: Workbench):
