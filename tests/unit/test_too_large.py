@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from examples import envelope, later, remember
+from examples import envelope, later, remember, tick
 from memory_log import MemoryLog
 from workbench import EchoExtractor, Workbench
 
 from mnemolog import dead_letters
+from schemas import codec
+from schemas.identity import Owner
 from schemas.inbox import ExtractionRejected
 from schemas.log import RecordTooLarge
 from schemas.observations import TurnRecorded
@@ -132,3 +135,28 @@ async def test_an_item_whose_decision_the_ledger_does_not_take_is_put_aside(benc
     record = await bench.decides(remember(WORDS, "c-1"))
     assert await letters(bench) == [("failed", len(record.value))]
     assert bench.acked == [str(record.position)]
+
+
+async def test_a_user_whose_part_of_a_tick_the_ledger_does_not_take_keeps_the_tick_from_nobody(bench: Workbench):
+    names = (Owner("default", f"{n}{more}") for more in ("", "n" * 240) for n in range(16))
+    known = [owner for owner in names if bench.shards.partition(owner) == 0]
+    short, long = known[0], known[-1]
+    for owner in (long, short):
+        await bench.decides(replace(remember("likes tea", "c-1"), envelope=envelope("c-1", owner=owner)))
+    narrow(bench, LEDGER.name, 700)
+    record = await bench.decides(tick(later(days=8)))
+    assert [reason for reason, _ in await letters(bench)] == ["failed"]
+    assert str(record.position) in bench.acked
+    faded = [[memory.importance < 0.5 for memory in bench.state(owner).memories.values()] for owner in (short, long)]
+    assert faded == [[True], [False]]
+
+
+async def test_an_item_that_cannot_be_appended_to_its_own_partition_is_put_aside(bench: Workbench):
+    item = remember(WORDS, "c-1")
+    wrong = 1 - bench.shards.partition(item.envelope.owner)
+    record = await bench.publish(INBOX.name, codec.encode(item), item.envelope.owner.key, wrong)
+    narrow(bench, INBOX.name, 100)
+    await bench.remembers(record)
+    assert await letters(bench) == [("too_large", len(record.value))]
+    assert bench.acked == [str(record.position)]
+    assert bench.counts == [("remember", "dead")]
