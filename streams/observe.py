@@ -127,8 +127,8 @@ class Observe:
         record, owner = delivery.record, message.envelope.owner
         position, partition = record.position, record.position.partition
         if self._shards.partition(owner) != partition:
-            await self.rewriting.again(delivery, message)  # with the id and time of this first position
-            self._counted("observe", "moved")
+            if await self.rewriting.again(delivery, message):  # with the id and time of this first position
+                self._counted("observe", "moved")
             return
         term = self._shards.term(partition)
         await self._shards.ready(partition)

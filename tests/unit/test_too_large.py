@@ -76,6 +76,7 @@ async def test_an_event_that_cannot_be_appended_to_its_own_partition_is_put_asid
     elsewhere = bench.shards.partition(bench.state().owner) != partition
     assert await letters(bench) == ([("too_large", len(record.value))] if elsewhere else [])
     assert (str(record.position) in bench.acked) == elsewhere
+    assert bench.counts == [("observe", "dead" if elsewhere else "taken")]
     assert await dead_letters.retry(bench.log) == []
 
 
