@@ -1,6 +1,6 @@
 """Start-up, resident memory and disk of a worker that holds 10,000 and 100,000 memories.
 
-    python bench/footprint.py [--embedded | --on-kafka] [MEMORIES...]
+    python bench/footprint.py [--on-kafka] [MEMORIES...]
 
 Turns of 1 in 100 as many users are published over HTTP and remembered word for word, with the built-in embedder's
 vectors. Then the worker is stopped and started again, and then once more without its shards, so that it folds them
@@ -9,8 +9,8 @@ the resident memory of its own process (not of the embedder's child) when it is 
 bytes a memory of log and shards.
 An index that outlives the worker is told again what it was told in the last SAFE_AFTER_SECONDS before the worker ended.
 So there the worker is started a second time, "settled", after it has told it all, and for longer than that nothing new.
-This is done on the embedded engine and then on Kafka and Weaviate, for which `make engines` is needed: one worker, with
-a broker and a node of its own. Their bytes are what their files occupy when they were stopped: all topics with Kafka's
+This is done on the embedded engine, or on Kafka and Weaviate, for which `make engines` is needed: one worker, with a
+broker and a node of its own. Their bytes are what their files occupy when they were stopped: all topics with Kafka's
 own, and Weaviate's objects, index and write-ahead log.
 """
 
@@ -32,8 +32,9 @@ import orjson
 from bench.publish import running_worker
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from free_ports import free_ports
 from kafka_server import KafkaServer
-from weaviate_server import WeaviateServer, free_ports
+from weaviate_server import WeaviateServer
 
 from projections.following import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
 
@@ -166,7 +167,7 @@ def measured(memories: int, *, on_kafka: bool) -> dict[str, float]:
     return found
 
 
-def main(sizes: tuple[int, ...] = SIZES, on: tuple[str, ...] = ("embedded", "kafka")) -> dict[str, object]:
+def main(sizes: tuple[int, ...] = SIZES, on: tuple[str, ...] = ("embedded",)) -> dict[str, object]:
     """Measure each size on each, in a folder and processes of its own."""
     results: dict[str, object] = {}
     for engine in on:
@@ -181,10 +182,6 @@ def main(sizes: tuple[int, ...] = SIZES, on: tuple[str, ...] = ("embedded", "kaf
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("memories", nargs="*", type=int, default=SIZES)
-    only = parser.add_mutually_exclusive_group()
-    only.add_argument(
-        "--embedded", dest="on", action="store_const", const=("embedded",), help="only the embedded engine"
-    )
-    only.add_argument("--on-kafka", dest="on", action="store_const", const=("kafka",), help="only Kafka and Weaviate")
+    parser.add_argument("--on-kafka", action="store_true", help="Kafka and Weaviate, not the embedded engine")
     asked = parser.parse_args()
-    main(tuple(asked.memories), asked.on or ("embedded", "kafka"))
+    main(tuple(asked.memories), ("kafka",) if asked.on_kafka else ("embedded",))

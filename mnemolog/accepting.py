@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mnemolog.log_watch import at_leisure
 from mnemolog.publishing import Conflict, record_of
 from schemas import codec
-from streams.transports.kafka_errors import check_size
+from schemas.record_size import check_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

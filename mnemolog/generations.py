@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ACTIVE_FILE: Final = "active"
+POINTED: Final = re.compile(r"(\d+)(?: (-?\d+))?")
+"""What stands in it: the number of a generation, and how many switches there were."""
+NO_SWITCHES: Final = -1
+"""Of a worker that was never told of any: its first generation is as good as the one that the others have."""
 BUILDING_FILE: Final = "building"
 """Stands in a generation's folder until it is complete: an interrupted rebuild goes on there."""
 
@@ -34,7 +39,10 @@ class Generations:
 
     @property
     def switches(self) -> int:
-        """How many switches all workers had made when this one made its last: who is behind has fewer."""
+        """How many switches all workers had made when this one made its last: who is behind has fewer.
+
+        NO_SWITCHES for a worker whose shards are new.
+        """
         return self._pointed()[1]
 
     @property
@@ -94,12 +102,14 @@ class Generations:
         shutil.rmtree(self.folder(generation), ignore_errors=True)
 
     def _pointed(self) -> tuple[int, int]:
-        named = self._pointer.read_text("ascii", "replace").split() if self._pointer.exists() else []
-        if not named or not all(word.isdecimal() for word in named):
-            named = [str(max(self.complete(), default=1))]
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self.activate(int(named[0]), 0)
-        return int(named[0]), int(named[1]) if len(named) > 1 else 0  # the second is younger than the first
+        named = self._pointer.read_text("ascii", "replace") if self._pointer.exists() else ""
+        if found := POINTED.fullmatch(named):
+            return int(found[1]), int(found[2] or 0)  # what counts the switches is younger than what names the folder
+        known = self.complete()
+        active, switches = max(known, default=1), 0 if known else NO_SWITCHES
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self.activate(active, switches)
+        return active, switches
 
     def _all(self) -> list[int]:
         if not self._folder.exists():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 import orjson
 
 from projections.shards import NotHeld
+from schemas.log import RecordTooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -123,9 +125,14 @@ class Peers:
         return answer
 
     async def ask(self, url: str, target: str, body: object, seconds: float | None = ANSWER_SECONDS) -> dict[str, Any]:
-        """Ask a worker for JSON. Raises PeerUnavailable, also when it refuses: its own words say why."""
+        """Ask a worker for JSON. Raises PeerUnavailable, also when it refuses: its own words say why.
+
+        Raises RecordTooLarge where it does: asked again it would say the same.
+        """
         headers = {"content-type": "application/json"}
         answer = await self.send(url, "POST", target, body=orjson.dumps(body), headers=headers, seconds=seconds)
+        if answer.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            raise RecordTooLarge(_detail(answer))
         if not answer.is_success:
             raise PeerUnavailable(f"the worker at {url} answers {answer.status_code}: {_detail(answer)}")
         found: dict[str, Any] = answer.json()

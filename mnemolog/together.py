@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from mnemolog.draining import drain as drain_here
+from mnemolog.generations import NO_SWITCHES
 from mnemolog.parts import tick_maker
 from mnemolog.peers import SHARED, Part, PeerUnavailable, alike, whole
 from mnemolog.rebuilding import RUNNING, RebuildRunning, UnknownGeneration
@@ -146,7 +147,7 @@ async def _rebuild(worker: Worker, what: What, generation: int | None) -> dict[s
     if index is not None and number in kept:
         await index.drop(number)
     rebuild_id = str(uuid4())
-    switches = 1 + max(body["switches"] for body in bodies)
+    switches = 1 + max(0, *(body.get("switches", 0) for body in bodies))  # an older worker counts none
     asked = {"what": what, "generation": number, "rebuild_id": rebuild_id, "switches": switches}
     unfinished = index
     try:
@@ -177,18 +178,18 @@ async def _rebuild(worker: Worker, what: What, generation: int | None) -> dict[s
 async def catch_up(worker: Worker) -> None:
     """Switch this worker's shards to the generation that the others have switched to without it, if they have.
 
-    As when it died between two workers' switches, or was away in a rebuild. Raises PeerUnavailable, RebuildRunning,
-    RebuildDiffers, RebuildInterrupted.
+    As when it died between two workers' switches, or was away in a rebuild. One whose shards are new keeps them. Raises
+    PeerUnavailable, RebuildRunning, RebuildDiffers, RebuildInterrupted.
     """
     others = [part.body for part in await worker.peers.gather("/v1/internal/generations", {}, None)]
     rebuilding, generations = worker.rebuilding, worker.rebuilding.generations
-    if not others or any(body["running"] for body in others):
+    if not others or any(body["running"] for body in others) or not worker.shards.is_settled:
         return
-    switches, wanted = max((body["switches"], body["active"]) for body in others)
-    if (switches, wanted) <= (generations.switches, generations.active):
+    switches, wanted = max((body.get("switches", 0), body["active"]) for body in others)  # an older worker counts none
+    if switches <= generations.switches:
         return
-    if wanted == generations.active:
-        generations.activate(wanted, switches)
+    if wanted == generations.active or generations.switches == NO_SWITCHES:
+        generations.activate(generations.active, switches)
         return
     rebuild_id = str(uuid4())
     with rebuilding.asked():

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 FOLLOW_EVERY_SECONDS: Final = 1.0
 CATCH_UP_EVERY_SECONDS: Final = 10.0
+DIFFERS_SECONDS: Final = 3_600.0
+"""Before a generation whose digest differed is built again."""
 
 
 def among_others(worker: Worker) -> list[Callable[[], Coroutine[Any, Any, None]]]:
@@ -64,8 +66,8 @@ async def catch_up_for_ever(worker: Worker) -> None:
             await catch_up(worker)
         except (PeerUnavailable, RebuildRunning, RebuildInterrupted):
             pass  # what is going on ends, and then it is tried again
-        except (LogUnavailable, ShardUnavailable, IndexUnavailable) as error:
+        except (LogUnavailable, ShardUnavailable, IndexUnavailable, OSError) as error:
             log.warning("the generation that the other workers have switched to is built later: %s", error)
-        except RebuildDiffers:
-            log.exception("this worker stays with the generation that it has")
-            return
+        except RebuildDiffers as error:
+            log.error("%s; this worker stays with the generation that it has", error)  # noqa: TRY400 - it says where
+            await asyncio.sleep(DIFFERS_SECONDS)

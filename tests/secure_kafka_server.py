@@ -6,8 +6,8 @@ import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from free_ports import free_ports
 from kafka_server import KafkaServer
-from weaviate_server import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

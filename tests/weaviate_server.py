@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import time
 import urllib.error
@@ -11,6 +10,8 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from free_ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,15 +127,3 @@ class WeaviateServer:
             time.sleep(0.1)
         self.stop()
         raise RuntimeError(f"Weaviate did not start: {(self._directory / 'output.txt').read_text()[-2000:]}")
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports that are free now; they are held together, so that no two are the same."""
-    held = [socket.socket() for _ in range(count)]
-    try:
-        for one in held:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in held]
-    finally:
-        for one in held:
-            one.close()

@@ -28,7 +28,7 @@ def unfinished(home: Path) -> Iterator[Path]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("Another process fetches or builds engines: waiting for it", flush=True)
+            print("Another process fetches or builds here: waiting for it", flush=True)
             fcntl.flock(lock, fcntl.LOCK_EX)
         for left in home.glob(f"{PREFIX}*"):
             shutil.rmtree(left, ignore_errors=True)

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any
 from aiokafka import errors as kafka
 from aiokafka.conn import collect_hosts, create_conn
 
-from schemas.log import LogError, LogUnavailable, RecordTooLarge, UnknownTopic
-from schemas.topics import max_record_bytes
+from schemas.log import LogError, LogUnavailable, UnknownTopic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from schemas.log import NewRecord
 
 _WRONG_CREDENTIALS = (
     kafka.AuthenticationFailedError,
@@ -42,20 +39,6 @@ _NEEDS_A_PERSON = (
     kafka.InvalidConfigurationError,
     kafka.PolicyViolationError,
 )
-
-
-_BATCH_BYTES = 100
-"""Of a batch around the only record in it, at most."""
-_HEADER_BYTES = 10
-"""Around a header's name and value, at most."""
-
-
-def check_size(record: NewRecord) -> None:
-    """Raise RecordTooLarge for a record that its topic does not take, by its bytes in a batch of its own."""
-    headers = sum(len(name.encode()) + len(value) + _HEADER_BYTES for name, value in record.headers)
-    size = len(record.value) + len(record.key or b"") + headers + _BATCH_BYTES
-    if size > (limit := max_record_bytes(record.topic)):
-        raise RecordTooLarge(f"a record of {record.topic} would have {size} bytes, at most {limit} are allowed")
 
 
 @contextmanager

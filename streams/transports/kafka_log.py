@@ -11,10 +11,11 @@ from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from aiokafka.errors import KafkaConnectionError
 
 from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
+from schemas.record_size import check_size
 from schemas.topics import max_record_bytes
 from streams.transports import kafka_group, kafka_producer, kafka_topics
 from streams.transports.gathering import Gathering
-from streams.transports.kafka_errors import ask_why, check_size, translated
+from streams.transports.kafka_errors import ask_why, translated
 from streams.transports.kafka_reading import TopicReader
 from streams.transports.kafka_security import KafkaSecurity
 from streams.transports.milliseconds import from_ms

@@ -10,8 +10,8 @@ import mcp
 import pytest
 import pytest_asyncio
 from faults.cluster.worker_process import WorkerProcess
+from free_ports import free_ports
 from mcp.shared.exceptions import MCPError
-from weaviate_server import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

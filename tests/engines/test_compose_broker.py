@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 from pathlib import Path
 
 import kafka_server
 import yaml
 from aiokafka.admin import AIOKafkaAdminClient
+from free_ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("default", "mounted", "final")
@@ -17,17 +17,6 @@ LOGGING = (
     "Configuration: {Properties: {}, Appenders: {Console: {name: STDOUT}}, Loggers: {Root: {level: INFO}, Logger: []}}"
 )
 """What the set-up step expects to find in the image and adds to."""
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports that were free a moment ago."""
-    probes = [socket.socket() for _ in range(count)]
-    for probe in probes:
-        probe.bind(("127.0.0.1", 0))
-    ports: list[int] = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 async def test_the_broker_of_docker_compose_is_set_up_and_advertises_both_its_listeners(kafka: str, tmp_path: Path):

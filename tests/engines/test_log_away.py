@@ -13,11 +13,10 @@ import httpx
 import pytest
 import pytest_asyncio
 from faults.cluster.worker_process import WorkerProcess
+from free_ports import free_ports
 from kafka_server import KafkaServer
-from weaviate_server import free_ports
 
 from mnemolog.log_watch import ANSWER_SECONDS, LOOK_EVERY_SECONDS
-from mnemolog.serve import STOP_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -138,9 +137,8 @@ async def test_a_worker_stops_in_time_without_its_broker_and_what_it_accepted_is
     for begin in range(0, len(turns), 500):
         assert (await alone.ask("POST", "/v1/events", turns[begin : begin + 500]))[0].is_success
     alone.broker.signal(number)
-    began, said = time.monotonic(), len(alone.worker.log.read_bytes())
+    said = len(alone.worker.log.read_bytes())
     code = await alone.worker.terminate()
-    seconds = time.monotonic() - began
     lines = alone.worker.log.read_bytes()[said:].decode()
     if number == signal.SIGSTOP:
         alone.broker.signal(signal.SIGCONT)
@@ -148,7 +146,7 @@ async def test_a_worker_stops_in_time_without_its_broker_and_what_it_accepted_is
         alone.broker.kill()  # it is gone; its process is waited for
         alone.broker.start()
     assert (code, lines.count("Unclosed"), lines.count("Traceback")) == (0, 0, 0), lines
-    assert seconds < STOP_SECONDS
+    assert "has not stopped within" not in lines
     alone.worker.start()
     await alone.worker.ready()
     await alone.ask("POST", "/v1/admin/drain", {})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 from engines.several import SOON_SECONDS, Several, held_here, two_workers, until_shared
-from weaviate_server import free_ports
+from free_ports import free_ports
 
 from mnemolog.peers import LIVE_SECONDS, PATIENCE_SECONDS
 from schemas.topics import partition_of

@@ -9,7 +9,7 @@ from examples import XIAOMING, remember
 from memory_log import MemoryLog
 from workbench import Workbench
 
-from mnemolog.generations import Generations, active_folder
+from mnemolog.generations import NO_SWITCHES, Generations, active_folder
 from schemas.topics import LEDGER
 
 if TYPE_CHECKING:
@@ -36,8 +36,9 @@ def test_the_pointer_counts_switches_and_one_that_does_not_yet_has_made_none(
     assert (found.active, found.switches) == (9, 12)
 
 
-def test_without_any_generation_the_first_one_is_active(tmp_path: Path):
+def test_without_any_generation_the_first_one_is_active_and_follows_no_switch(tmp_path: Path):
     assert active_folder(tmp_path).name == "1"
+    assert Generations(tmp_path).switches == NO_SWITCHES
 
 
 async def test_a_shard_that_is_ahead_of_its_log_starts_over(tmp_path: Path):

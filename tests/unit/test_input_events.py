@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import orjson
@@ -22,6 +23,7 @@ from schemas.observations import (
     TurnRecorded,
 )
 from schemas.reading import ForeignKey, digest_of, observation_of_record
+from schemas.topics import INPUTS
 
 TURN = {
     "type": "TurnRecorded",
@@ -153,8 +155,9 @@ def test_a_record_may_be_json_or_avro_and_says_the_same():
 def test_an_input_event_of_any_type_is_read_on_each_input_topic_in_every_spelling():
     for raw in (TURN, END | {"event_id": "e-1"}, SCREEN, ARTICLE):
         message = parsed(raw, user_id="u1")
-        for value in (orjson.dumps(raw | {"user_id": "u1"}), codec.encode(message)):
-            assert type(observation_of_record(record(value))) is type(message)
+        for value, topic in product((orjson.dumps(raw | {"user_id": "u1"}), codec.encode(message)), INPUTS):
+            there = replace(record(value), position=Position(topic.name, 0, 7))
+            assert type(observation_of_record(there)) is type(message)
 
 
 def test_without_a_key_the_body_names_the_user_of_the_default_tenant():

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from faults.cluster.worker_process import WorkerProcess
 
 FULL_SECONDS = 10.0
+OTHERS_SECONDS = 15.0
+"""After which a worker that has not come upon its harmed shards was given other partitions."""
 HEADER_BYTES = 100
 MEMORY = b'{"memory_id"'
 """How a memory's row begins."""
@@ -81,10 +83,18 @@ async def _filled(worker: WorkerProcess) -> None:
 
 
 async def _set_aside(cluster: Cluster, worker: WorkerProcess, harmed: Sequence[Path]) -> None:
-    """Ask about every user until the worker has said of one of these shards that it is damaged, and has kept it."""
-    deadline = time.monotonic() + RECOVERY_SECONDS
+    """Ask about every user until the worker has said of one of these shards that it is damaged, and has kept it.
+
+    One that was given other partitions than before is killed again, until it is given one of those.
+    """
+    deadline, again = time.monotonic() + RECOVERY_SECONDS, time.monotonic() + OTHERS_SECONDS
     while not any(SET_ASIDE.format(path) in worker.said_in_this_life() for path in harmed):
         assert time.monotonic() < deadline, f"no damaged shard was found: {worker.said()}"
+        if time.monotonic() > again:
+            worker.kill()
+            worker.start()
+            await worker.ready()
+            again = time.monotonic() + OTHERS_SECONDS
         for number in range(cluster.workload.users):
             await cluster.ask("GET", f"/v1/memories?user_id={cluster.workload.user(number)}&page_size=1")
     assert any(path.with_name(f"{path.name}.damaged").exists() for path in harmed), harmed
