@@ -34,6 +34,8 @@ GRACE_SECONDS: Final = 5
 """How long requests that are being answered may go on after a signal."""
 STOP_SECONDS: Final = 30
 """How long a worker may take to stop after a signal; half of what the chart gives it."""
+TELL_SECONDS: Final = 1.0
+"""How long it may take to log that it did not."""
 BACKLOG: Final = 2048
 PAUSE_SECONDS: Final = 1.0
 """Before the worker that follows one whose shard is damaged."""
@@ -216,12 +218,21 @@ def run(settings: Settings, told: TextIO | None = None) -> int:
 
 
 def _end_in_time() -> None:
-    """End this process when what it waits for does not let it stop: a thread, for the event loop may stand still."""
+    """End this process when what it waits for does not let it stop: a thread, for the event loop may stand still.
+
+    Not where it stands still at the signal: it is the loop that hears of signals.
+    """
+
+    def tell() -> None:
+        log.warning(
+            "the worker has not stopped within %d s of the signal: it ends as it is, nothing that was accepted is lost",
+            STOP_SECONDS,
+        )
 
     def end() -> None:
-        log.warning(
-            "the worker has not stopped within %d s of the signal: it ends as it is, nothing is lost", STOP_SECONDS
-        )
+        telling = threading.Thread(target=tell, daemon=True)  # nobody may read stderr any more
+        telling.start()
+        telling.join(TELL_SECONDS)
         os._exit(0)
 
     last_resort = threading.Timer(STOP_SECONDS, end)

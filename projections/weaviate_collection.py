@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from projections.weaviate_address import WeaviateAddress
 
-logging.getLogger("weaviate-client").setLevel(logging.WARNING)  # it tells of each repetition, over several lines
 ALIAS: Final = "Memory"
 SEARCH_SECONDS: Final = 5.0
 WRITE_SECONDS: Final = 30.0
@@ -39,8 +38,8 @@ LAST_PROPERTY: Final = "copy"
 """The property that was added last: a collection without it is of an earlier version."""
 _BUILTIN: Final = 512
 """Dimensions of the built-in embedder: a collection must have one vector index from the start."""
-_SOON: Final = [("grpc.initial_reconnect_backoff_ms", 500), ("grpc.max_reconnect_backoff_ms", 1000)]
-"""Else a channel that failed for long fails for up to two more minutes, whoever answers by then."""
+_SOON: Final = [(f"grpc.{n}_reconnect_backoff_ms", ms) for n, ms in (("initial", 500), ("min", 2000), ("max", 1000))]
+"""Else a channel that failed for long fails for two more minutes; `min` is how long an attempt itself may take."""
 _T = TypeVar("_T")
 
 
@@ -62,6 +61,7 @@ class WeaviateCollection:
         self._readiness = WeaviateReadiness(address, api_key)
         self._outages = Outages(address) if generation is None else None
         """None for one that is built beside: whether it answers, the one that is searched says."""
+        logging.getLogger("weaviate-client").setLevel(logging.WARNING)  # it tells of each repetition, in several lines
         self._client = weaviate.use_async_with_custom(
             http_host=address.host,
             http_port=address.http,

@@ -22,12 +22,16 @@ class WeaviateReadiness:
 
     def __init__(self, address: WeaviateAddress, api_key: str | None) -> None:
         """`api_key`: None where Weaviate lets everybody in."""
-        self._url = f"{'https' if address.secure else 'http'}://{address.host}:{address.http}/v1/.well-known/ready"
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        self._url = f"{'https' if address.secure else 'http'}://{host}:{address.http}/v1/.well-known/ready"
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._http: httpx.AsyncClient | None = None
+        self._is_closed = False
 
     async def trouble(self) -> str | None:
         """Return why Weaviate is not ready, after READY_SECONDS at the latest; None when it is."""
+        if self._is_closed:
+            return "it is asked no more: this worker stops"
         if self._http is None:
             self._http = httpx.AsyncClient(headers=self._headers, timeout=READY_SECONDS, trust_env=False)
         try:
@@ -35,12 +39,13 @@ class WeaviateReadiness:
                 answer = await self._http.get(self._url)
         except (TimeoutError, httpx.TimeoutException):
             return f"it does not answer within {READY_SECONDS:.0f} s"
-        except (httpx.HTTPError, OSError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             return sentence(error)
         return None if answer.is_success else f"it says that it is not ready ({answer.status_code})"
 
     async def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, and ask no more."""
+        self._is_closed = True
         if self._http is not None:
             await self._http.aclose()
 

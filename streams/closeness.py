@@ -33,11 +33,13 @@ def decide_closeness(draft: Draft, tick: RetentionDue, close_to: Mapping[str | N
         and said != (known := kept.get(agent))
         and (known is None or said.said_at >= known.said_at)
     ]
-    for subject, agent, said in sorted(found, key=lambda each: (each[1] is not None, each[0]))[:MAX_CHANGES]:
+    for subject, agent, said in sorted(found, key=lambda each: (each[1] is not None, each[0])):
+        if draft.is_full or len(draft.events) >= MAX_CHANGES:
+            return False
         envelope = replace(draft.envelope(tick.as_of), agent_id=agent)
         draft.add(IntimacyKept(envelope=envelope, intimacy=said.intimacy, said_at=said.said_at))
         draft.say(subject, "kept", f"an intimacy of {said.intimacy:g}, whose turn will be removed")
-    return len(found) <= MAX_CHANGES
+    return True
 
 
 def _half_way(tick: RetentionDue) -> datetime | None:

@@ -33,7 +33,7 @@ def touched_by(state: UserState, tick_id: str) -> tuple[int, int]:
 
 
 def decide_decay(draft: Draft, tick: DecayDue, parameters: Parameters) -> bool:
-    """Draft at most 1,000 of the tick's changes; return whether these are the last."""
+    """Draft at most 1,000 of the tick's changes, or as many as a record holds; return whether these are the last."""
     if tick.policy == "off" or tick.policy not in POLICIES:
         return True  # its closing decision says that the policy is not known
     tick_id = tick.envelope.event_id
@@ -49,9 +49,11 @@ def decide_decay(draft: Draft, tick: DecayDue, parameters: Parameters) -> bool:
     changes = [c for m in open_ones if (c := _change(m, tick, parameters)) is not None]
     if tick.policy == "ebbinghaus":
         changes = _with_surplus(draft.state, open_ones, changes, tick, parameters)
-    for memory, change in changes[:MAX_CHANGES]:
+    for memory, change in changes:
+        if draft.is_full or len(draft.events) >= MAX_CHANGES:
+            return False
         _draft_change(draft, tick, memory, change)
-    return len(changes) <= MAX_CHANGES
+    return True
 
 
 _Change: TypeAlias = "tuple[Memory, float | str]"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from schemas.events import LedgerEvent
     from schemas.inbox import InboxItem
 
+PART_BYTES: Final = 512 * 1024
+"""Of the events of one part of a decision: with one more, and what is said of them, a record stays within 1 MiB."""
 SHORT_TERM_LIFE: Final = timedelta(hours=48)
 """Evatar: short_term memories expire 48 hours after their effective time."""
 
@@ -43,6 +45,8 @@ class Draft:
     events: list[LedgerEvent] = field(default_factory=list)
     covered: list[str] = field(default_factory=list)
     rejected: bool = False
+    _encoded: list[bytes] = field(init=False, default_factory=list)
+    _bytes: int = field(init=False, default=0)
 
     def envelope(self, occurred_at: datetime | None = None) -> Envelope:
         """Return the next event's envelope; it follows the item and belongs to the state's user."""
@@ -55,6 +59,11 @@ class Draft:
         """The number of the decision's part."""
         return next_part(self.state, self.item.envelope.event_id)
 
+    @property
+    def is_full(self) -> bool:
+        """Tell whether what comes next belongs into another part."""
+        return self._bytes > PART_BYTES
+
     def say(self, subject: str, action: str, reason: str, memory_id: str | None = None) -> None:
         """Record what became of a part of the item."""
         self.outcomes.append(Outcome(subject=subject, action=action, reason=reason, memory_id=memory_id))
@@ -62,6 +71,8 @@ class Draft:
     def add(self, event: LedgerEvent) -> None:
         """Add an event and apply it to the state at hand."""
         self.events.append(event)
+        self._encoded.append(codec.encode_remembered(event))
+        self._bytes += len(self._encoded[-1])
         self.state = apply_all(self.state, (event,), self.place.recorded_at)
 
     def decision(self, *, last_part: bool = True) -> Decision:
@@ -81,5 +92,5 @@ class Draft:
             covered=self.covered,
             rejected=self.rejected,
             outcomes=self.outcomes,
-            events=[codec.encode_remembered(event) for event in self.events],
+            events=self._encoded,
         )

@@ -11,17 +11,21 @@ import numpy as np
 import orjson
 
 from projections.embedder import EmbedderRefused, EmbedderUnavailable
+from schemas import codec
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import derived_id
 from schemas.images import Sight
 from schemas.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
+from schemas.log import NewRecord
+from schemas.topics import INBOX
 from streams.extractor import Outage, Rejected
-from streams.patience import pauses
+from streams.patience import append_patiently, pauses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from projections.embedder import Embedder, Vectors
+    from schemas.log import Log, RecordTooLarge
     from streams.extractor import Extraction, Extractor, Proposal, Window
 
 log = logging.getLogger("mnemolog")
@@ -134,6 +138,22 @@ def rejection(window: Window, extractor: Extractor, rejected: Rejected) -> Extra
         tokens_out=rejected.tokens_out,
         covered=_covered(window),
     )
+
+
+def too_large(
+    window: Window, extractor: Extractor, item: CandidatesExtracted | ExtractionRejected, error: RecordTooLarge
+) -> ExtractionRejected:
+    """Return the rejection in the place of an answer that the log does not take; what it cost stays known."""
+    reason = f"the answer is too large: {error}"
+    return rejection(window, extractor, Rejected(reason, tokens_in=item.tokens_in, tokens_out=item.tokens_out))
+
+
+async def append_answer(log: Log, partition: int, item: CandidatesExtracted | ExtractionRejected) -> int:
+    """Append an answer to a partition's inbox; return the inbox's end behind it. Raises RecordTooLarge."""
+    value = codec.encode_remembered(item)
+    record = NewRecord(topic=INBOX.name, partition=partition, key=item.envelope.owner.key, value=value)
+    [appended] = await append_patiently(log, [record])
+    return appended.position.offset + 1
 
 
 def _envelope(window: Window, extractor: Extractor) -> Envelope:

@@ -10,15 +10,14 @@ from schemas import codec
 from schemas.dead_letters import first_position
 from schemas.identity import Owner, derived_id
 from schemas.input_events import InvalidEvent
-from schemas.log import NewRecord, RecordTooLarge
+from schemas.log import RecordTooLarge
 from schemas.observations import SessionEnded, TurnRecorded
 from schemas.pieces import is_extractable
 from schemas.reading import ForeignKey, InRegistryAvro, digest_of, observation_of_record
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.dead_letter import put_aside
-from streams.extraction import rejection
-from streams.extractor import Rejected
-from streams.patience import append_patiently, fold_patiently
+from streams.extraction import append_answer, too_large
+from streams.patience import fold_patiently
 from streams.window import OpenWindow, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:
@@ -128,8 +127,8 @@ class Observe:
         record, owner = delivery.record, message.envelope.owner
         position, partition = record.position, record.position.partition
         if self._shards.partition(owner) != partition:
-            await self.rewriting.again(delivery, message)  # with the id and time of this first position
-            self._counted("observe", "moved")
+            if await self.rewriting.again(delivery, message):  # with the id and time of this first position
+                self._counted("observe", "moved")
             return
         term = self._shards.term(partition)
         await self._shards.ready(partition)
@@ -255,17 +254,14 @@ class Observe:
                     held.waits = reason
 
         item = await self._asking.item(window, extractor, waits)
-        appended = None
-        while appended is None:
-            value = codec.encode_remembered(item)
-            record = NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=value)
-            try:
-                [appended] = await append_patiently(self._log, [record])
-            except RecordTooLarge as error:
-                item = rejection(window, extractor, Rejected(f"the answer is too large: {error}"))
+        try:
+            end = await append_answer(self._log, partition, item)
+        except RecordTooLarge as error:
+            item = too_large(window, extractor, item, error)
+            end = await append_answer(self._log, partition, item)
         self._counted("extract", type(item).__name__)
         self._extracted(item)
-        await fold_patiently(lambda: self._shards.up_to(INBOX.name, partition, appended.position.offset + 1))
+        await fold_patiently(lambda: self._shards.up_to(INBOX.name, partition, end))
         for piece in window.pieces:
             self._done(partition, owner, piece)
 

@@ -6,28 +6,19 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from projections.evolve import is_decided, is_passed
 from projections.shard_trouble import ShardDamaged, ShardUnavailable
 from schemas import codec
+from schemas.dead_letters import TOO_LARGE
 from schemas.identity import GLOBAL_USER, InvalidOwner, Owner, partition_owner
-from schemas.inbox import (
-    INBOX_ITEMS,
-    CandidatesExtracted,
-    DecayDue,
-    ImportMemory,
-    RememberFact,
-    RetentionDue,
-    ReviseMemory,
-    Tick,
-)
+from schemas.inbox import DecayDue, RetentionDue, Tick
 from schemas.log import NewRecord, RecordTooLarge
-from schemas.waking import ConfigureWake, ScheduleReminder, WakeDue
+from schemas.waking import WakeDue
 from streams.dead_letter import put_aside
 from streams.decay import POLICIES, touched_by
 from streams.decide import close_tick, decide, decide_tick, policy_of
 from streams.draft import Place
+from streams.inbox_reading import item_of_record
 from streams.patience import append_patiently, fold_patiently
 from streams.wakes import shows_memories
 
@@ -38,7 +29,7 @@ if TYPE_CHECKING:
     from projections.memory import UserState
     from projections.shards import Shards
     from schemas.decision import Decision
-    from schemas.inbox import InboxItem, UserItem
+    from schemas.inbox import UserItem
     from schemas.log import Log, Record
     from streams.delivery import Delivery
     from streams.parameters import Parameters
@@ -84,10 +75,7 @@ class Remember:
         """Take one record in; return when the next may come."""
         record, partition = delivery.record, delivery.record.position.partition
         try:
-            item = codec.decode_as(record.value, *INBOX_ITEMS)
-            owner = Owner.of_key(record.key or b"")
-            self._check(owner, item)
-            _check_vectors(item)
+            owner, item = item_of_record(record, self._shards.partitions)
         except codec.UnknownSchema:
             raise
         except (codec.Undecodable, InvalidOwner) as error:
@@ -98,8 +86,12 @@ class Remember:
         wanted = self._shards.partition(owner)
         if wanted != partition:
             again = NewRecord(topic=record.position.topic, partition=wanted, key=owner.key, value=record.value)
-            await append_patiently(self._log, [again])
-            self._counted("remember", "moved")
+            try:
+                await append_patiently(self._log, [again])
+                self._counted("remember", "moved")
+            except RecordTooLarge as error:  # it came compressed
+                await put_aside(self._log, record, TOO_LARGE, str(error))
+                self._counted("remember", "dead")
             delivery.ack()
             return
         term = self._shards.term(partition)
@@ -113,15 +105,6 @@ class Remember:
             await self._pool.settle(partition)
         else:
             await self._pool.submit(partition, owner, lambda: self._remember(delivery, owner, item))
-
-    def _check(self, owner: Owner, item: InboxItem) -> None:
-        """Ticks belong to partitions and everything else to users. Raises InvalidOwner."""
-        if owner != item.envelope.owner:
-            raise InvalidOwner(f"the key is {owner.key.decode()!r}, the body says {item.envelope.owner}")
-        if isinstance(item, Tick) != owner.is_partition:
-            raise InvalidOwner(f"{owner.key.decode()!r} cannot have a {type(item).__name__}")
-        if owner.is_partition and owner not in map(partition_owner, range(self._shards.partitions)):
-            raise InvalidOwner(f"there is no partition {owner.user_id!r}")
 
     def revoke(self, partition: int) -> None:
         """Drop what belongs to a partition that was taken away."""
@@ -173,7 +156,7 @@ class Remember:
         closer, tick_id = partition_owner(partition), tick.envelope.event_id
         place = _place(delivery.record)
         while not is_decided(self._shards.state(closer), tick_id):
-            decayed, expired = await self._applied(partition, tick, place)
+            decayed, expired = await self._applied(delivery.record, tick)
             state = self._shards.state(closer)
             if is_decided(state, tick_id):
                 break  # by another worker, while this one asked its users
@@ -190,40 +173,41 @@ class Remember:
         delivery.ack()
         self._tell(closer, tick_id)
 
-    async def _applied(self, partition: int, tick: Tick, place: Place) -> tuple[int, int]:
+    async def _applied(self, record: Record, tick: Tick) -> tuple[int, int]:
         """Apply a tick to all that it concerns; return how much faded, and how much is gone.
 
         Observations are removed before the decision says so: a tick that comes again finds them gone.
         """
+        partition = record.position.partition
         if isinstance(tick, RetentionDue):
-            await self._keep_closeness(partition, tick, place)
+            await self._keep_closeness(record, tick)
             return 0, await self._remove(partition, tick.before) if tick.before else 0
         if isinstance(tick, WakeDue):
             due = self._shards.at(partition).ledger.wakes.due(tick.as_of)
             for begin in range(0, len(due), TOGETHER):
                 woken = due[begin : begin + TOGETHER]
-                await asyncio.gather(*(self._meet_tick(owner, tick, place) for owner in woken))
+                await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in woken))
             return 0, 0
         decayed = expired = 0
         for owner in self._owners(partition):
-            state = await self._meet_tick(owner, tick, place)
+            state = await self._meet_tick(owner, tick, record)
             some = touched_by(state, tick.envelope.event_id)
             decayed, expired = decayed + some[0], expired + some[1]
         return decayed, expired
 
-    async def _keep_closeness(self, partition: int, tick: RetentionDue, place: Place) -> None:
-        after = None
+    async def _keep_closeness(self, record: Record, tick: RetentionDue) -> None:
+        after, partition = None, record.position.partition
         # a rebuild may put another shard in the place of the first meanwhile
         while tick.before and (some := self._shards.at(partition).turns.said.carriers(after, TOGETHER)):
-            await asyncio.gather(*(self._meet_tick(owner, tick, place) for owner in some))
+            await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in some))
             await asyncio.sleep(0)
             after = some[-1]
 
     def _raised(self, partition: int, tick_id: str) -> int:
         return self._shards.at(partition).ledger.wakes.raised_by(tick_id)
 
-    async def _meet_tick(self, owner: Owner, tick: Tick, place: Place) -> UserState:
-        tick_id = tick.envelope.event_id
+    async def _meet_tick(self, owner: Owner, tick: Tick, record: Record) -> UserState:
+        tick_id, place = tick.envelope.event_id, _place(record)
         while True:
             state = self._shards.state(owner)
             if is_decided(state, tick_id) or is_passed(state, tick_id, place.offset):
@@ -237,7 +221,11 @@ class Remember:
                 decision = decide_tick(state, tick, place, self._parameters)
             if decision is None:
                 return state
-            await self._append(owner, decision)
+            try:
+                await self._append(owner, decision)
+            except RecordTooLarge as error:  # it holds up neither this worker nor the partition's other users
+                await self._give_up(record, f"{owner.key.decode()!r} does not meet the tick: {error}")
+                return state
 
     async def _wake(self, state: UserState, tick: WakeDue, place: Place) -> Decision | None:
         """Decide on a user's wakes; choosing among many memories must not hold up who asks meanwhile."""
@@ -276,20 +264,6 @@ class Remember:
 
 def _place(record: Record) -> Place:
     return Place(record.position.partition, record.position.offset, record.recorded_at)
-
-
-def _check_vectors(item: InboxItem) -> None:
-    """Every vector must be one: the index could not hold what was remembered with it. Raises Undecodable."""
-    match item:
-        case CandidatesExtracted():
-            vectors = [candidate.vector for candidate in item.candidates]
-        case RememberFact() | ReviseMemory() | ImportMemory() | ScheduleReminder() | ConfigureWake():
-            vectors = [item.vector] if item.vector else []
-        case _:
-            return
-    for vector in vectors:
-        if len(vector.data) % 4 or not np.isfinite(np.frombuffer(vector.data, "<f4")).all():
-            raise codec.Undecodable(f"{len(vector.data)} bytes are no vector of finite float32")
 
 
 def _outcome(decision: Decision) -> str:

@@ -52,10 +52,10 @@ class Rewriting:
         lane = (position.topic, delivery.record.key)
         await self._pool.submit(position.partition, lane, lambda: self._rewrite(delivery, schema_id))
 
-    async def again(self, delivery: Delivery, message: Observation) -> None:
+    async def again(self, delivery: Delivery, message: Observation) -> bool:
         """Append an observation to the partition of its owner, and acknowledge the record that it came in.
 
-        One that the log does not take is put aside.
+        One that the log does not take is put aside; return whether it was appended.
         """
         topic, owner = delivery.record.position.topic, message.envelope.owner
         partition = self._partition_of(owner)
@@ -65,9 +65,10 @@ class Rewriting:
             [appended] = await append_patiently(self._log, [new])
         except RecordTooLarge as error:  # it came compressed, or shorter as JSON
             await self._put_aside(delivery, TOO_LARGE, str(error))
-            return
+            return False
         self.ends[topic, partition] = appended.position.offset + 1
         delivery.ack()
+        return True
 
     def drop(self, partition: int) -> None:
         """Drop what belongs to a partition that was taken away: another worker gets the records again."""
@@ -87,8 +88,8 @@ class Rewriting:
         except (codec.Undecodable, InvalidEvent) as error:
             await self._put_aside(delivery, "decode", f"schema {schema_id}: {error}")
         else:
-            await self.again(delivery, message)
-            self._counted("observe", "rewritten")
+            if await self.again(delivery, message):
+                self._counted("observe", "rewritten")
 
     async def _put_aside(self, delivery: Delivery, reason: str, detail: str) -> None:
         await put_aside(self._log, delivery.record, reason, detail)

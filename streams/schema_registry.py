@@ -130,8 +130,8 @@ class SchemaRegistry:
                         log.warning("records of schema %d wait for the schema registry: %s", schema_id, error)
                         said = True
                     await asyncio.sleep(min(LONGEST_PAUSE_SECONDS, pause()))
-            self._cache.put(schema_id, texts)
         self._writers[schema_id] = found = _parsed(schema_id, texts)
+        self._cache.put(schema_id, texts)
         return found
 
     async def _ask(self, schema_id: int) -> list[str]:
@@ -197,7 +197,7 @@ class SchemaRegistry:
         texts = self._cache.get(schema_id)
         if texts is None:
             self._cache.put(schema_id, [schema])
-        elif _canonical(schema_id, texts) != _canonical(schema_id, [schema]):
+        elif not _are_alike(schema_id, texts, schema):
             log.error(
                 "%s gives its ids anew: %d meant another schema. Stop the workers and delete their registry.json",
                 self.url,
@@ -249,6 +249,14 @@ class SchemaRegistry:
             if told(asked).get("is_compatible") is False:
                 refusing.append(subject)
         return lacking, refusing
+
+
+def _are_alike(schema_id: int, texts: list[str], schema: str) -> bool:
+    """Tell whether what an id meant is our schema; what cannot be read is another one."""
+    try:
+        return _canonical(schema_id, texts) == _canonical(schema_id, [schema])
+    except Undecodable:
+        return False
 
 
 def _canonical(schema_id: int, texts: list[str]) -> str:

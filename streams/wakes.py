@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 MAX_REMINDERS: Final = 1000
 """Of a user, waiting at the same time."""
 TOO_MANY: Final = Refusal.TOO_MANY.because(f"{MAX_REMINDERS} reminders wait already: cancel some first")
-PART_BYTES: Final = 256 * 1024
-"""Of the texts of one decision's wakes: a record must not become larger than the log takes."""
 _COSINE_DECIMALS: Final = 6
 """Equal vectors may differ in the last bit of their product, and equals are told apart by other things."""
 
@@ -131,10 +129,8 @@ def decide_wakes(
     A periodic wake shows at most as many memories as its configuration says, a reminder `memory_limit`: the user's and
     those of `everyone`. `vectors` is asked for theirs when some are wanted.
     """
-    size = 0
     for reminder in due_reminders(draft.state.wakes, tick.as_of):
-        size += len(reminder.text.data) + len(reminder.content.data)
-        if draft.events and (size > PART_BYTES or len(draft.events) >= MAX_CHANGES - 1):
+        if draft.is_full or len(draft.events) >= MAX_CHANGES - 1:
             return False
         whose = reminder.envelope.agent_id
         ids = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from schemas.identity import piece_id
 from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
@@ -16,6 +16,9 @@ from streams.recalled import without_recalled
 if TYPE_CHECKING:
     from schemas.observations import Observation
     from streams.extractor import SourceType, Speaker
+
+MAX_PIECES: Final = 500
+"""Of a window: its answer names each by an id of up to 160 characters, and must fit into a record of the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +58,7 @@ def closes_before(window: OpenWindow, piece: Piece, limits: WindowLimits) -> boo
     last = window.pieces[-1]
     if opens_round(piece) and window.rounds >= limits.rounds:
         return True
-    if window.characters + len(piece.text) > limits.characters:
+    if window.characters + len(piece.text) > limits.characters or len(window.pieces) >= MAX_PIECES:
         return True
     if piece.event_id == last.event_id:
         return False

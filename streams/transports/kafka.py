@@ -29,7 +29,8 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
     """The thread that speaks to the group; it knows when the group last heard of this worker."""
 
     heard = 0.0
-    """When the last heartbeat was sent that the group answered while it was not rebalancing, by `time.monotonic`."""
+    """When the group last heard of this worker, by `time.monotonic`: when it was given its partitions, or sent the last
+    heartbeat that was answered while the group was not rebalancing."""
 
     async def on_start(self) -> None:
         """Watch the heartbeats, and hear what becomes of a commit that is given up."""
@@ -54,6 +55,11 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             return task
 
         coordinator._do_commit_offsets = heard_of  # noqa: SLF001
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """Begin a session: the group has just heard of this worker, whose main loop may come to it much later."""
+        self.heard = time.monotonic()
+        await super().on_partitions_assigned(assigned, generation_id)
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         """Commit, or say that the group did not take it: aiokafka would try until the broker is back."""
@@ -81,11 +87,6 @@ class Consumer(SafeDelivery, driver.Consumer):
 
     def _new_consumer_thread(self) -> ConsumerThread:
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
-
-    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
-        """Begin a session: the group has just heard of this worker."""
-        self._thread.heard = time.monotonic()
-        await super().on_partitions_assigned(assigned, generation_id)
 
     def verify_event_path(self, now: float, tp: TP) -> None:
         """Say nothing: Faust guesses that a partition hangs where one is idle, waits for its agent, or has just come.

@@ -224,8 +224,11 @@ class KafkaLog:
     async def _reader(self, topic: str) -> TopicReader:
         async with self._starting:
             if (reader := self._readers.get(topic)) is None:
-                self._admin_client()  # a stopped log opens no connections
+                admin = self._admin_client()  # a stopped log opens no connections
                 reader = await TopicReader.start(topic, self._partitions[topic], self._connection)
+                if self._admin is not admin:  # stopped meanwhile
+                    await reader.stop()
+                    raise LogUnavailable("the log is stopped")
                 self._readers[topic] = reader
             return reader
 

@@ -6,11 +6,14 @@ import math
 from dataclasses import replace
 
 import pytest
-from examples import MONDAY, forget, happened, later, recalled, remember, restore, said, tick
+from examples import MONDAY, envelope, forget, happened, later, recalled, remember, restore, said, tick
 from given import Given, given
 
 from projections.importance import strength
+from projections.memory import UserState
+from schemas import codec
 from schemas.events import MemoryDecayed, MemoryExpired
+from schemas.identity import Owner
 from streams.decay import ladder
 from streams.parameters import Parameters
 
@@ -216,3 +219,15 @@ def test_a_late_tick_does_not_count_the_episodes_that_came_after_its_as_of():
     new = [happened(f"新事{n}号", f"n-{n}", later(days=9), event_type=f"new{n}", importance=1.0) for n in range(3)]
     state = given(*old, *new, parameters=Parameters(max_episodes=3)).when(tick(later(days=7), "ebbinghaus"))
     assert not any(isinstance(e, MemoryExpired) for e in state.events)
+
+
+def test_a_step_of_many_memories_of_the_longest_names_is_decided_in_parts_that_fit_into_a_record():
+    owner = Owner("default", "字" * 256)
+    born = [replace(remember(f"{n}", f"c-{n}"), envelope=envelope(f"c-{n}", owner=owner)) for n in range(900)]
+    state = Given(state=UserState(owner=owner))
+    for item in born:
+        state = state.when(item)
+    after = state.when(tick(later(days=8)))
+    assert len({e.memory_id for e in after.events if isinstance(e, MemoryDecayed)}) == len(after.events) == 900
+    assert [d.part for d in after.decisions] == [1, 2]
+    assert max(len(codec.encode(decision)) for decision in after.decisions) < 700_000

@@ -14,11 +14,13 @@ from wake_examples import ROUTINE, cancelled, reminder, wake_tick, woken
 from projections.digest import digests
 from projections.memory import UserState
 from projections.wakes import due_slot, evolve_wakes, next_due
+from schemas import codec
 from schemas.envelope import Sealed
 from schemas.identity import Owner, reminder_id_of
 from schemas.waking import WakeConfigured, WakeRaised
+from streams.draft import PART_BYTES
 from streams.parameters import Parameters
-from streams.wakes import MAX_REMINDERS, PART_BYTES
+from streams.wakes import MAX_REMINDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,6 +96,16 @@ def test_long_reminders_are_raised_in_parts_that_fit_into_a_record():
     assert len(raised(after)) == 6
     assert len(after.decisions) > 1
     assert [d.last_part for d in after.decisions] == [False] * (len(after.decisions) - 1) + [True]
+
+
+def test_reminders_that_show_many_memories_are_raised_in_parts_that_fit_into_a_record():
+    shows = known(*map(str, range(100)), parameters=Parameters(wake_memory_limit=100))
+    for number in range(300):
+        shows = shows.when(reminder(str(number), f"r-{number}", TEN))
+    after = shows.when(wake_tick(TEN))
+    assert len({wake.wake_id for wake in raised(after)}) == 300
+    assert {len(wake.memory_ids) for wake in raised(after)} == {100}
+    assert max(len(codec.encode(decision)) for decision in after.decisions) < 700_000
 
 
 # -- periodic wakes

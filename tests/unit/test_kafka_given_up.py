@@ -173,3 +173,30 @@ async def test_what_was_in_a_topic_of_the_same_name_is_read_no_more(log: KafkaLo
     assert await log.end("t", HEALTHY) == 2
     assert await log.read("t", HEALTHY, 0) == []
     await log.stop()
+
+
+async def test_a_reader_that_connects_while_the_log_is_stopped_is_closed(
+    log: KafkaLog, monkeypatch: pytest.MonkeyPatch
+):
+    reader, connecting, may_connect, closed = Reader(), asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def started(*_: object) -> Reader:
+        connecting.set()
+        await may_connect.wait()
+        return reader
+
+    async def stop() -> None:
+        closed.set()
+
+    monkeypatch.setattr(TopicReader, "start", started)
+    monkeypatch.setattr(log, "_admin", SimpleNamespace(close=AsyncNothing()))
+    monkeypatch.setattr(log, "_timeout_s", 20.0)
+    monkeypatch.setattr(reader, "stop", stop)
+    reading = asyncio.ensure_future(log.read("t", HEALTHY, 0))
+    await connecting.wait()
+    await log.stop()
+    may_connect.set()
+    with pytest.raises(LogUnavailable, match="stopped"):
+        await reading
+    assert closed.is_set()
+    assert log._readers == {}

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from schemas.codec import Undecodable
 from streams.registry_calls import shown
 from streams.schema_cache import SchemaCache
-from streams.schema_registry import NoRegistry, subjects
+from streams.schema_registry import NoRegistry, SchemaRegistry, subjects
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,3 +67,22 @@ async def test_without_a_registry_there_is_nothing_to_register():
     await registry.register_now()
     await registry.register_later()
     assert not registry.is_registered
+
+
+async def test_a_schema_that_cannot_be_read_is_not_kept_and_is_another_one_than_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    cache = SchemaCache(tmp_path / "registry.json", REGISTRY)
+    registry = SchemaRegistry(REGISTRY, cache)
+
+    async def broken(_: int) -> list[str]:
+        return ["{"]
+
+    monkeypatch.setattr(registry, "_ask", broken)
+    with pytest.raises(Undecodable):
+        await registry.writer(7)
+    assert cache.get(7) is None
+    cache.put(7, ["{"])  # as a version before kept it
+    registry._learn(7, next(schema for _, schema in subjects()))
+    assert "7 meant another schema" in caplog.text
+    await registry.aclose()

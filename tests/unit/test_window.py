@@ -89,6 +89,13 @@ def test_a_window_holds_at_most_six_thousand_characters(second: int, windows: in
     assert len(cut(pieces(turn("t-1", "长" * 5000), turn("t-2", "句" * second)))) == windows
 
 
+def test_a_window_holds_at_most_so_many_pieces_that_its_answer_can_name_them_all():
+    turns = [turn(f"{n:04}{'i' * 156}", "嗯", role="assistant") for n in range(6_000)]
+    windows = cut(pieces(*turns))
+    assert [len(w) for w in windows] == [500] * 12
+    assert [name for w in windows for name in w] == [t.envelope.event_id for t in turns]
+
+
 def test_a_long_turn_is_cut_into_pieces_of_at_most_six_thousand_characters():
     long = turn("t-1", "字" * 12_001)
     assert [len(text) for text in piece_texts(long)] == [6000, 6000, 1]
