@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import time
 from contextlib import closing
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,19 +86,27 @@ async def _filled(worker: WorkerProcess) -> None:
 async def _set_aside(cluster: Cluster, worker: WorkerProcess, harmed: Sequence[Path]) -> None:
     """Ask about every user until the worker has said of one of these shards that it is damaged, and has kept it.
 
-    One that was given other partitions than before is killed again, until it is given one of those.
+    Where it was given other partitions than before, the others are killed in turn, until it is given one of those.
     """
     deadline, again = time.monotonic() + RECOVERY_SECONDS, time.monotonic() + OTHERS_SECONDS
+    others = cycle(each for each in cluster.workers if each is not worker)
     while not any(SET_ASIDE.format(path) in worker.said_in_this_life() for path in harmed):
         assert time.monotonic() < deadline, f"no damaged shard was found: {worker.said()}"
         if time.monotonic() > again:
-            worker.kill()
-            worker.start()
-            await worker.ready()
+            other = next(others)
+            other.kill()
+            await asyncio.sleep(2 * SESSION_SECONDS)  # now its partitions are shared out
+            await _ask_about_everybody(cluster)
+            other.start()
+            await other.ready()
             again = time.monotonic() + OTHERS_SECONDS
-        for number in range(cluster.workload.users):
-            await cluster.ask("GET", f"/v1/memories?user_id={cluster.workload.user(number)}&page_size=1")
+        await _ask_about_everybody(cluster)
     assert any(path.with_name(f"{path.name}.damaged").exists() for path in harmed), harmed
+
+
+async def _ask_about_everybody(cluster: Cluster) -> None:
+    for number in range(cluster.workload.users):
+        await cluster.ask("GET", f"/v1/memories?user_id={cluster.workload.user(number)}&page_size=1")
 
 
 def files_of(path: Path) -> list[Path]:
