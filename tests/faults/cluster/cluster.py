@@ -166,7 +166,7 @@ class Cluster:
 
     async def dropped(self, worker: WorkerProcess) -> None:
         """Wait until the group counts on others, and not on this worker any more. Raises TimeoutError."""
-        known = {worker.url}
+        known: set[str | None] = {worker.url}
         async with asyncio.timeout(RECOVERY_SECONDS):
             while not known or worker.url in known:  # it has nobody for a moment, while it shares partitions out
                 await asyncio.sleep(SETTLED_SECONDS)
