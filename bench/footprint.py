@@ -36,7 +36,7 @@ from free_ports import free_ports
 from kafka_server import KafkaServer
 from weaviate_server import WeaviateServer
 
-from projections.following import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
+from projections.told_lately import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,7 +155,7 @@ def measured(memories: int, *, on_kafka: bool) -> dict[str, float]:
                     running_worker(worker, **engines.settings) as (url, _),
                     httpx.Client(base_url=url, timeout=HOLDING_SECONDS) as client,
                 ):
-                    first_answers(client, 1)  # now it has told the index all
+                    client.post("/v1/admin/drain", json={"timeout": HOLDING_SECONDS}).raise_for_status()  # all is told
                     time.sleep(SETTLING_SECONDS)
                 found |= {f"settled_{what}": value for what, value in started(worker, engines, users).items()}
                 found["weaviate_resident_mib"] = resident_mib(engines.weaviate.pid)

@@ -183,6 +183,7 @@ class Worker:
         await self._join()
         await unless_failed(self.failure, self.shards.settled())
         for work in (
+            self.project.tell_index,
             self.project.look_after_index,
             self.observe.close_idle,
             self.recalls.run,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from projections.committed import count_active
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS
 
 if TYPE_CHECKING:
@@ -60,10 +61,8 @@ async def counts(worker: Worker) -> dict[str, Any]:
         for name, number in shard.turns.counts().items():
             found[name] += number
         found["dead"] += shard.letters.count()
-    now = worker.clock.now()
-    for owner in worker.shards.owners():
-        memories = worker.shards.state(owner).memories.values()
-        found["memories"] += sum(m.status_at(now) == "active" for m in memories)
+    paths = [shard.path for shard in worker.shards.all()]
+    found["memories"] = await count_active(paths, worker.clock.now(), worker.shards.counts)
     return found
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from mnemolog.generations import Generations
-from projections.digest import combined, digests
+from projections.committed import Committed
+from projections.digest import combined
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
     from projections.shard import Shard
     from projections.shards import Shards
+    from schemas.identity import Owner
     from schemas.log import Log
 
+MOVED: Final = "partitions have moved between workers meanwhile: rebuild again"
 RUNNING: Final = "a rebuild is running already: wait until it is done"
 What: TypeAlias = Literal["all", "shards", "index"]
 log = logging.getLogger("mnemolog.rebuild")
@@ -105,8 +108,8 @@ class Rebuilding:
         """Build the shards held (unless only the index is wanted), and the index, of a generation beside the live ones.
 
         A generation that was active before is brought up to date; shards that are live already stay as they are.
-        Returns `{decisions, seconds, digests_before, digests_after}`. Raises RebuildRunning, RebuildDiffers. The worker
-        serves all the while.
+        Returns `{decisions, seconds, digests_before, digests_after}`. Raises RebuildRunning, RebuildDiffers,
+        RebuildInterrupted, IndexUnavailable, ShardUnavailable, ShardDamaged. The worker serves all the while.
         """
         if self._running.locked():
             raise RebuildRunning(RUNNING)
@@ -115,16 +118,16 @@ class Rebuilding:
             self._rebuild_id, self._tenure = rebuild_id, self._shards.tenure()
             started = time.monotonic()
             try:
-                self._refuse_the_unwanted()
+                self._go_on()
                 log.info("generation %s is being built", generation)
                 if what == "index" or generation == self.generations.active:
-                    before = after = digests(map(self._shards.state, self._shards.owners()))
+                    before = after = await self._shards.digests(self._go_on)
                 else:
                     before, after = await self._build_shards(generation)
                     log.info("generation %s is verified", generation)
                 if what != "shards":
-                    await self._shards.following.build(generation, self._shards.owners(), self._refuse_the_unwanted)
-                self._refuse_the_unwanted()
+                    await self._shards.following.build(generation, self._shards.owners(), self._go_on)
+                self._go_on()
                 log.info("generation %s is built", generation)
             except BaseException:
                 await self._drop()
@@ -147,11 +150,12 @@ class Rebuilding:
         """Make the generation that was built the live one. The generation before is kept, older ones are dropped.
 
         `switches` counts those of all workers, this one included.
-        Raises RebuildInterrupted when it was not built by this process, or when partitions have moved since.
+        Raises RebuildInterrupted when it was not built by this process, or when partitions have moved since;
+        ShardUnavailable, ShardDamaged.
         """
         async with self._running:
             if rebuild_id != self._rebuild_id or self._tenure != self._shards.tenure():
-                raise RebuildInterrupted("partitions have moved between workers meanwhile: rebuild again")
+                raise RebuildInterrupted(MOVED)
             if what != "index" and generation != self.generations.active:
                 await self._switch_shards(generation, switches)
             elif what != "index":
@@ -166,7 +170,8 @@ class Rebuilding:
             await self.close()
 
     async def close(self) -> None:
-        """Give up what was built and not switched to."""
+        """Give up what is being built, and what was built and not switched to."""
+        self._unwanted = self._rebuild_id
         async with self._running:
             await self._drop()
 
@@ -181,22 +186,40 @@ class Rebuilding:
             if not await shard.follows_log():
                 shard.start_over()
             await shard.catch_up_in_thread(self._advance)
-        async with self._standing_still(built) as live:
-            before, after = [[_digests(shard) for shard in shards] for shards in (live, built.shards)]
-            for shard, old, new in zip(live, before, after, strict=True):
+        for shard in built.shards:  # so that little is left for when all stand still
+            await shard.catch_up_in_thread(self._advance)
+        before, after = [], []
+        with ExitStack() as opened:
+            async with self._standing_still(built) as live:
+                pairs = [
+                    [opened.enter_context(closing(Committed(shard.path))) for shard in pair]
+                    for pair in zip(live, built.shards, strict=True)
+                ]
+            # as of one moment, and beside what goes on
+            for shard, pair in zip(built.shards, pairs, strict=True):
+                old, new = [await each.digests(_everybody, self._go_on) for each in pair]
                 if old != new:
                     self.generations.drop(generation)
                     raise RebuildDiffers(
                         f"the live digest of {shard.path.name} is {old['total']}, the rebuilt one {new['total']}: "
                         "nothing was switched"
                     )
-            return self._counted(before, live), self._counted(after, built.shards)
+                if shard is built.shared:  # everybody's memories, which all workers have: each counts its own
+                    old, new = [await each.digests(self._shards.counts) for each in pair]
+                before.append(old)
+                after.append(new)
+                for each in pair:
+                    each.close()
+        return combined(before), combined(after)
 
     async def _switch_shards(self, generation: int, switches: int) -> None:
         built = self._built
         if built is None or built.generation != generation:
             raise RebuildInterrupted(f"generation {generation} is not built here any more: rebuild again")
+        for shard in built.shards:
+            await shard.catch_up_in_thread(lambda _: self._go_on())  # so that what came meanwhile keeps nobody waiting
         async with self._standing_still(built):
+            self._go_on()
             before = self.generations.active
             self.generations.finish(generation, switches)
             retired = self._shards.switch(self.generations.folder(generation), built.held, built.shared)
@@ -205,9 +228,12 @@ class Rebuilding:
             shard.close()
         self.generations.keep_only({before, generation})
 
-    def _refuse_the_unwanted(self) -> None:
+    def _go_on(self) -> None:
+        """Raise RebuildInterrupted when nobody wants what is being built, or it cannot be switched to any more."""
         if self._unwanted == self._rebuild_id:
             raise RebuildInterrupted("who asked for the rebuild has given it up")
+        if self._tenure != self._shards.tenure():
+            raise RebuildInterrupted(MOVED)
 
     @asynccontextmanager
     async def _standing_still(self, built: _Built) -> AsyncIterator[list[Shard]]:
@@ -224,7 +250,7 @@ class Rebuilding:
                         await old.level(topic, both)
                         await new.level(topic, both)
             if self._shards.held() != sorted(built.held):
-                raise RebuildInterrupted("partitions have moved between workers meanwhile: rebuild again")
+                raise RebuildInterrupted(MOVED)
             yield live
 
     async def _drop(self) -> None:
@@ -233,16 +259,10 @@ class Rebuilding:
             shard.close()
         await self._shards.following.drop_built()
 
-    def _counted(self, found: list[dict[str, str]], shards: list[Shard]) -> dict[str, str]:
-        """Return the digests over the users that count here: every worker has the memories of everybody, the last."""
-        everybody = shards[-1].ledger
-        shared = digests(everybody.state(owner) for owner in everybody.owners() if self._shards.counts(owner))
-        return combined([*found[:-1], shared])
-
     def _advance(self, records: int) -> None:
-        self._refuse_the_unwanted()
+        self._go_on()
         self.progress.folded += records
 
 
-def _digests(shard: Shard) -> dict[str, str]:
-    return digests(shard.ledger.state(owner) for owner in shard.ledger.owners())
+def _everybody(_: Owner) -> bool:
+    return True

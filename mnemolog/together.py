@@ -34,7 +34,7 @@ MARGIN_SECONDS = 10.0
 
 async def digest_part(worker: Worker) -> dict[str, Any]:
     """Return the digests over the users of this worker."""
-    return worker.queries.digest()
+    return await worker.shards.digests()
 
 
 async def tick_part(worker: Worker, policy: str, as_of: datetime, timeout_seconds: float) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from projections.index import IndexUnavailable
+from projections.told_lately import ToldLately
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
 TOLD_AT_ONCE: Final = 500
 """Memories that the index is told of in one call."""
-SAFE_AFTER_SECONDS: Final = 30.0
-"""An index that is killed may lose what it acknowledged so recently; Weaviate does, of vectors, for about 3 s."""
-LOOK_EVERY_SECONDS: Final = 2.0
-"""Shorter than any index takes to start, so that no restart goes unnoticed."""
-UNSEEN_SECONDS: Final = 3 * LOOK_EVERY_SECONDS
-"""Who has not looked for so long stood still, and may have missed a restart."""
 
 
 class Following:
@@ -37,6 +31,8 @@ class Following:
         entries: Callable[[Owner], Sequence[IndexEntry]],
         shards: Callable[[], Sequence[Shard]],
         is_held: Callable[[Owner], bool],
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`split` returns a user's named memories: entries of those that are active, the others' ids and versions.
 
@@ -54,9 +50,9 @@ class Following:
         self._number_beside = 0
         self._behind: dict[Owner, dict[str, None]] = {}
         self._being_told: frozenset[Owner] = frozenset()
-        self._looked = time.monotonic()
-        self._told: deque[tuple[float, Mapping[Owner, Sequence[str]]]] = deque()
-        self._reached: deque[tuple[float, list[tuple[Shard, int]]]] = deque()
+        self._lately = ToldLately(monotonic)
+        self._doubts = 0
+        """How often it was in doubt whether the index has what it was told."""
         self._telling = asyncio.Lock()
         self._lags = False
 
@@ -80,7 +76,7 @@ class Following:
         while True:
             # Asked first: while it waits, somebody else may find that the index is another, and begin to fill it.
             if await self._is_another() or owner in self._behind or owner in self._being_told:
-                await self.tell()
+                await self.tell_of(owner)
             asked = self._kept_as
             legs = await self.index.search(query)
             if asked == self._kept_as and not await self._is_another():  # else it was empty, or is being filled
@@ -88,22 +84,17 @@ class Following:
 
     async def tell(self) -> None:
         """Bring the index to where the shards are. Raises IndexUnavailable; then nothing is forgotten."""
-        async with self._telling:  # a put must not overtake a later removal
-            await self._recognise()
-            while some := self._take():
-                self._being_told = frozenset(some)
-                try:
-                    await self._tell(some)
-                except BaseException:
-                    self._note_all(some)
-                    self._doubt()
-                    raise
-                finally:
-                    self._being_told = frozenset()
-                if self._kept_as is not None:
-                    self._told.append((time.monotonic(), some))
-            self._lags = False
-            self._keep_reached()
+        while await self._tell_next():
+            pass
+
+    async def tell_of(self, owner: Owner) -> None:
+        """Bring the index to where a user's shard is, for that user alone. Raises IndexUnavailable, as `tell`.
+
+        It goes before what `tell` still has to tell. Not for those who write: they are to wait until all was told, so
+        that it comes to that, and what many have written is told in one call.
+        """
+        while await self._tell_next(owner):
+            pass
 
     async def tell_if_it_answers(self) -> None:
         """Bring the index to where the shards are, so that who has written finds it; not one that lags behind."""
@@ -111,19 +102,58 @@ class Following:
             with contextlib.suppress(IndexUnavailable):
                 await self.tell()
 
+    async def _tell_next(self, owner: Owner | None = None) -> bool:
+        """Tell the index of what is next, of one user if one is named; return whether there was anything."""
+        async with self._telling:  # a put must not overtake a later removal; who waits comes next
+            await self._recognise()
+            some = self._take(list(self._behind) if owner is None else [owner])
+            if some:
+                self._being_told, doubts = frozenset(some), self._doubts
+                try:
+                    await self._tell(some)
+                except asyncio.CancelledError:  # which says nothing about the index
+                    self._note_all(some)
+                    raise
+                except BaseException:
+                    self._note_all(some)
+                    self._doubt()
+                    raise
+                finally:
+                    self._being_told = frozenset()
+                if self._doubts != doubts:  # it may have been killed in the middle, and have lost the first half
+                    self._note_all(some)
+                elif self._kept_as is not None:
+                    self._lately.note(some)
+            elif owner is None:
+                self._lags = False
+                self._keep_reached()
+            return bool(some)
+
     async def look(self) -> None:
-        """See whether the index answers, to be called every LOOK_EVERY_SECONDS; if not, it is in doubt."""
+        """See whether the index answers; if not, it is in doubt.
+
+        To be called every LOOK_EVERY_SECONDS, also while it is being told.
+        """
         if self._outlives:
-            since, self._looked = time.monotonic() - self._looked, time.monotonic()
-            if since > UNSEEN_SECONDS:  # this process stood still: the index may have been killed meanwhile
-                self._doubt()
+            self._notice_if_it_stood_still()
+            was_seen = self._lately.is_seen
             try:
                 await self.index.check()
             except IndexUnavailable:
-                self._doubt()
+                self._lately.is_seen = False
             else:
-                if not self._behind and not self._telling.locked():
-                    self._keep_reached()
+                self._lately.is_seen = True
+            if was_seen != self._lately.is_seen:  # also of what it took while it did not answer in time
+                self._doubt()
+            elif was_seen and not self._behind and not self._telling.locked():
+                self._keep_reached()
+            self._notice_if_it_stood_still()
+
+    def _notice_if_it_stood_still(self) -> None:
+        """Doubt when this process did not look in time: the index may have been killed meanwhile."""
+        if self._lately.has_stood_still():
+            self._doubt()
+        self._lately.looks()
 
     @property
     def _outlives(self) -> bool:
@@ -138,14 +168,17 @@ class Following:
         try:
             if not await self._is_another():
                 return
-            self._kept_as = await self.index.kept_as()
+            kept_as = await self.index.kept_as()
         except IndexUnavailable:
             self._lags = True
             raise
-        self._told.clear()
-        self._reached.clear()
-        for shard in self._shards():
-            self.note_missed(shard)
+        missed = []
+        if kept_as is not None:
+            missed = [shard.ledger.memories_since(shard.indexed(kept_as)) for shard in self._shards()]
+        self._kept_as = kept_as  # not before all that it missed is known: it is not asked for again
+        self._lately.forget()
+        for changed in missed:
+            self._note_all(changed)
 
     # -- generations
 
@@ -171,7 +204,8 @@ class Following:
                 go_on()
                 if not self._is_held(owner):
                     raise IndexUnavailable("partitions have moved between workers meanwhile: rebuild again")
-                await beside.put(self._entries(owner))
+                await beside.put(entries := self._entries(owner))
+                self._lately.note({owner: [entry.memory_id for entry in entries]})
 
     async def switch(self) -> None:
         """Follow shards of another generation."""
@@ -193,27 +227,29 @@ class Following:
         await self.drop_built()
         await self.index.close()
 
-    def _take(self) -> dict[Owner, list[str]]:
-        """Take off the list what the index is told next, about as much as one call holds."""
+    def _take(self, owners: Iterable[Owner]) -> dict[Owner, list[str]]:
+        """Take off the list what the index is told next of these users, as much as one call holds."""
         some: dict[Owner, list[str]] = {}
         count = 0
-        for owner in list(self._behind):
+        for owner in owners:
             if count >= TOLD_AT_ONCE:
                 break
-            if not self._is_held(owner):
+            if owner not in self._behind or not self._is_held(owner):
                 continue  # the user is moving between workers: whoever comes to hold the shard sees to it
-            ids = list(self._behind.pop(owner))
+            waiting = self._behind.pop(owner)
             if self.index.follows(owner.tenant, owner.user_id):
-                some[owner] = ids
-                count += len(ids)
+                some[owner] = list(waiting)[: TOLD_AT_ONCE - count]
+                count += len(some[owner])
+                if left := list(waiting)[len(some[owner]) :]:
+                    self._behind[owner] = dict.fromkeys(left)
         return some
 
     async def _tell(self, changed: Mapping[Owner, Sequence[str]]) -> None:
         split = {owner: self._split(owner, ids) for owner, ids in changed.items()}
-        await _tell_of(self.index, split)
+        await _put_and_remove(self.index, split)
         if (beside := self._beside) is not None:
             try:
-                await _tell_of(beside, split)
+                await _put_and_remove(beside, split)
             except IndexUnavailable:
                 if not await self._beside_is_deleted():
                     raise
@@ -228,30 +264,22 @@ class Following:
     def _doubt(self) -> None:
         """Note again what the index was told recently: it may have been killed."""
         self._lags = True
-        while self._told:
-            self._note_all(self._told.popleft()[1])
-        self._reached.clear()
+        self._doubts += 1
+        for some in self._lately.take_back():
+            self._note_all(some)
 
     def _keep_reached(self) -> None:
         """Keep in the shards how far the index safely is; after a kill of everything it is told from there."""
-        if self._kept_as is None:
-            return
-        now = time.monotonic()
-        self._reached.append((now, [(shard, shard.offset(shard.ledger_topic)) for shard in self._shards()]))
-        while self._told and self._told[0][0] < now - SAFE_AFTER_SECONDS:
-            self._told.popleft()
-        safe: list[tuple[Shard, int]] = []
-        while self._reached and self._reached[0][0] < now - SAFE_AFTER_SECONDS:
-            safe = self._reached.popleft()[1]
-        for shard, offset in safe:
-            shard.keep_indexed(self._kept_as, offset)
+        if self._kept_as is not None:
+            for shard, offset in self._lately.reaches(self._shards()):
+                shard.keep_indexed(self._kept_as, offset)
 
     def _note_all(self, changed: Mapping[Owner, Iterable[str]]) -> None:
         for owner, ids in changed.items():
             self.note(owner, ids)
 
 
-async def _tell_of(index: Index, changed: Mapping[Owner, tuple[list[IndexEntry], dict[str, int]]]) -> None:
+async def _put_and_remove(index: Index, changed: Mapping[Owner, tuple[list[IndexEntry], dict[str, int]]]) -> None:
     """Remove what is gone, and put what is active."""
     for owner, (_, gone) in changed.items():
         if gone:

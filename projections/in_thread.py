@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -14,10 +15,17 @@ Result = TypeVar("Result")
 
 async def in_thread(work: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
     """Do it in a thread; who is cancelled waits for its end: a thread cannot be stopped, and has files open."""
-    working = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    return await to_its_end(asyncio.to_thread(work, *args, **kwargs))
+
+
+async def to_its_end(work: Awaitable[Result]) -> Result:
+    """Return what comes of work in a thread; who is cancelled waits for its end."""
+    working = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(working)
     except asyncio.CancelledError:
-        await asyncio.wait([working])
+        while not working.done():  # who is cancelled again waits as well
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([working])
         working.exception()  # nobody waits for it any more
         raise

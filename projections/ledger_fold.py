@@ -13,6 +13,7 @@ from projections.closeness import ClosenessRows
 from projections.evolve import Unfit, counts, events_of, evolve, is_decided, item_key
 from projections.memory import UserState
 from projections.memory_row import memory_of_row, row_of_memory
+from projections.missed import memories_since
 from projections.shard_file import name_of
 from projections.shard_trouble import damage
 from projections.stored_vectors import Vectors
@@ -89,11 +90,47 @@ class LedgerFold:
         """Return a user's state; an unknown user has an empty one."""
         known = self._states.get(owner)
         if known is None:
-            known = self._load(owner)
+            known = self.read(owner)
             self._keep(owner, known)
         else:
             self._states.move_to_end(owner)
         return known
+
+    def read(self, owner: Owner) -> UserState:
+        """Return a user's state as the file has it, and keep it nowhere."""
+        name, run = name_of(owner), self._connection.execute
+        row = run(
+            "select version, last_item, last_offset, last_part, last_part_closed from users where owner=?", (name,)
+        ).fetchone()
+        if row is None:
+            return UserState(owner=owner)
+        bodies = run("select body from memories where owner=? order by sequence", (name,))
+        try:
+            memories = [memory_of_row(body) for (body,) in bodies]
+        except (KeyError, TypeError, ValueError) as error:
+            raise damage(self._connection.path, error) from error
+        by_digest: dict[bytes, tuple[str, ...]] = {}
+        by_attribute: dict[str, tuple[str, ...]] = {}
+        for memory in memories:
+            key = digest(memory.content)
+            by_digest[key] = tuple(sorted((*by_digest.get(key, ()), memory.memory_id)))
+            if memory.attribute:
+                by_attribute[memory.attribute] = (*by_attribute.get(memory.attribute, ()), memory.memory_id)
+        return UserState(
+            owner=owner,
+            version=row[0],
+            last_item=row[1],
+            last_offset=row[2],
+            last_part=row[3],
+            last_part_closed=bool(row[4]),
+            memories=Map({m.memory_id: m for m in memories}),
+            covered=Map({p: bool(r) for p, r in run("select piece, rejected from covered where owner=?", (name,))}),
+            items=Map({bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}),
+            by_digest=Map(by_digest),
+            by_attribute=Map(by_attribute),
+            wakes=self.wakes.of(owner),
+            closeness=self._closeness.of(owner),
+        )
 
     def vectors(self, owner: Owner) -> Vectors:
         """Return a user's vectors."""
@@ -106,13 +143,8 @@ class LedgerFold:
         return [owner for owner in listed if not owner.is_partition]
 
     def memories_since(self, offset: int) -> dict[Owner, list[str]]:
-        """Return the memories of every user who has a counted decision at that offset of the ledger or later."""
-        found: dict[Owner, list[str]] = {}
-        changed = "select distinct owner from decisions where offset >= ?"
-        query = f"select owner, memory_id from memories where owner in ({changed}) order by owner, sequence"  # noqa: S608
-        for name, memory_id in self._connection.execute(query, (offset,)):
-            found.setdefault(Owner.of_key(name.encode()), []).append(memory_id)
-        return found
+        """Return the memories that counted decisions at that offset of the ledger or later changed, at least."""
+        return memories_since(self._connection, offset)
 
     def count(self) -> int:
         """Return how many decisions count."""
@@ -230,41 +262,6 @@ class LedgerFold:
             return False
         closer = partition_owner(self._partition)
         return is_decided(batch.states.get(closer) or self.state(closer), decision.item_id)
-
-    def _load(self, owner: Owner) -> UserState:
-        name, run = name_of(owner), self._connection.execute
-        row = run(
-            "select version, last_item, last_offset, last_part, last_part_closed from users where owner=?", (name,)
-        ).fetchone()
-        if row is None:
-            return UserState(owner=owner)
-        bodies = run("select body from memories where owner=? order by sequence", (name,))
-        try:
-            memories = [memory_of_row(body) for (body,) in bodies]
-        except (KeyError, TypeError, ValueError) as error:
-            raise damage(self._connection.path, error) from error
-        by_digest: dict[bytes, tuple[str, ...]] = {}
-        by_attribute: dict[str, tuple[str, ...]] = {}
-        for memory in memories:
-            key = digest(memory.content)
-            by_digest[key] = tuple(sorted((*by_digest.get(key, ()), memory.memory_id)))
-            if memory.attribute:
-                by_attribute[memory.attribute] = (*by_attribute.get(memory.attribute, ()), memory.memory_id)
-        return UserState(
-            owner=owner,
-            version=row[0],
-            last_item=row[1],
-            last_offset=row[2],
-            last_part=row[3],
-            last_part_closed=bool(row[4]),
-            memories=Map({m.memory_id: m for m in memories}),
-            covered=Map({p: bool(r) for p, r in run("select piece, rejected from covered where owner=?", (name,))}),
-            items=Map({bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}),
-            by_digest=Map(by_digest),
-            by_attribute=Map(by_attribute),
-            wakes=self.wakes.of(owner),
-            closeness=self._closeness.of(owner),
-        )
 
 
 def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequence[LedgerEvent], record: Record) -> None:

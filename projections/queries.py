@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from projections.closeness import last_kept
-from projections.digest import digests
 from projections.history import history
 from projections.hot import HotUser, HotUsers
 from projections.memory import ACTIVE
@@ -243,7 +242,3 @@ class Queries:
                 view = memory_view(owner, memory, at)
                 found.append({"at": instant(at), **{k: view[k] for k in ("importance", "strength", "status")}})
         return found
-
-    def digest(self) -> dict[str, str]:
-        """Return the digests over all users that this worker holds."""
-        return digests(self._shards.state(owner) for owner in self._shards.owners())

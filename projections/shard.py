@@ -160,7 +160,8 @@ class Shard:
     async def catch_up_in_thread(self, progress: Callable[[int], None]) -> None:
         """Fold every topic to its end without keeping the event loop; for a shard that nobody asks yet."""
         for topic in self.topics:
-            while folded := await self._fold_many(topic):
+            end = await self._log.end(topic, self.partition)  # others may go on writing without an end
+            while self.offset(topic) < end and (folded := await self._fold_many(topic)):
                 progress(folded)
 
     async def come_up(self) -> None:

@@ -35,6 +35,7 @@ create table if not exists decisions(
     owner text not null, version integer not null, offset integer not null, item_id text not null, body blob not null,
     primary key(owner, version)) without rowid;
 create index if not exists decisions_by_item on decisions(owner, item_id);
+create index if not exists decisions_by_offset on decisions(offset);
 create table if not exists items(owner text not null, item blob not null, primary key(owner, item)) without rowid;
 create table if not exists covered(
     owner text not null, piece text not null, rejected integer not null, version integer not null,
@@ -152,7 +153,9 @@ def connect_to_read(path: Path) -> ShardConnection:
     """
     where = f"{path.resolve().as_uri()}?mode=ro"
     try:
-        connection = sqlite3.connect(where, uri=True, isolation_level=None, factory=ShardConnection)
+        connection = sqlite3.connect(
+            where, uri=True, isolation_level=None, check_same_thread=False, factory=ShardConnection
+        )
     except sqlite3.DatabaseError as error:
         raise trouble(path, error) from error
     connection.path = path

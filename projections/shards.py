@@ -7,6 +7,7 @@ import logging
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from projections.committed import digests_of, nothing
 from projections.following import Following
 from projections.index_entry import entries_of, split
 from projections.lending import Lending
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from projections.shard_trouble import ShardUnavailable
     from projections.taking import Taking
     from schemas.log import Log, Position, Record
-
 
 log = logging.getLogger("mnemolog.shards")
 
@@ -256,6 +256,10 @@ class Shards:
     def owners(self) -> list[Owner]:
         """Return every user that this worker decides about; memories of everybody are held by all, and count once."""
         return [owner for shard in self.all() for owner in shard.ledger.owners() if self.counts(owner)]
+
+    async def digests(self, go_on: Callable[[], None] = nothing) -> dict[str, str]:
+        """Return the digests over every user that this worker decides about. Raises ShardUnavailable, ShardDamaged."""
+        return await digests_of([shard.path for shard in self.all()], self.counts, go_on)
 
     def counts(self, owner: Owner) -> bool:
         """Tell whether this worker decides about an owner, and counts the memories."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from projections.following import LOOK_EVERY_SECONDS
 from projections.index import IndexUnavailable
+from projections.told_lately import LOOK_EVERY_SECONDS
 from schemas.topics import LEDGER
 from streams.patience import fold_patiently
 
@@ -35,12 +35,17 @@ class Project:
         self._counted("project", "folded")
         delivery.ack()
 
-    async def look_after_index(self) -> None:
-        """Bring the index to where the shards are, and look again for ever: it may lose what it was told last."""
+    async def tell_index(self) -> None:
+        """Bring the index to where the shards are, for ever."""
         while True:
             try:
                 await self._shards.following.tell()
             except IndexUnavailable:
                 self._counted("project", "waiting")
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+    async def look_after_index(self) -> None:
+        """Look for ever whether the index may have lost what it was told last, however long telling takes."""
+        while True:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
             await self._shards.following.look()

@@ -148,10 +148,10 @@ async def test_a_log_that_cannot_be_written_is_said_with_when_to_come_back(
 async def test_a_bug_is_a_problem_and_is_logged(
     door: FrontDoor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    def broken() -> None:
+    async def broken() -> None:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr(door.worker.queries, "digest", broken)
+    monkeypatch.setattr(door.worker.shards, "digests", broken)
     response = await door.get("/v1/admin/digest")
     assert "secret" not in check(response, 500)
     assert "secret detail" in caplog.text

@@ -30,7 +30,7 @@ async def remembered(folder: Path, broker: str) -> tuple[dict[str, str], dict[st
         counts = await drain(worker, 120.0)
         answer = await worker.commands.tick("ladder", TICK, 60.0)
         assert answer.applied
-        return worker.queries.digest(), counts, await together.rebuild(worker, "all")
+        return await worker.shards.digests(), counts, await together.rebuild(worker, "all")
     finally:
         await worker.stop()
 

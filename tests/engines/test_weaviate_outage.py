@@ -21,8 +21,8 @@ from weaviate_server import WeaviateServer, running_weaviate
 from mnemolog import together
 from mnemolog.checks import REACH_SECONDS, Check, checked
 from mnemolog.settings import from_environment
-from projections.following import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
 from projections.index import IndexUnavailable
+from projections.told_lately import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
 from projections.weaviate_address import WeaviateAddress
 from projections.weaviate_index import WeaviateIndex
 

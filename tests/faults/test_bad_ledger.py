@@ -63,19 +63,19 @@ async def test_poison_in_the_ledger_is_void_for_every_reader_and_only_decisions_
     async with running(tmp_path, partitions=2, idle_seconds=0.2) as worker:
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-1"))
         await drain(worker, DRAIN_SECONDS)
-        before = worker.queries.digest()
+        before = await worker.shards.digests()
         put_there = await poison_for_the_ledger(worker)
         await settled(worker)
-        assert worker.queries.digest() == before
+        assert await worker.shards.digests() == before
         assert sum(s.ledger.void_decisions for s in worker.shards.all()) == len(list(decisions(put_there))) > 0
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-2", content="I moved to Paris.", session_id="s2"))
         await put(worker, CONVERSATIONS.name, BEN, spelt(BEN, "b-1", content="I live in Oslo."))
         await drain(worker, DRAIN_SECONDS)
         assert (cities(worker, ANNA), cities(worker, BEN)) == (["Berlin", "Paris"], ["Oslo"])
         assert (await together.rebuild(worker, "all"))["equal"]
-        digest = worker.queries.digest()
+        digest = await worker.shards.digests()
     async with running(tmp_path, partitions=2) as worker:
-        assert worker.queries.digest() == digest
+        assert await worker.shards.digests() == digest
 
 
 @pytest.mark.parametrize("topic", [LEDGER.name, GLOBALS.name, INBOX.name])
@@ -84,12 +84,12 @@ async def test_what_only_a_newer_version_can_read_stops_the_worker_which_says_up
     async with running(tmp_path, partitions=2, idle_seconds=0.2) as worker:
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-1"))
         await drain(worker, DRAIN_SECONDS)
-        before = worker.queries.digest()
+        before = await worker.shards.digests()
         await put(worker, topic, ANNA, UNKNOWN_SCHEMA)
         assert worker.failure is not None
         with pytest.raises(codec.UnknownSchema, match="upgrade mnemolog"):
             await worker.failure
-        assert worker.queries.digest() == before
+        assert await worker.shards.digests() == before
         assert await set_aside(worker) == []
     with pytest.raises(codec.UnknownSchema, match="upgrade mnemolog"):
         async with running(tmp_path, partitions=2):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import threading
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -25,9 +26,11 @@ from faults.sample_worker import (
 )
 
 from mnemolog import together
+from mnemolog.commands import Fact
 from mnemolog.draining import drain
 from mnemolog.http.app import make_http
 from mnemolog.rebuilding import RebuildRunning
+from projections.committed import READING
 from projections.queries import Filters
 from projections.shard_trouble import ShardDamaged, ShardFull
 from schemas.topics import LEDGER
@@ -76,14 +79,14 @@ async def found(worker: Worker) -> list[str]:
 async def digest_of(folder: Path) -> dict[str, str]:
     """Start a worker, and return the digest of all that it holds."""
     async with running(folder) as worker:
-        return worker.queries.digest()
+        return await worker.shards.digests()
 
 
 async def test_a_rebuild_asks_neither_model_nor_embedder(tmp_path: Path):
     extractor, embedder = GuardedExtractor(), GuardedEmbedder()
     async with running(tmp_path, extractor=extractor, embedder=embedder) as worker:
         await live_through(worker)
-        before, hits = worker.queries.digest(), await found(worker)
+        before, hits = await worker.shards.digests(), await found(worker)
         asked = (extractor.asked, embedder.asked)
         assert min(asked) > 0
         extractor.is_forbidden = embedder.is_forbidden = True
@@ -91,8 +94,8 @@ async def test_a_rebuild_asks_neither_model_nor_embedder(tmp_path: Path):
         for what, generation in plan:
             report = await together.rebuild(worker, what)
             assert (report["generation"], report["equal"]) == (generation, True)
-            assert report["digest_after"] == worker.queries.digest()["total"] == before["total"]
-        assert worker.queries.digest() == before
+            assert report["digest_after"] == (await worker.shards.digests())["total"] == before["total"]
+        assert await worker.shards.digests() == before
         assert (extractor.asked, embedder.asked) == asked
         embedder.is_forbidden = False  # a question is embedded; what it is compared with comes from the log
         assert await found(worker) == hits != []
@@ -100,7 +103,7 @@ async def test_a_rebuild_asks_neither_model_nor_embedder(tmp_path: Path):
     shutil.rmtree(tmp_path / "shards")
     async with running(tmp_path, extractor=extractor, embedder=embedder) as worker:
         await drain(worker, DRAIN_SECONDS)
-        assert worker.queries.digest() == before
+        assert await worker.shards.digests() == before
         assert worker.failure is not None
         assert not worker.failure.done()
 
@@ -108,7 +111,7 @@ async def test_a_rebuild_asks_neither_model_nor_embedder(tmp_path: Path):
 async def test_a_rebuild_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp_path: Path):
     async with running(tmp_path, kind=GatedWorker) as worker:
         await live_through(worker)
-        before = worker.queries.digest()
+        before = await worker.shards.digests()
         in_the_middle = asyncio.Event()
 
         async def stop_there(topic: str, start: int) -> None:
@@ -124,9 +127,9 @@ async def test_a_rebuild_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp
             await together.rebuild(worker, "all")
         rebuilding.cancel()
         await asyncio.gather(rebuilding, return_exceptions=True)
-        assert worker.queries.digest() == before
+        assert await worker.shards.digests() == before
     async with running(tmp_path, kind=GatedWorker) as worker:
-        assert worker.queries.digest() == before
+        assert await worker.shards.digests() == before
         starts: list[int] = []
 
         async def note(topic: str, start: int) -> None:
@@ -138,14 +141,35 @@ async def test_a_rebuild_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp
         assert starts[0] > 0
     async with running(tmp_path) as worker:
         assert [p.name for p in sorted((tmp_path / "shards").iterdir())] == ["1", "2", "active"]
-        assert worker.queries.digest() == before
+        assert await worker.shards.digests() == before
+
+
+async def test_while_digests_are_computed_searches_answer_and_commands_are_decided(tmp_path: Path):
+    async with running(tmp_path) as worker:
+        await live_through(worker)
+        before, goes_on = await worker.shards.digests(), threading.Event()
+        READING.submit(goes_on.wait, DRAIN_SECONDS)
+        asking = asyncio.create_task(worker.shards.digests())
+        rebuilding = asyncio.create_task(together.rebuild(worker, "all"))
+        try:
+            for number in range(5):
+                await worker.commands.remember(LIN, Fact(content=f"Lin has boat {number}"), f"meanwhile {number}")
+                assert await found(worker) != []
+                await asyncio.sleep(0.1)
+            assert not asking.done()
+            assert not rebuilding.done()
+        finally:
+            goes_on.set()
+        assert await asking == before
+        assert (await rebuilding)["equal"]
+        assert (await worker.shards.digests())["total"] == await rebuilt(worker) != before["total"]
 
 
 async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_meanwhile(tmp_path: Path):
     async with running(tmp_path / "quiet") as worker:
         await publish(worker, sample())
         await drain(worker, DRAIN_SECONDS)
-        expected, counted = worker.queries.digest(), access_counts(worker)
+        expected, counted = await worker.shards.digests(), access_counts(worker)
     async with running(tmp_path / "busy", kind=GatedWorker) as worker:
 
         async def slowly(_topic: str, _start: int) -> None:
@@ -173,7 +197,7 @@ async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_m
         assert during > 10
         assert report["generation"] > 2
         await drain(worker, DRAIN_SECONDS)
-        assert worker.queries.digest() == expected
+        assert await worker.shards.digests() == expected
         assert access_counts(worker) == counted
         assert await rebuilt(worker) == expected["total"]
         assert await found(worker)
@@ -210,7 +234,7 @@ async def _publish_until_refused(worker: Worker, messages: Sequence[Observation]
 async def test_a_damaged_shard_is_set_aside_and_folded_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     async with running(tmp_path) as worker:
         await live_through(worker)
-        before = worker.queries.digest()
+        before = await worker.shards.digests()
         shard = worker.shards.of(LIN).path
     whole = shard.read_bytes()
     memories = whole.index(b'{"memory_id"')
@@ -241,7 +265,7 @@ async def test_a_full_shard_disk_is_waited_out_and_readiness_says_what_to_do(tmp
     async with running(tmp_path / "room") as worker:
         await publish(worker, messages)
         await drain(worker, DRAIN_SECONDS)
-        expected = worker.queries.digest()
+        expected = await worker.shards.digests()
     async with running(tmp_path / "full") as worker, http_of(worker) as http:
         await publish(worker, messages[:100])
         await drain(worker, DRAIN_SECONDS)
@@ -258,5 +282,5 @@ async def test_a_full_shard_disk_is_waited_out_and_readiness_says_what_to_do(tmp
         await publish(worker, messages)
         await drain(worker, DRAIN_SECONDS)
         assert (await http.get("/health/ready")).status_code == 200
-        assert worker.queries.digest() == expected
+        assert await worker.shards.digests() == expected
         assert await rebuilt(worker) == expected["total"]

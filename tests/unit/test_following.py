@@ -3,72 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from contract.index_examples import CAT, COFFEE, MARATHON, query
+from contract.index_examples import CAT, COFFEE, MARATHON
+from fallible_index import OWNER, FallibleIndex, Seconds, following_of
 
-from projections.following import Following
+from projections.following import TOLD_AT_ONCE, Following
 from projections.index import IndexUnavailable
+from projections.told_lately import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
 from schemas.identity import Owner
+from streams.project import Project
 
-OWNER = Owner("default", "u1")
-ACTIVE = {one.memory_id: one for one in (COFFEE, CAT)}
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-
-class FallibleIndex:
-    """Notes what it is told; `is_down` makes it unavailable, `meanwhile` is called in the middle of a put."""
-
-    def __init__(self):
-        self.holds = "the fallible one"
-        self.told, self.removed, self.is_down, self.meanwhile = [], [], False, lambda: None
-        self.beside = None
-        self.there = [1, 2]
-
-    def follows(self, tenant, user_id):
-        return (tenant, user_id) == ("default", "u1")
-
-    async def kept_as(self):
-        await self.check()
-        return self.holds
-
-    async def put(self, entries):
-        await self.check()
-        self.meanwhile()
-        self.told.append([one.memory_id for one in entries])
-
-    async def remove(self, _tenant, _user_id, memory_ids):
-        await self.check()
-        self.removed.append(dict(memory_ids))
-
-    @property
-    def generations(self):
-        return self
-
-    def open(self, _generation):
-        return self.beside
-
-    async def known(self):
-        return 1, self.there
-
-    async def reopen(self):
-        self.told.append("looked again")
-
-    def let_go(self, _tenant, _user_id):
-        raise NotImplementedError
-
-    async def check(self):
-        if self.is_down:
-            raise IndexUnavailable("down")
-
-    async def search(self, _query):
-        self.told.append("searched")
-
-    async def close(self):
-        self.told.append("closed")
-
-
-def split(_owner, ids):
-    return [ACTIVE[one] for one in ids if one in ACTIVE], {one: 1 for one in ids if one not in ACTIVE}
+    from projections.index import IndexEntry
 
 
 @pytest.fixture
@@ -77,8 +28,13 @@ def index() -> FallibleIndex:
 
 
 @pytest.fixture
-def following(index: FallibleIndex) -> Following:
-    return Following(index, split, lambda _: list(ACTIVE.values()), lambda: (), lambda owner: owner.user_id != "moving")
+def seconds() -> Seconds:
+    return Seconds()
+
+
+@pytest.fixture
+def following(index: FallibleIndex, seconds: Seconds) -> Following:
+    return following_of(index, seconds)
 
 
 async def test_active_memories_are_put_and_others_removed_once(index: FallibleIndex, following: Following):
@@ -133,6 +89,90 @@ async def test_after_an_outage_it_is_told_again_what_it_was_told_last(index: Fal
     assert index.told == [[COFFEE.memory_id]] * 2
 
 
+async def test_who_stood_still_tells_again_what_it_told_last(
+    index: FallibleIndex, following: Following, seconds: Seconds
+):
+    following.note(OWNER, [COFFEE.memory_id])
+    await following.tell()
+    for _ in range(10):
+        seconds.now += LOOK_EVERY_SECONDS
+        await following.look()
+    await following.tell()
+    assert index.told == [[COFFEE.memory_id]]
+    following.note(OWNER, [CAT.memory_id])
+    await following.tell()
+    seconds.now += 2 * SAFE_AFTER_SECONDS
+    await following.tell()  # whoever comes first when it goes on
+    await following.look()
+    await following.tell()
+    assert index.told == [[COFFEE.memory_id], [CAT.memory_id], [COFFEE.memory_id, CAT.memory_id]]
+
+
+async def test_what_it_was_told_long_ago_is_safe_while_others_are_still_told(
+    index: FallibleIndex, following: Following, seconds: Seconds
+):
+    async def slowly(entries: Sequence[IndexEntry]) -> None:
+        index.told.append([one.memory_id for one in entries])
+        while seconds.now < len(index.told) * 2 * SAFE_AFTER_SECONDS <= 3 * 2 * SAFE_AFTER_SECONDS:
+            seconds.now += LOOK_EVERY_SECONDS
+            await following.look()
+        if len(index.told) == 3:
+            index.is_down = True
+            await following.look()
+            index.is_down = False
+
+    index.put = slowly  # type: ignore[method-assign]
+    for one in (COFFEE, CAT):
+        following.note(Owner("default", one.memory_id), [one.memory_id, *map(str, range(TOLD_AT_ONCE))])
+    await following.tell()
+    assert [some for some in index.told if some] == [[COFFEE.memory_id], [CAT.memory_id], [CAT.memory_id]]
+
+
+async def test_a_user_who_has_very_much_is_told_of_bit_by_bit(index: FallibleIndex, following: Following):
+    following.note(OWNER, [*map(str, range(TOLD_AT_ONCE)), COFFEE.memory_id])
+    await following.tell()
+    assert [len(one) for one in index.removed] == [TOLD_AT_ONCE]
+    assert index.told == [[], [COFFEE.memory_id]]
+
+
+async def test_what_was_being_told_when_the_index_went_away_is_told_again(index: FallibleIndex, following: Following):
+    goes_on = asyncio.Event()
+
+    async def slowly(entries: Sequence[IndexEntry]) -> None:
+        await goes_on.wait()
+        index.told.append([one.memory_id for one in entries])
+
+    index.put = slowly  # type: ignore[method-assign]
+    following.note(OWNER, [COFFEE.memory_id])
+    telling = asyncio.create_task(following.tell())
+    await asyncio.sleep(0)
+    index.is_down = True
+    await following.look()
+    index.is_down = False
+    goes_on.set()
+    await telling
+    assert index.told == [[COFFEE.memory_id]] * 2
+
+
+async def test_it_is_looked_at_however_long_telling_takes():
+    looked = asyncio.Event()
+
+    class Slow:
+        async def tell(self) -> None:
+            await asyncio.Event().wait()
+
+        async def look(self) -> None:
+            looked.set()
+
+    shards: Any = SimpleNamespace(following=Slow())
+    project = Project(shards=shards)
+    tasks = [asyncio.create_task(work()) for work in (project.tell_index, project.look_after_index)]
+    await asyncio.wait_for(looked.wait(), 10 * LOOK_EVERY_SECONDS)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
 async def test_a_user_who_moves_between_workers_is_told_of_when_the_shard_is_held(
     index: FallibleIndex, following: Following
 ):
@@ -175,86 +215,3 @@ async def test_a_generation_beside_that_was_deleted_keeps_nobody_waiting_and_one
     following.note(OWNER, [CAT.memory_id])
     await following.tell()
     assert index.told == [[COFFEE.memory_id], [COFFEE.memory_id], [CAT.memory_id]]
-
-
-async def test_a_search_waits_for_what_is_being_told(index: FallibleIndex, following: Following):
-    told = asyncio.Event()
-
-    async def slowly(entries):
-        await told.wait()
-        index.told.append([one.memory_id for one in entries])
-
-    index.put = slowly  # type: ignore[method-assign]
-    following.note(OWNER, [COFFEE.memory_id])
-    telling = asyncio.create_task(following.tell())
-    await asyncio.sleep(0)
-    searching = asyncio.create_task(following.search(OWNER, query("coffee")))
-    await asyncio.sleep(0)
-    assert index.told == []
-    told.set()
-    await asyncio.gather(telling, searching)
-    assert index.told == [[COFFEE.memory_id], "searched"]
-
-
-class HeldShard:
-    """Has folded memories of one user; keeps what an index is said to hold."""
-
-    ledger_topic = "a ledger"
-
-    def __init__(self):
-        self.ledger, self.kept = self, {}
-
-    def offset(self, _topic):
-        return 7
-
-    def indexed(self, index):
-        return self.kept.get(index, 0)
-
-    def memories_since(self, offset):
-        return {OWNER: [COFFEE.memory_id, CAT.memory_id]} if offset < 7 else {}
-
-
-@pytest.fixture
-def shard():
-    return HeldShard()
-
-
-@pytest.fixture
-def holding(index, shard):
-    return Following(index, split, lambda _: [], lambda: (shard,), lambda _: True)
-
-
-async def test_an_index_that_holds_something_else_than_before_is_told_of_everything(index, holding, shard):
-    shard.kept["the fallible one"] = 7
-    for _ in range(2):
-        await holding.tell()
-    assert index.told == []
-    index.holds = "an empty one"
-    for _ in range(2):
-        await holding.tell()
-    assert index.told == [[COFFEE.memory_id, CAT.memory_id]]
-
-
-async def test_a_search_does_not_answer_from_an_index_that_was_emptied_under_it(index, holding, shard):
-    shard.kept["the fallible one"] = 7
-    await holding.tell()
-    searches = []
-
-    async def emptied(asked):
-        searches.append(asked)
-        index.holds = "an empty one"
-
-    index.search = emptied
-    await holding.search(OWNER, query("coffee"))
-    assert index.told == [[COFFEE.memory_id, CAT.memory_id]]
-    assert len(searches) == 2
-
-
-async def test_a_shard_that_is_held_before_the_index_is_reached_is_told_of_when_it_is(index, holding, shard):
-    index.is_down = True
-    holding.note_missed(shard)
-    with pytest.raises(IndexUnavailable):
-        await holding.tell()
-    index.is_down = False
-    await holding.tell()
-    assert index.told == [[COFFEE.memory_id, CAT.memory_id]]
