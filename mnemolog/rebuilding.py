@@ -149,13 +149,14 @@ class Rebuilding:
     async def switch(self, what: What, generation: int, rebuild_id: str, switches: int) -> None:
         """Make the generation that was built the live one. The generation before is kept, older ones are dropped.
 
-        `switches` counts those of all workers, this one included.
-        Raises RebuildInterrupted when it was not built by this process, or when partitions have moved since;
+        `switches` counts those of all workers, this one included. Switching again changes nothing.
+        Raises RebuildInterrupted when it was not built by this process, was given up, or partitions have moved since;
         ShardUnavailable, ShardDamaged.
         """
         async with self._running:
-            if rebuild_id != self._rebuild_id or self._tenure != self._shards.tenure():
+            if rebuild_id != self._rebuild_id:
                 raise RebuildInterrupted(MOVED)
+            self._go_on()
             if what != "index" and generation != self.generations.active:
                 await self._switch_shards(generation, switches)
             elif what != "index":

@@ -154,8 +154,9 @@ async def _rebuild(worker: Worker, what: What, generation: int | None) -> dict[s
         built = await every_part(
             worker, worker.rebuilding.build(what, number, rebuild_id), "rebuild/build", asked, None
         )
-        switching = switch_part(worker, what, number, rebuild_id, switches)
-        await every_part(worker, switching, "rebuild/switch", asked, None)
+        for _ in range(1 if index is None else 2):  # again: who died since follows the new index no more, and refuses
+            switching = switch_part(worker, what, number, rebuild_id, switches)
+            await every_part(worker, switching, "rebuild/switch", asked, None)
         unfinished = None  # where moving the alias fails, it may have moved
         if index is not None:
             await index.activate(number)

@@ -6,10 +6,11 @@ import asyncio
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Final, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from projections.digest import combined, digests
-from projections.in_thread import to_its_end
+from projections.in_thread import in_thread, to_its_end
 from projections.ledger_fold import LedgerFold
 from projections.memory import ACTIVE
 from projections.shard_file import connect_to_read
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
 
     from projections.memory import UserState
 
-Result = TypeVar("Result")
 READING: Final = ThreadPoolExecutor(1, "committed")
-"""One is read at a time: more of them would keep the machine from everything else."""
+"""One is digested at a time: more of them would keep the machine from everything else."""
 _ACTIVE: Final = (
     "select owner, count(*) from (select owner, cast(body as text) as body from memories)"
     " where json_extract(body, '$.status') = ? and ifnull(json_extract(body, '$.expires_at') >= ?, 1) group by owner"
@@ -65,11 +65,12 @@ class Committed:
 
         `go_on` is called before each user, in the thread, and raises what ends it.
         """
-        return await _in_thread(lambda: digests(self._states(is_counted, go_on)))
+        read = partial(digests, self._states(is_counted, go_on))
+        return await to_its_end(asyncio.get_running_loop().run_in_executor(READING, read))
 
     async def count_active(self, now: datetime, is_counted: Callable[[Owner], bool]) -> int:
         """Return how many memories of the users who are to be counted are active at an instant. Raises as `digests`."""
-        return await _in_thread(lambda: self._count_active(now, is_counted))
+        return await in_thread(self._count_active, now, is_counted)
 
     def _states(self, is_counted: Callable[[Owner], bool], go_on: Callable[[], None]) -> Iterator[UserState]:
         for owner in self._ledger.owners():
@@ -110,7 +111,3 @@ async def count_active(paths: Iterable[Path], now: datetime, is_counted: Callabl
         with closing(Committed(path)) as shard:
             found += await shard.count_active(now, is_counted)
     return found
-
-
-async def _in_thread(read: Callable[[], Result]) -> Result:
-    return await to_its_end(asyncio.get_running_loop().run_in_executor(READING, read))

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from projections.index import IndexUnavailable
+from projections.shard_trouble import ShardUnavailable
 from projections.told_lately import ToldLately
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Following:
     def note_missed(self, shard: Shard) -> None:
         """Note what the index may have missed before this shard was held here; if it is known, else when it is."""
         if self._kept_as is not None:
-            self._note_all(shard.ledger.memories_since(shard.indexed(self._kept_as)))
+            self._note_missed(shard.ledger.memories_since(shard.indexed(self._kept_as)))
 
     def let_go(self, owners: Iterable[Owner]) -> None:
         """Forget users whose partition another worker has now."""
@@ -83,24 +84,24 @@ class Following:
                 return legs
 
     async def tell(self) -> None:
-        """Bring the index to where the shards are. Raises IndexUnavailable; then nothing is forgotten."""
+        """Bring the index to where the shards are. Raises IndexUnavailable, ShardUnavailable: nothing is forgotten."""
         while await self._tell_next():
             pass
 
     async def tell_of(self, owner: Owner) -> None:
-        """Bring the index to where a user's shard is, for that user alone. Raises IndexUnavailable, as `tell`.
+        """Bring the index to where a user's shard is, for that user alone. Raises as `tell`.
 
         It goes before what `tell` still has to tell. Not for those who write: they are to wait until all was told, so
         that it comes to that, and what many have written is told in one call.
         """
-        while await self._tell_next(owner):
+        while await self._tell_next(owner) and (owner in self._behind or owner in self._being_told):
             pass
 
     async def tell_if_it_answers(self) -> None:
         """Bring the index to where the shards are, so that who has written finds it; not one that lags behind."""
-        if not self._lags:
-            with contextlib.suppress(IndexUnavailable):
-                await self.tell()
+        with contextlib.suppress(IndexUnavailable, ShardUnavailable):
+            while not self._lags and await self._tell_next():
+                pass
 
     async def _tell_next(self, owner: Owner | None = None) -> bool:
         """Tell the index of what is next, of one user if one is named; return whether there was anything."""
@@ -178,7 +179,7 @@ class Following:
         self._kept_as = kept_as  # not before all that it missed is known: it is not asked for again
         self._lately.forget()
         for changed in missed:
-            self._note_all(changed)
+            self._note_missed(changed)
 
     # -- generations
 
@@ -204,8 +205,13 @@ class Following:
                 go_on()
                 if not self._is_held(owner):
                     raise IndexUnavailable("partitions have moved between workers meanwhile: rebuild again")
-                await beside.put(entries := self._entries(owner))
-                self._lately.note({owner: [entry.memory_id for entry in entries]})
+                entries, doubts = self._entries(owner), self._doubts
+                await beside.put(entries)
+                some = {owner: [entry.memory_id for entry in entries]}
+                if self._doubts != doubts:
+                    self._note_all(some)
+                else:
+                    self._lately.note(some)
 
     async def switch(self) -> None:
         """Follow shards of another generation."""
@@ -219,7 +225,8 @@ class Following:
         if self._beside is not None:
             async with self._telling:
                 beside, self._beside = self._beside, None
-                await beside.close()
+                if beside is not None:  # it may have been found deleted while this waited
+                    await beside.close()
                 await self.index.reopen()
 
     async def close(self) -> None:
@@ -273,6 +280,11 @@ class Following:
         if self._kept_as is not None:
             for shard, offset in self._lately.reaches(self._shards()):
                 shard.keep_indexed(self._kept_as, offset)
+
+    def _note_missed(self, changed: Mapping[Owner, Iterable[str]]) -> None:
+        """Note what the index has missed; it may be much, and who writes does not wait for all of it."""
+        self._lags = self._lags or bool(changed)
+        self._note_all(changed)
 
     def _note_all(self, changed: Mapping[Owner, Iterable[str]]) -> None:
         for owner, ids in changed.items():

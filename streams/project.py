@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from projections.index import IndexUnavailable
+from projections.shard_trouble import ShardUnavailable
 from projections.told_lately import LOOK_EVERY_SECONDS
 from schemas.topics import LEDGER
 from streams.patience import fold_patiently
@@ -40,7 +41,7 @@ class Project:
         while True:
             try:
                 await self._shards.following.tell()
-            except IndexUnavailable:
+            except (IndexUnavailable, ShardUnavailable):
                 self._counted("project", "waiting")
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 

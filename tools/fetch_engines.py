@@ -176,7 +176,8 @@ def main() -> int:
     names = arguments.parse_args().engines or list(ENGINES)
     if unknown := sorted(set(names) - set(ENGINES)):
         arguments.error(f"no such engine: {', '.join(unknown)}")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for name in (signal.SIGINT, signal.SIGTERM):  # what a script starts in the background ignores the first
+        signal.signal(name, signal.default_int_handler)
     missing = []
     for name in names:
         try:

@@ -20,6 +20,7 @@ ENGINES: Final = {
     "own_kafka": kafka_server,
     "secure_kafka": kafka_server,
     "weaviate": weaviate_server,
+    "node": weaviate_server,
     "registry": registry_server,
     "own_registry": registry_server,
 }
@@ -63,6 +64,17 @@ def weaviate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[weaviate_serv
         pytest.fail(f"Weaviate is not in {weaviate_server.CACHE}: run `make engines`")
     with weaviate_server.running_weaviate(tmp_path_factory.mktemp("weaviate")) as node:
         yield node
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[weaviate_server.WeaviateServer]:
+    """Run a node that a test may kill, or build generations on."""
+    if not weaviate_server.is_installed():
+        pytest.fail(f"Weaviate is not in {weaviate_server.CACHE}: run `make engines`")
+    folder = tmp_path / "weaviate"
+    folder.mkdir()
+    with weaviate_server.running_weaviate(folder) as one:
+        yield one
 
 
 @pytest.fixture

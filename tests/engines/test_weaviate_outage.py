@@ -8,17 +8,15 @@ import os
 import shutil
 import signal
 import time
-from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import pytest
 from contract.front_door import FrontDoor, front_door
-from contract.index_examples import COFFEE, FOOD, query
+from contract.index_examples import COFFEE, query
+from engines.weaviate_door import door_of, found
 from free_ports import free_ports
-from weaviate_server import WeaviateServer, running_weaviate
 
-from mnemolog import together
 from mnemolog.checks import REACH_SECONDS, Check, checked
 from mnemolog.settings import from_environment
 from projections.index import IndexUnavailable
@@ -27,8 +25,9 @@ from projections.weaviate_address import WeaviateAddress
 from projections.weaviate_index import WeaviateIndex
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
+
+    from weaviate_server import WeaviateServer
 
     from projections.index import IndexEntry
 
@@ -39,21 +38,6 @@ SOON_AFTER_S = 12.0
 
 def nobody(_tenant: str, _user_id: str) -> list[IndexEntry]:
     return []
-
-
-@pytest.fixture
-def node(weaviate: WeaviateServer, tmp_path: Path) -> Iterator[WeaviateServer]:
-    assert weaviate  # another node: this one is killed
-    folder = tmp_path / "weaviate"
-    folder.mkdir()
-    with running_weaviate(folder) as one:
-        yield one
-
-
-async def found(door: FrontDoor, user_id: str, text: str) -> list[str]:
-    answer = await door.post("/v1/search", {"user_id": user_id, "query": text, "recall": False})
-    assert answer.status_code == HTTPStatus.OK, answer.text
-    return [result["memory"] for result in answer.json()["results"]]
 
 
 async def finds_soon(door: FrontDoor, user_id: str, text: str, expected: list[str]) -> None:
@@ -79,12 +63,6 @@ async def answers_or_waits(door: FrontDoor, user_id: str, text: str) -> list[str
             return [result["memory"] for result in answer.json()["results"]]
         assert (answer.status_code, time.monotonic() < deadline) == (HTTPStatus.SERVICE_UNAVAILABLE, True)
         await asyncio.sleep(0.2)
-
-
-@asynccontextmanager
-async def door_of(folder: Path, node: WeaviateServer) -> AsyncIterator[FrontDoor]:
-    async with front_door(folder / "worker", index=node.url) as door:
-        yield door
 
 
 async def test_what_is_remembered_while_it_is_down_is_found_when_it_is_back(node: WeaviateServer, tmp_path: Path):
@@ -197,58 +175,6 @@ async def test_another_weaviate_at_the_same_place_is_filled_by_itself(node: Weav
     node.start()
     async with door_of(tmp_path, node) as door:
         assert await answers_or_waits(door, "u1", "tea") == ["likes green tea"]
-
-
-async def test_a_rebuild_of_the_index_leaves_everything_to_be_found(node: WeaviateServer, tmp_path: Path):
-    async with door_of(tmp_path, node) as door:
-        assert (await together.rebuild(door.worker, "all"))["equal"]  # of nothing yet
-        await door.remember("likes green tea")
-        assert (await together.rebuild(door.worker, "index"))["equal"]
-        assert await found(door, "u1", "tea") == ["likes green tea"]
-        assert (await together.rebuild(door.worker, "all"))["equal"]
-        assert await found(door, "u1", "tea") == ["likes green tea"]
-
-
-async def test_a_rebuild_whose_switch_fails_leaves_the_collections_as_they_were(node: WeaviateServer, tmp_path: Path):
-    async with door_of(tmp_path, node) as door:
-        await door.remember("likes green tea")
-        generations = door.worker.shards.following.generations
-        assert generations is not None
-        assert await found(door, "u1", "tea") == ["likes green tea"]
-        before = await generations.known()
-        in_the_way = tmp_path / "worker" / "shards" / "active.new"  # the pointer cannot be written
-        in_the_way.mkdir()
-        with pytest.raises(IsADirectoryError):
-            await together.rebuild(door.worker, "all")
-        assert await generations.known() == before
-        assert await found(door, "u1", "tea") == ["likes green tea"]
-        in_the_way.rmdir()
-        assert (await together.rebuild(door.worker, "all"))["equal"]
-        assert await found(door, "u1", "tea") == ["likes green tea"]
-
-
-async def test_other_memories_in_the_index_are_dropped_by_a_rebuild(node: WeaviateServer, tmp_path: Path):
-    async with door_of(tmp_path, node) as door:
-        await door.remember("likes green tea", "u1")
-        await door.worker.shards.following.index.put([COFFEE])
-        assert (await door.worker.shards.following.index.search(query(vector=FOOD))).semantic
-        await together.rebuild(door.worker, "index")
-        assert not (await door.worker.shards.following.index.search(query(vector=FOOD))).semantic
-        assert await found(door, "u1", "tea") == ["likes green tea"]
-
-
-async def test_a_generation_that_others_gave_up_and_deleted_keeps_no_search_waiting(
-    node: WeaviateServer, tmp_path: Path
-):
-    """As for a worker that froze in a rebuild, whose partitions others had until it woke."""
-    async with door_of(tmp_path, node) as door:
-        await door.remember("likes green tea")
-        following = door.worker.shards.following
-        assert following.generations is not None
-        await following.build(7, door.worker.shards.owners())
-        await following.generations.drop(7)
-        await door.remember("plays the cello")
-        assert sorted(await found(door, "u1", "cello tea")) == ["likes green tea", "plays the cello"]
 
 
 async def test_the_doctor_says_whether_it_answers_and_what_to_do(node: WeaviateServer, tmp_path: Path):

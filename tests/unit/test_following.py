@@ -12,8 +12,10 @@ from fallible_index import OWNER, FallibleIndex, Seconds, following_of
 
 from projections.following import TOLD_AT_ONCE, Following
 from projections.index import IndexUnavailable
+from projections.shard_trouble import ShardUnavailable
 from projections.told_lately import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
 from schemas.identity import Owner
+from streams import project
 from streams.project import Project
 
 if TYPE_CHECKING:
@@ -154,6 +156,49 @@ async def test_what_was_being_told_when_the_index_went_away_is_told_again(index:
     assert index.told == [[COFFEE.memory_id]] * 2
 
 
+async def test_what_a_generation_was_being_filled_with_when_the_index_went_away_is_told_again(
+    index: FallibleIndex, following: Following
+):
+    beside = index.beside = FallibleIndex()
+    going, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def slowly(entries: Sequence[IndexEntry]) -> None:
+        going.set()
+        await goes_on.wait()
+        beside.told.append([one.memory_id for one in entries])
+
+    beside.put = slowly  # type: ignore[method-assign]
+    building = asyncio.create_task(following.build(2, [OWNER]))
+    await going.wait()
+    index.is_down = True
+    await following.look()
+    index.is_down = False
+    goes_on.set()
+    await building
+    await following.tell()
+    assert beside.told == [[COFFEE.memory_id, CAT.memory_id]] * 2
+
+
+async def test_a_shard_that_cannot_be_read_is_told_of_later(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(project, "LOOK_EVERY_SECONDS", 0)
+    told = asyncio.Event()
+
+    class Unreadable:
+        times = 0
+
+        async def tell(self) -> None:
+            self.times += 1
+            if self.times == 1:
+                raise ShardUnavailable("the disk fails")
+            told.set()
+
+    shards: Any = SimpleNamespace(following=Unreadable())
+    telling = asyncio.create_task(Project(shards=shards).tell_index())
+    await asyncio.wait_for(told.wait(), 10 * LOOK_EVERY_SECONDS)
+    telling.cancel()
+    await asyncio.gather(telling, return_exceptions=True)
+
+
 async def test_it_is_looked_at_however_long_telling_takes():
     looked = asyncio.Event()
 
@@ -165,8 +210,8 @@ async def test_it_is_looked_at_however_long_telling_takes():
             looked.set()
 
     shards: Any = SimpleNamespace(following=Slow())
-    project = Project(shards=shards)
-    tasks = [asyncio.create_task(work()) for work in (project.tell_index, project.look_after_index)]
+    agent = Project(shards=shards)
+    tasks = [asyncio.create_task(work()) for work in (agent.tell_index, agent.look_after_index)]
     await asyncio.wait_for(looked.wait(), 10 * LOOK_EVERY_SECONDS)
     for task in tasks:
         task.cancel()
@@ -215,3 +260,27 @@ async def test_a_generation_beside_that_was_deleted_keeps_nobody_waiting_and_one
     following.note(OWNER, [CAT.memory_id])
     await following.tell()
     assert index.told == [[COFFEE.memory_id], [COFFEE.memory_id], [CAT.memory_id]]
+
+
+async def test_a_generation_beside_is_dropped_while_it_is_found_to_be_deleted(
+    index: FallibleIndex, following: Following
+):
+    beside = index.beside = FallibleIndex()
+    await following.build(2, [])
+    beside.is_down, index.there = True, [1, 3]
+    asking, goes_on, known = asyncio.Event(), asyncio.Event(), index.known
+
+    async def slowly() -> tuple[int, list[int]]:
+        asking.set()
+        await goes_on.wait()
+        return await known()
+
+    index.known = slowly  # type: ignore[method-assign]
+    following.note(OWNER, [COFFEE.memory_id])
+    telling = asyncio.create_task(following.tell())
+    await asking.wait()
+    dropping = asyncio.create_task(following.drop_built())
+    await asyncio.sleep(0)
+    goes_on.set()
+    await asyncio.gather(telling, dropping)
+    assert (beside.told, index.told[-1]) == (["closed"], "looked again")

@@ -146,6 +146,26 @@ async def test_a_shard_that_is_held_before_the_index_is_reached_is_told_of_when_
     assert index.told == [[COFFEE.memory_id, CAT.memory_id]]
 
 
+async def test_who_writes_does_not_wait_for_all_that_another_index_is_to_be_told(index, holding, shard):
+    shard.memories_since = lambda _: {OWNER: [COFFEE.memory_id, *map(str, range(TOLD_AT_ONCE)), CAT.memory_id]}
+    await holding.tell_if_it_answers()
+    await holding.tell_if_it_answers()
+    assert index.told == [[COFFEE.memory_id]]
+    await holding.tell()
+    assert index.told == [[COFFEE.memory_id], [CAT.memory_id]]
+
+
+async def test_who_writes_does_not_wait_for_what_a_shard_that_comes_has_to_be_told(index, holding, shard):
+    shard.kept["the fallible one"] = 7
+    await holding.tell()
+    shard.kept.clear()
+    holding.note_missed(shard)
+    await holding.tell_if_it_answers()
+    assert index.told == []
+    await holding.search(OWNER, query("coffee"))
+    assert index.told == [[COFFEE.memory_id, CAT.memory_id], "searched"]
+
+
 async def test_a_shard_that_cannot_be_read_when_the_index_turns_out_to_be_another_is_told_of_later(
     index, holding, shard
 ):
