@@ -138,9 +138,8 @@ async def measured(way: TenantsOfUsers | TenantsOfPartitions, users: int) -> dic
     with tempfile.TemporaryDirectory() as folder:
         node = Path(folder)
         with running_weaviate(node) as server:
-            collection = WeaviateCollection(
-                WeaviateAddress.parse(server.url), None, 1
-            )  # tenants are changed by no alias
+            # a generation, because tenants are changed by no alias
+            collection = WeaviateCollection(WeaviateAddress.parse(server.url), None, 1)
             try:
                 ours, began = await collection.open(), time.perf_counter()
                 for start in range(0, users, BATCH_USERS):

@@ -121,10 +121,7 @@ class Following:
                     raise
                 finally:
                     self._being_told = frozenset()
-                if self._doubts != doubts:  # it may have been killed in the middle, and have lost the first half
-                    self._note_all(some)
-                elif self._kept_as is not None:
-                    self._lately.note(some)
+                self._note_told(some, doubts)
             elif owner is None:
                 self._lags = False
                 self._keep_reached()
@@ -207,11 +204,7 @@ class Following:
                     raise IndexUnavailable("partitions have moved between workers meanwhile: rebuild again")
                 entries, doubts = self._entries(owner), self._doubts
                 await beside.put(entries)
-                some = {owner: [entry.memory_id for entry in entries]}
-                if self._doubts != doubts:
-                    self._note_all(some)
-                else:
-                    self._lately.note(some)
+                self._note_told({owner: [entry.memory_id for entry in entries]}, doubts)
 
     async def switch(self) -> None:
         """Follow shards of another generation."""
@@ -280,6 +273,13 @@ class Following:
         if self._kept_as is not None:
             for shard, offset in self._lately.reaches(self._shards()):
                 shard.keep_indexed(self._kept_as, offset)
+
+    def _note_told(self, some: Mapping[Owner, Sequence[str]], doubts: int) -> None:
+        """Note what the index has been told since there were so many doubts."""
+        if self._doubts != doubts:  # it may have been killed in the middle, and have lost the first half
+            self._note_all(some)
+        elif self._outlives:
+            self._lately.note(some)
 
     def _note_missed(self, changed: Mapping[Owner, Iterable[str]]) -> None:
         """Note what the index has missed; it may be much, and who writes does not wait for all of it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from contract.index_examples import CAT, COFFEE
@@ -20,7 +21,10 @@ ACTIVE = {one.memory_id: one for one in (COFFEE, CAT)}
 
 
 class FallibleIndex:
-    """Notes what it is told; `is_down` makes it unavailable, `meanwhile` is called in the middle of a put."""
+    """Notes what it is told; `is_down` makes it unavailable, `meanwhile` is called in the middle of a put.
+
+    A put waits there while `goes_on` is not set; `going` tells that one has come.
+    """
 
     def __init__(self) -> None:
         self.holds = "the fallible one"
@@ -28,6 +32,8 @@ class FallibleIndex:
         self.removed: list[dict[str, int]] = []
         self.is_down = False
         self.meanwhile: Callable[[], object] = lambda: None
+        self.going, self.goes_on = asyncio.Event(), asyncio.Event()
+        self.goes_on.set()
         self.beside: FallibleIndex | None = None
         self.there = [1, 2]
 
@@ -41,6 +47,8 @@ class FallibleIndex:
     async def put(self, entries: Sequence[IndexEntry]) -> None:
         await self.check()
         self.meanwhile()
+        self.going.set()
+        await self.goes_on.wait()
         self.told.append([one.memory_id for one in entries])
 
     async def remove(self, _tenant: str, _user_id: str, memory_ids: Mapping[str, int]) -> None:

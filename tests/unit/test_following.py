@@ -138,20 +138,14 @@ async def test_a_user_who_has_very_much_is_told_of_bit_by_bit(index: FallibleInd
 
 
 async def test_what_was_being_told_when_the_index_went_away_is_told_again(index: FallibleIndex, following: Following):
-    goes_on = asyncio.Event()
-
-    async def slowly(entries: Sequence[IndexEntry]) -> None:
-        await goes_on.wait()
-        index.told.append([one.memory_id for one in entries])
-
-    index.put = slowly  # type: ignore[method-assign]
+    index.goes_on.clear()
     following.note(OWNER, [COFFEE.memory_id])
     telling = asyncio.create_task(following.tell())
-    await asyncio.sleep(0)
+    await index.going.wait()
     index.is_down = True
     await following.look()
     index.is_down = False
-    goes_on.set()
+    index.goes_on.set()
     await telling
     assert index.told == [[COFFEE.memory_id]] * 2
 
@@ -160,20 +154,13 @@ async def test_what_a_generation_was_being_filled_with_when_the_index_went_away_
     index: FallibleIndex, following: Following
 ):
     beside = index.beside = FallibleIndex()
-    going, goes_on = asyncio.Event(), asyncio.Event()
-
-    async def slowly(entries: Sequence[IndexEntry]) -> None:
-        going.set()
-        await goes_on.wait()
-        beside.told.append([one.memory_id for one in entries])
-
-    beside.put = slowly  # type: ignore[method-assign]
+    beside.goes_on.clear()
     building = asyncio.create_task(following.build(2, [OWNER]))
-    await going.wait()
+    await beside.going.wait()
     index.is_down = True
     await following.look()
     index.is_down = False
-    goes_on.set()
+    beside.goes_on.set()
     await building
     await following.tell()
     assert beside.told == [[COFFEE.memory_id, CAT.memory_id]] * 2

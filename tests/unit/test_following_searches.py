@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
 from contract.index_examples import CAT, COFFEE, query
@@ -13,11 +12,6 @@ from projections.following import TOLD_AT_ONCE, Following
 from projections.index import IndexUnavailable
 from projections.shard_trouble import ShardUnavailable
 from schemas.identity import Owner
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from projections.index import IndexEntry
 
 
 @pytest.fixture
@@ -31,42 +25,29 @@ def following(index: FallibleIndex) -> Following:
 
 
 async def test_a_search_waits_for_what_is_being_told(index: FallibleIndex, following: Following):
-    told = asyncio.Event()
-
-    async def slowly(entries):
-        await told.wait()
-        index.told.append([one.memory_id for one in entries])
-
-    index.put = slowly  # type: ignore[method-assign]
+    index.goes_on.clear()
     following.note(OWNER, [COFFEE.memory_id])
     telling = asyncio.create_task(following.tell())
-    await asyncio.sleep(0)
+    await index.going.wait()
     searching = asyncio.create_task(following.search(OWNER, query("coffee")))
     await asyncio.sleep(0)
     assert index.told == []
-    told.set()
+    index.goes_on.set()
     await asyncio.gather(telling, searching)
     assert index.told == [[COFFEE.memory_id], "searched"]
 
 
 async def test_a_search_goes_before_what_the_index_is_to_be_told_of_others(index: FallibleIndex, following: Following):
     a_call_full = [CAT.memory_id, *(f"gone {number}" for number in range(TOLD_AT_ONCE))]
-    goes_on, going = asyncio.Event(), asyncio.Event()
-
-    async def slowly(entries: Sequence[IndexEntry]) -> None:
-        going.set()
-        await goes_on.wait()
-        index.told.append([one.memory_id for one in entries])
-
-    index.put = slowly  # type: ignore[method-assign]
+    index.goes_on.clear()
     for number in range(3):
         following.note(Owner("default", f"other {number}"), a_call_full)
     following.note(OWNER, [COFFEE.memory_id])
     telling = asyncio.create_task(following.tell())
-    await going.wait()
+    await index.going.wait()
     searching = asyncio.create_task(following.search(OWNER, query("coffee")))
     await asyncio.sleep(0)
-    goes_on.set()
+    index.goes_on.set()
     await asyncio.gather(telling, searching)
     assert index.told.index([COFFEE.memory_id]) == 1, "the one being told when it was asked, then this user"
     assert index.told.count([CAT.memory_id]) == 3
