@@ -28,7 +28,7 @@ from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
 from mnemolog.serve import tune_process
 from mnemolog.settings import Settings
-from projections.evolve import events_of
+from projections.state.evolve import events_of
 from schemas import codec
 from schemas.envelope import Sealed
 from schemas.events import LedgerEvent, MemoryFormed

@@ -25,7 +25,7 @@ from mnemolog.composition import Worker
 from mnemolog.draining import drain
 from mnemolog.serve import tune_process
 from mnemolog.settings import from_environment
-from projections.builtin_embedder import BuiltinEmbedder
+from projections.embedding.builtin import BuiltinEmbedder
 from schemas import codec
 from schemas.input_events import parse_event
 from schemas.log import NewRecord
@@ -35,7 +35,7 @@ from streams.transports.sqlite_log import SqliteLog
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from projections.embedder import Embedder, Vectors
+    from projections.embedding.embedder import Embedder, Vectors
     from schemas.observations import Observation
 
 BATCH = 500

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from bench.rounds import Rounds
-from projections.evolve import events_of, evolve
-from projections.memory import UserState
-from projections.shard import BULK_RECORDS, Shard
+from projections.shard.shard import BULK_RECORDS, Shard
+from projections.state.evolve import events_of, evolve
+from projections.state.memory import UserState
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import Owner

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemolog.serve import tune_process
-from projections.embedded_index import EmbeddedIndex
-from projections.queries import Filters, Queries
-from projections.shards import Shards
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.shards import Shards
+from projections.queries.queries import Filters, Queries
 from schemas import codec
 from schemas.decision import MAX_CHANGES, Decision
 from schemas.envelope import Envelope, Sealed
@@ -35,7 +35,7 @@ from streams.transports.sqlite_log import SqliteLog
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from projections.embedder import Vectors
+    from projections.embedding.embedder import Vectors
 
 DIMENSIONS, VOCABULARY = 512, 30_000
 SIZES, OTHERS, SEARCHES = (1_000, 10_000), 50, 400

@@ -31,12 +31,12 @@ from mnemolog.metrics import Metrics
 from mnemolog.peers import Peers
 from mnemolog.settings import from_environment
 from mnemolog.shard_copies import PeersShards
-from projections.embedded_index import EmbeddedIndex
-from projections.evolve import events_of, evolve
-from projections.memory import UserState
-from projections.shard import BULK_RECORDS
-from projections.shards import Shards
-from projections.taking import Taking
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.receiver import Taking
+from projections.partitions.shards import Shards
+from projections.shard.shard import BULK_RECORDS
+from projections.state.evolve import events_of, evolve
+from projections.state.memory import UserState
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import Owner

@@ -18,10 +18,10 @@ from mnemolog.generations import Generations
 from mnemolog.liveness import live_url
 from mnemolog.log_opening import opened_log, retention_of
 from mnemolog.parts import make_registry
-from projections.in_thread import in_thread
-from projections.index import IndexUnavailable
-from projections.shard_trouble import find_damaged
-from projections.weaviate_address import WeaviateAddress
+from projections.index.protocol import IndexUnavailable
+from projections.index.weaviate.address import WeaviateAddress
+from projections.shard.errors import find_damaged
+from projections.threads import in_thread
 from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
 from schemas.topics import TOPICS
 from streams.registry_calls import RegistryUnavailable, shown
@@ -199,7 +199,7 @@ async def _held(note: dict[str, object], name: str) -> Check:
 async def _index(settings: Settings) -> Check:
     if settings.index == "embedded":
         return Check("index", ok=True, detail="embedded, in process")
-    from projections.weaviate_collection import WeaviateCollection  # noqa: PLC0415 - takes a second to import
+    from projections.index.weaviate.collection import WeaviateCollection  # noqa: PLC0415 - takes a second to import
 
     collection = WeaviateCollection(WeaviateAddress.parse(settings.index), settings.weaviate_api_key)
     try:

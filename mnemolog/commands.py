@@ -11,9 +11,9 @@ import numpy as np
 import orjson
 
 from mnemolog.log_watch import at_leisure
-from projections.evolve import is_decided
-from projections.memory import ACTIVE
-from projections.shards import NotHeld
+from projections.partitions.shards import NotHeld
+from projections.state.evolve import is_decided
+from projections.state.memory import ACTIVE
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import GLOBAL_USER, Owner, partition_owner
@@ -26,8 +26,8 @@ from streams.ticking import decay_due, tick_id, tick_record
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from projections.embedder import Embedder
-    from projections.shards import Shards
+    from projections.embedding.embedder import Embedder
+    from projections.partitions.shards import Shards
     from schemas.clock import Clock
     from schemas.decision import Decision, Outcome
     from schemas.inbox import Tick, UserItem

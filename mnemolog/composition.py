@@ -26,10 +26,10 @@ from mnemolog.speaking import Speaking
 from mnemolog.unless_failed import unless_failed
 from mnemolog.upkeep import among_others
 from mnemolog.wakes import Wakes
-from projections.queries import Queries
-from projections.shard_trouble import ShardDamaged, ShardUnavailable
-from projections.shards import Shards
-from projections.taking import Taking
+from projections.partitions.receiver import Taking
+from projections.partitions.shards import Shards
+from projections.queries.queries import Queries
+from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.clock import SystemClock
 from streams.agents import handled, is_in_session, make_app, member_id, owners, urls
 from streams.extraction import Asking
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mnemolog.settings import Settings
-    from projections.embedder import Embedder
+    from projections.embedding.embedder import Embedder
     from schemas.clock import Clock
     from streams.extractor import Extractor
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from projections.views import instant
+from projections.queries.views import instant
 from schemas import codec
 from schemas.dead_letters import RETRIED, SENT_BACK_FROM, TOO_LARGE, DeadLetter, first_position
 from schemas.log import NewRecord, Position, RecordTooLarge

@@ -22,7 +22,7 @@ from mnemolog.composition import Worker
 from mnemolog.draining import counts, drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
-from projections.queries import Filters
+from projections.queries.queries import Filters
 from schemas.identity import Owner
 from schemas.input_events import parse_event
 from schemas.pieces import text_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from projections.committed import count_active
+from projections.shard.snapshot import count_active
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS
 
 if TYPE_CHECKING:

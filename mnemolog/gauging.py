@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from mnemolog.dead_letters import letter_of
-from projections.memory import STATUSES
+from projections.state.memory import STATUSES
 from schemas.dead_letters import RETRIED
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
 
     from mnemolog.composition import Worker
-    from projections.shard import Shard
+    from projections.shard.shard import Shard
 
 STEPS: Final = {**{topic.name: "extract" for topic in INPUTS}, INBOX.name: "remember", LEDGER.name: "project"}
 STEPS[GLOBALS.name] = "project"

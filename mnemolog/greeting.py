@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from projections.contexts import Contexts
+    from projections.queries.context import Contexts
     from schemas.identity import Owner
 
 PROMPT: Final = """You are a friendly and helpful voice assistant. Based on the following memory summary of previous \

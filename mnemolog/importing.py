@@ -14,9 +14,9 @@ from mnemolog.inbox_giving import WAITING, inbox_record, wait_for
 from mnemolog.snapshots import Importable, parse_snapshot
 from mnemolog.wake_importing import import_wakes
 from mnemolog.wake_lines import WAKE_LINES, parse_wake_line
-from projections.evolve import is_decided
-from projections.memory import ACTIVE
-from projections.shards import NotHeld
+from projections.partitions.shards import NotHeld
+from projections.state.evolve import is_decided
+from projections.state.memory import ACTIVE
 from schemas import codec
 from schemas.inbox import ImportMemory
 from schemas.log import NewRecord, Position

@@ -16,7 +16,7 @@ from schemas.topics import LEDGER
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from projections.shards import Shards
+    from projections.partitions.shards import Shards
     from schemas.log import Log
 
 log = logging.getLogger("mnemolog")

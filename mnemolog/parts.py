@@ -6,10 +6,10 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from projections.builtin_embedder import BuiltinEmbedder
-from projections.embedded_index import EmbeddedIndex
-from projections.openai_embedder import OpenAIEmbedder
-from projections.weaviate_address import WeaviateAddress
+from projections.embedding.builtin import BuiltinEmbedder
+from projections.embedding.openai import OpenAIEmbedder
+from projections.index.embedded.index import EmbeddedIndex
+from projections.index.weaviate.address import WeaviateAddress
 from schemas.topics import INBOX, INPUTS
 from schemas.words import RETENTION, WAKE
 from streams.model_extractor import ModelExtractor
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mnemolog.metrics import Metrics
     from mnemolog.settings import Settings
-    from projections.index import Index, IndexEntry
+    from projections.index.protocol import Index, IndexEntry
     from schemas.inbox import Tick
     from streams.extractor import Extractor
 
@@ -74,7 +74,7 @@ def index_maker(settings: Settings) -> Callable[[Callable[[str, str], Sequence[I
     """Return what makes the configured index; it is given the loader of a user's memories."""
     if settings.index == "embedded":
         return EmbeddedIndex
-    from projections.weaviate_index import WeaviateIndex  # noqa: PLC0415 - its client takes a second to import
+    from projections.index.weaviate.index import WeaviateIndex  # noqa: PLC0415 - its client takes a second to import
 
     address = WeaviateAddress.parse(settings.index)
     return lambda load: WeaviateIndex(address, load, partitions=settings.partitions, api_key=settings.weaviate_api_key)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 import orjson
 
-from projections.shards import NotHeld
+from projections.partitions.shards import NotHeld
 from schemas.log import RecordTooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from projections.shards import Shards
+    from projections.partitions.shards import Shards
 
 FORWARDED: Final = "mnemolog-forwarded-by"
 """The header of a request that another worker sends on: it goes no further."""

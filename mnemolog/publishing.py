@@ -19,7 +19,7 @@ from schemas.topics import ARTICLES, CONVERSATIONS, DEAD_LETTERS, INPUTS, SCREEN
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
-    from projections.shards import Shards
+    from projections.partitions.shards import Shards
     from schemas.identity import Owner
     from schemas.log import Log, Position
     from schemas.observations import Observation

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from mnemolog.generations import Generations
-from projections.committed import Committed
-from projections.digest import combined
+from projections.shard.snapshot import Committed
+from projections.state.digest import combined
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from projections.shard import Shard
-    from projections.shards import Shards
+    from projections.partitions.shards import Shards
+    from projections.shard.shard import Shard
     from schemas.identity import Owner
     from schemas.log import Log
 

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
 from mnemolog.settings import SettingsError
-from projections.shard_trouble import ShardDamaged, ShardUnavailable
+from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.codec import UnknownSchema
 from schemas.log import LogError
 from streams.schema_registry import RegistryRefused

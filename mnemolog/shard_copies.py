@@ -11,7 +11,7 @@ import httpx
 import orjson
 
 from mnemolog.peers import PeerUnavailable
-from projections.taking import NotCopied, Offer
+from projections.partitions.receiver import NotCopied, Offer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -11,10 +11,10 @@ import orjson
 
 from mnemolog.commands import DECISION_SECONDS, AnotherCommand
 from mnemolog.peers import ANSWER_SECONDS, PeerUnavailable
-from projections.evolve import is_decided
-from projections.memory import ACTIVE
-from projections.shards import NotHeld
-from projections.views import memory_view
+from projections.partitions.shards import NotHeld
+from projections.queries.views import memory_view
+from projections.state.evolve import is_decided
+from projections.state.memory import ACTIVE
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import OURS, derived_id, import_id
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemolog.composition import Worker
-    from projections.memory import Memory
+    from projections.state.memory import Memory
     from schemas.identity import Owner
 
 

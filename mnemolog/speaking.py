@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mnemolog.greeting import Greeting
 from mnemolog.parts import make_model
-from projections.contexts import Contexts
+from projections.queries.context import Contexts
 
 if TYPE_CHECKING:
     from contextlib import AsyncExitStack
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mnemolog.metrics import Metrics
     from mnemolog.settings import Settings
-    from projections.queries import Queries
+    from projections.queries.queries import Queries
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mnemolog.together import every_part
-from projections.tenant_memories import Place, Wanted, counts, named, places
-from projections.views import evatar_view, instant
+from projections.queries.tenant_memories import Place, Wanted, counts, named, places
+from projections.queries.views import evatar_view, instant
 from schemas.identity import GLOBAL_USER, Owner
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from mnemolog.generations import NO_SWITCHES
 from mnemolog.parts import tick_maker
 from mnemolog.peers import SHARED, Part, PeerUnavailable, alike, whole
 from mnemolog.rebuilding import RUNNING, RebuildRunning, UnknownGeneration
-from projections.digest import combined
-from projections.index import IndexUnavailable
-from projections.views import instant
+from projections.index.protocol import IndexUnavailable
+from projections.queries.views import instant
+from projections.state.digest import combined
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from mnemolog.composition import Worker
     from mnemolog.rebuilding import What
-    from projections.index import IndexGenerations
+    from projections.index.protocol import IndexGenerations
 
 MARGIN_SECONDS = 10.0
 """How much longer than its own time-out another worker is waited for."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from mnemolog.peers import PeerUnavailable, WorkersDiffer
 from mnemolog.rebuilding import RebuildDiffers, RebuildInterrupted, RebuildRunning
 from mnemolog.together import catch_up, same_settings
-from projections.index import IndexUnavailable
-from projections.shard_trouble import ShardUnavailable
+from projections.index.protocol import IndexUnavailable
+from projections.shard.errors import ShardUnavailable
 from schemas.log import LogUnavailable
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mnemolog.composition import Worker
-    from projections.shards import Shards
+    from projections.partitions.shards import Shards
 
 log = logging.getLogger("mnemolog")
 FOLLOW_EVERY_SECONDS: Final = 1.0

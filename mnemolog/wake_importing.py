@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from mnemolog.inbox_giving import WAITING, inbox_record, wait_for
-from projections.evolve import is_decided
-from projections.shards import NotHeld
+from projections.partitions.shards import NotHeld
+from projections.state.evolve import is_decided
 from schemas.envelope import Sealed
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from mnemolog.wake_commands import (
     Periodic,
     fits_a_reminder,
 )
-from projections.export import PERIODIC_WAKE, REMINDER
-from projections.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
+from projections.queries.export import PERIODIC_WAKE, REMINDER
+from projections.state.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 from schemas.envelope import Envelope
 from schemas.identity import MAX_USER_ID_CHARACTERS, OURS, Owner, check_user_id, derived_id
 from schemas.input_events import DEFAULT_USER, Fault, InvalidEvent, fault_of
@@ -25,7 +25,7 @@ from streams.wakes import MAX_REMINDERS, TOO_MANY
 
 if TYPE_CHECKING:
     from mnemolog.wake_commands import WakeCommands
-    from projections.memory import UserState
+    from projections.state.memory import UserState
     from schemas.waking import ConfigureWake, ScheduleReminder
 
 WAKE_LINES: Final = frozenset({REMINDER, PERIODIC_WAKE})

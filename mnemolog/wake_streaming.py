@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from mnemolog.peers import PeerUnavailable
-from projections.raised_wakes import wake_view
-from projections.shard_trouble import ShardDamaged, ShardUnavailable
-from projections.shards import NotHeld
+from projections.partitions.shards import NotHeld
+from projections.queries.wake_views import wake_view
+from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.identity import Owner
 
 if TYPE_CHECKING:

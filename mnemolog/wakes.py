@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from mnemolog.commands import AnotherCommand
 from mnemolog.wake_commands import Periodic, WakeCommands
-from projections.embedder import EmbedderRefused, EmbedderUnavailable
-from projections.shard_trouble import ShardUnavailable
-from projections.shards import NotHeld
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.partitions.shards import NotHeld
+from projections.shard.errors import ShardUnavailable
 from schemas.identity import Owner, derived_id
 from schemas.input_events import DEFAULT_USER
 from schemas.log import LogUnavailable
@@ -20,7 +20,7 @@ from streams.waking import Waking
 if TYPE_CHECKING:
     from mnemolog.commands import Commands
     from mnemolog.settings import Settings
-    from projections.shards import Shards
+    from projections.partitions.shards import Shards
     from schemas.clock import Clock
     from schemas.log import Log
 

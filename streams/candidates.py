@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import orjson
 
-from projections.importance import DECIMALS, grade
-from projections.memory import ACTIVE, FORGOTTEN
+from projections.state.importance import DECIMALS, grade
+from projections.state.memory import ACTIVE, FORGOTTEN
 from schemas.attributes import NICKNAME
 from schemas.events import MemoryFormed, MemoryReinforced, MemoryRevised
 from schemas.identity import event_of_piece, extracted_memory_id
@@ -22,7 +22,7 @@ from streams.duplicates import overlap
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from projections.memory import Memory
+    from projections.state.memory import Memory
     from schemas.inbox import Candidate, CandidatesExtracted, CoveredPiece
     from streams.draft import Draft
     from streams.parameters import Parameters

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from projections.closeness import Closeness
+    from projections.state.intimacy import Closeness
     from schemas.inbox import RetentionDue
     from streams.draft import Draft
 

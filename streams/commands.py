@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from projections.importance import DECIMALS
-from projections.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
+from projections.state.importance import DECIMALS
+from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
 from schemas.decision import MAX_CHANGES
 from schemas.envelope import Sealed
 from schemas.events import (
@@ -25,7 +25,7 @@ from streams.draft import SHORT_TERM_LIFE
 from streams.sharing import decide_share, is_share
 
 if TYPE_CHECKING:
-    from projections.memory import Memory
+    from projections.state.memory import Memory
     from schemas.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
     from streams.draft import Draft
 

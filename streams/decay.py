@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
-from projections.importance import DECIMALS, strength
-from projections.memory import ACTIVE, EXPIRED, Memory, UserState
+from projections.state.importance import DECIMALS, strength
+from projections.state.memory import ACTIVE, EXPIRED, Memory, UserState
 from schemas.decision import MAX_CHANGES
 from schemas.events import MemoryDecayed, MemoryExpired
 from schemas.words import Policy

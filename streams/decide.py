@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from projections.memory import UserState
+from projections.state.memory import UserState
 from schemas.events import TickApplied
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inbox import (
@@ -33,7 +33,7 @@ from streams.importing import decide_import
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from projections.closeness import Closeness
+    from projections.state.intimacy import Closeness
     from schemas.decision import Decision
     from streams.parameters import Parameters
 

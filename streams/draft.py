@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from projections.evolve import apply_all, next_part
+from projections.state.evolve import apply_all, next_part
 from schemas import codec
 from schemas.decision import Decision, Outcome
 from schemas.identity import derived_id
@@ -14,7 +14,7 @@ from schemas.identity import derived_id
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from projections.memory import UserState
+    from projections.state.memory import UserState
     from schemas.envelope import Envelope
     from schemas.events import LedgerEvent
     from schemas.inbox import InboxItem

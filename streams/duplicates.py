@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from projections.analyser import terms
+from projections.text.analyser import terms
 from schemas.text import normalised
 from streams.second_check import same_statement
 

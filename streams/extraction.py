@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import orjson
 
-from projections.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from schemas import codec
 from schemas.envelope import Envelope, Sealed
 from schemas.identity import derived_id
@@ -24,7 +24,7 @@ from streams.patience import append_patiently, pauses
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from projections.embedder import Embedder, Vectors
+    from projections.embedding.embedder import Embedder, Vectors
     from schemas.log import Log, RecordTooLarge
     from streams.extractor import Extraction, Extractor, Proposal, Window
 

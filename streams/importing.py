@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from projections.importance import DECIMALS
-from projections.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
-from projections.sight import SENSITIVE
+from projections.profile.visibility import SENSITIVE
+from projections.state.importance import DECIMALS
+from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
 from schemas.events import MemoryImported
 from schemas.identity import OURS, commanded_memory_id
 from schemas.text import content_hash, is_blank
@@ -17,7 +17,7 @@ from streams.draft import SHORT_TERM_LIFE
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from projections.memory import Memory
+    from projections.state.memory import Memory
     from schemas.inbox import ImportMemory
     from streams.draft import Draft
 

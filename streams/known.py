@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from projections.memory import ACTIVE, FORGOTTEN
+from projections.state.memory import ACTIVE, FORGOTTEN
 from schemas.attributes import same_value
 from schemas.text import digest
 from streams.duplicates import keywords, near_duplicate
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
 
-    from projections.memory import Memory, UserState
+    from projections.state.memory import Memory, UserState
 
 cached_keywords = lru_cache(maxsize=1 << 16)(keywords)
 

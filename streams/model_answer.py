@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 
-from projections.slot_values import fault_of
+from projections.profile.attribute_values import fault_of
 from schemas.words import Category
 from streams.extractor import Proposal
 from streams.luna import episode_importance, newest_intimacy

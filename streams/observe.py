@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from projections.shards import Shards
+    from projections.partitions.shards import Shards
     from schemas.inbox import CandidatesExtracted, ExtractionRejected
     from schemas.log import Log
     from schemas.observations import Observation

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from projections.shard_trouble import ShardUnavailable
+from projections.shard.errors import ShardUnavailable
 from schemas.log import LogUnavailable
 
 if TYPE_CHECKING:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from projections.index import IndexUnavailable
-from projections.shard_trouble import ShardUnavailable
-from projections.told_lately import LOOK_EVERY_SECONDS
+from projections.index.durability import LOOK_EVERY_SECONDS
+from projections.index.protocol import IndexUnavailable
+from projections.shard.errors import ShardUnavailable
 from schemas.topics import LEDGER
 from streams.patience import fold_patiently
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from projections.shards import Shards
+    from projections.partitions.shards import Shards
     from streams.delivery import Delivery
 
 

@@ -6,8 +6,8 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from projections.evolve import is_decided, is_passed
-from projections.shard_trouble import ShardDamaged, ShardUnavailable
+from projections.shard.errors import ShardDamaged, ShardUnavailable
+from projections.state.evolve import is_decided, is_passed
 from schemas import codec
 from schemas.dead_letters import TOO_LARGE
 from schemas.identity import GLOBAL_USER, InvalidOwner, Owner, partition_owner
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from projections.memory import UserState
-    from projections.shards import Shards
+    from projections.partitions.shards import Shards
+    from projections.state.memory import UserState
     from schemas.decision import Decision
     from schemas.inbox import UserItem
     from schemas.log import Log, Record

@@ -8,8 +8,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from projections.retention import drop_expired
-from projections.shard_trouble import ShardUnavailable
+from projections.partitions.retention import drop_expired
+from projections.shard.errors import ShardUnavailable
 from schemas.log import LogError, LogUnavailable
 from schemas.topics import INPUTS
 from streams.patience import PatientReads, patiently
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from projections.shards import Shards
+    from projections.partitions.shards import Shards
     from schemas.log import Log, TrimmedLog
 
 LOOK_EVERY_SECONDS: Final = 3600.0

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from projections.sight import SENSITIVE
-from projections.slot_values import fault_of
-from projections.upcoming import BIRTHDAY, IMPORTANT, days_named, yearly_day
+from projections.profile.attribute_values import fault_of
+from projections.profile.dates import BIRTHDAY, IMPORTANT, days_named, yearly_day
+from projections.profile.visibility import SENSITIVE
 from schemas.attributes import MAPS, name_and_date, same_value
 from schemas.text import digest
 from streams.rules.chinese import read_chinese
@@ -21,7 +21,7 @@ from streams.rules.sentences import sentences
 if TYPE_CHECKING:
     from datetime import date
 
-    from projections.memory import Memory
+    from projections.state.memory import Memory
 
 NO_VALUE: Final = ""
 """The value of a memory that fills its slot no more."""

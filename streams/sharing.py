@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from projections.evolve import SHARED
+from projections.state.evolve import SHARED
 from schemas.events import MemoryRevised
 from streams import known, slots
 
 if TYPE_CHECKING:
-    from projections.memory import Memory
+    from projections.state.memory import Memory
     from schemas.inbox import ReviseMemory
     from streams.draft import Draft
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from projections.memory import ACTIVE, EXPIRED
+from projections.state.memory import ACTIVE, EXPIRED
 from schemas.attributes import OPPOSITES, is_single, same_value
 from schemas.events import MemorySuperseded
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from projections.memory import Memory, UserState
+    from projections.state.memory import Memory, UserState
     from streams.draft import Draft
     from streams.known import Statement
 

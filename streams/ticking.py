@@ -6,9 +6,9 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from projections.evolve import is_decided
-from projections.shard_trouble import ShardUnavailable
-from projections.shards import NotHeld
+from projections.partitions.shards import NotHeld
+from projections.shard.errors import ShardUnavailable
+from projections.state.evolve import is_decided
 from schemas import codec
 from schemas.envelope import Envelope
 from schemas.identity import derived_id, partition_owner
@@ -20,7 +20,7 @@ from schemas.words import RETENTION, WAKE
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from projections.shards import Shards
+    from projections.partitions.shards import Shards
     from schemas.clock import Clock
     from schemas.inbox import Tick
     from schemas.log import Log

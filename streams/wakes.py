@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 import numpy as np
 
-from projections.memory import ACTIVE
-from projections.wakes import (
+from projections.state.memory import ACTIVE
+from projections.state.wakes import (
     LEAST_EVERY_SECONDS,
     MOST_EVERY_SECONDS,
     due_reminders,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
 
-    from projections.memory import Memory, UserState
+    from projections.state.memory import Memory, UserState
     from schemas.envelope import Envelope, Sealed
     from schemas.waking import WakeDue
     from streams.draft import Draft

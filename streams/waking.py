@@ -15,7 +15,7 @@ from streams.ticking import look_for_ever, tick_envelope, tick_record
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from projections.shards import Shards
+    from projections.partitions.shards import Shards
     from schemas.clock import Clock
     from schemas.log import Log
 

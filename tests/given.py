@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from examples import XIAOMING
 
-from projections.evolve import counts, events_of, evolve, is_decided
-from projections.memory import UserState
+from projections.state.evolve import counts, events_of, evolve, is_decided
+from projections.state.memory import UserState
 from schemas import codec
 from schemas.decision import MAX_CHANGES, Decision
 from schemas.events import MemoryFormed, MemoryImported, MemoryRevised
@@ -20,7 +20,7 @@ from streams.parameters import Parameters
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from projections.memory import Memory
+    from projections.state.memory import Memory
     from schemas.events import LedgerEvent
     from schemas.inbox import UserItem
 

@@ -24,7 +24,7 @@ from examples import (
 from given import Given
 from hypothesis import strategies as st
 
-from projections.memory import STATUSES
+from projections.state.memory import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ import orjson
 from examples import XIAOMING, vector_of
 from memory_log import MemoryLog
 
-from projections.embedded_index import EmbeddedIndex
-from projections.shards import Shards
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.shards import Shards
 from schemas import codec
 from schemas.decision import Decision
 from schemas.inbox import CandidatesExtracted, ExtractionRejected
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from projections.embedder import Vectors
-    from projections.memory import UserState
+    from projections.embedding.embedder import Vectors
+    from projections.state.memory import UserState
     from schemas.dead_letters import DeadLetter
     from schemas.identity import Owner
     from schemas.log import Record

@@ -12,8 +12,8 @@ from mnemolog.cli.logs import start_logging
 from mnemolog.client import AsyncClient
 from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
-from projections.in_thread import in_thread
-from projections.shard_trouble import ShardDamaged, ShardUnavailable, find_damaged
+from projections.shard.errors import ShardDamaged, ShardUnavailable, find_damaged
+from projections.threads import in_thread
 from schemas.codec import UnknownSchema
 from streams.schema_registry import RegistryRefused
 

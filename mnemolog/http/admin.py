@@ -13,7 +13,7 @@ from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import Held
 from mnemolog.parts import tick_maker
 from mnemolog.peers import PeerUnavailable
-from projections.views import instant
+from projections.queries.views import instant
 
 MAX_AHEAD = timedelta(minutes=5)
 """A tick that lies further ahead of the clock is probably a slip: it expires what is still in use."""

@@ -15,11 +15,11 @@ from mnemolog.http.memories import paged
 from mnemolog.http.requests import MAX_PAGE_SIZE, EpisodesAsked, Id, Instant, KnownAt, UserOrOwner
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held, Tenant
-from projections.observed import Turn
-from projections.profile import profile as profile_of
-from projections.queries import Filters
-from projections.shard_trouble import ShardUnavailable
-from projections.views import instant
+from projections.profile.profile import profile as profile_of
+from projections.queries.queries import Filters
+from projections.queries.views import instant
+from projections.shard.errors import ShardUnavailable
+from projections.shard.observation_lookup import Turn
 from schemas.identity import Owner, check_user_id
 from schemas.input_events import DEFAULT_USER
 from schemas.log import LogUnavailable

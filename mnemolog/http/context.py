@@ -14,10 +14,10 @@ from mnemolog.http.routes import answer, routes
 from mnemolog.http.search import result
 from mnemolog.http.tenants import Held, Tenant
 from mnemolog.log_watch import at_leisure
-from projections.context import MemoryContext
-from projections.contexts import ContextAsked
-from projections.searching import Found
-from projections.views import memory_view
+from projections.queries.context import ContextAsked
+from projections.queries.prompt import MemoryContext
+from projections.queries.search import Found
+from projections.queries.views import memory_view
 from schemas.identity import Owner, derived_id
 
 router = routes("agents", "/v1")

@@ -13,10 +13,10 @@ from mnemolog.http.problems import Problem
 from mnemolog.http.requests import MAX_PAGE_SIZE, Asked, MemoryId
 from mnemolog.http.routes import answer, answers, routes
 from mnemolog.http.tenants import CommandId, Held, Tenant
-from projections.memory import Memory
-from projections.queries import Filters
-from projections.tenant_memories import Wanted
-from projections.views import evatar_view
+from projections.queries.queries import Filters
+from projections.queries.tenant_memories import Wanted
+from projections.queries.views import evatar_view
+from projections.state.memory import Memory
 from schemas.identity import GLOBAL_USER, Owner, check_user_id
 from schemas.input_events import Fault
 from schemas.words import Category, MemoryType

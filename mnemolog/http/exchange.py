@@ -20,7 +20,7 @@ from mnemolog.http.tenants import Held, Tenant
 from mnemolog.importing import import_all, parse_line
 from mnemolog.inbox_giving import WAITING
 from mnemolog.snapshots import BESIDES
-from projections.export import export_of
+from projections.queries.export import export_of
 from schemas.identity import GLOBAL_USER, Owner, check_user_id
 from schemas.input_events import Fault, InvalidEvent
 from schemas.words import Scope

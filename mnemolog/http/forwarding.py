@@ -13,8 +13,8 @@ from fastapi.responses import StreamingResponse
 
 from mnemolog.http.problems import problem
 from mnemolog.peers import FORWARDED, PeerUnavailable, is_of_lines
-from projections.queries import UnknownMemory
-from projections.shards import NotHeld
+from projections.partitions.shards import NotHeld
+from projections.queries.queries import UnknownMemory
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

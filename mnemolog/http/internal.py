@@ -22,8 +22,8 @@ from mnemolog.importing import import_here, parse_line
 from mnemolog.peers import FORWARDED, SHARD, Part
 from mnemolog.publishing import Conflict
 from mnemolog.wake_streaming import Listener, wakes_part
-from projections.lending import InUse
-from projections.tenant_memories import Wanted
+from projections.partitions.sender import InUse
+from projections.queries.tenant_memories import Wanted
 from schemas import codec
 from schemas.inbox import ImportMemory
 from schemas.observations import OBSERVATIONS

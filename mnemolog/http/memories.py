@@ -22,10 +22,10 @@ from mnemolog.http.requests import (
 )
 from mnemolog.http.routes import answer, answers, refused, routes
 from mnemolog.http.tenants import CommandId, Held, Tenant
-from projections.memory import Memory
-from projections.queries import Filters, UnknownMemory
-from projections.slot_values import fault_of
-from projections.views import memory_view
+from projections.profile.attribute_values import fault_of
+from projections.queries.queries import Filters, UnknownMemory
+from projections.queries.views import memory_view
+from projections.state.memory import Memory
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.input_events import Fault
 from schemas.refusals import Refusal, refusal_of

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from mnemolog.http.requests import Body, Content, Id, Metadata, Unit, UserId, Value, not_blank
-from projections.slot_values import fault_of
+from projections.profile.attribute_values import fault_of
 from schemas.words import Category, Kind, MemoryType, Scope
 
 

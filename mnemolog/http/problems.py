@@ -15,9 +15,9 @@ from mnemolog.draining import DrainTimeout
 from mnemolog.peers import PeerUnavailable, WorkersDiffer
 from mnemolog.rebuilding import RebuildDiffers, RebuildInterrupted, RebuildRunning, UnknownGeneration
 from mnemolog.wake_streaming import UnknownPosition
-from projections.embedder import EmbedderRefused, EmbedderUnavailable
-from projections.index import IndexUnavailable
-from projections.shard_trouble import ShardDamaged, ShardUnavailable
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.index.protocol import IndexUnavailable
+from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.faults import plain
 from schemas.identity import InvalidOwner
 from schemas.input_events import Fault

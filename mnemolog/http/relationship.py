@@ -9,11 +9,11 @@ from mnemolog.http.agents import follow_turns
 from mnemolog.http.context_requests import EmotionsAsked, ReportAsked, UpcomingAsked
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held, Tenant
-from projections.relationship import feeling_view, feelings, feelings_summary
-from projections.relationship import report as report_of
-from projections.upcoming import Ahead
-from projections.upcoming import upcoming as ahead_of
-from projections.views import instant
+from projections.profile.dates import Ahead
+from projections.profile.dates import upcoming as ahead_of
+from projections.profile.relationship import feeling_view, feelings, feelings_summary
+from projections.profile.relationship import report as report_of
+from projections.queries.views import instant
 from schemas.identity import Owner, check_user_id
 
 router = routes("agents", "/v1/users")

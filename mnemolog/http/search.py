@@ -9,9 +9,9 @@ from mnemolog.http import shapes
 from mnemolog.http.requests import Search
 from mnemolog.http.routes import answer, routes
 from mnemolog.http.tenants import Held, Tenant
-from projections.queries import Filters
-from projections.searching import Found
-from projections.views import memory_view
+from projections.queries.queries import Filters
+from projections.queries.search import Found
+from projections.queries.views import memory_view
 from schemas.identity import Owner
 
 router = routes("memories")

@@ -12,8 +12,8 @@ from mnemolog.http.problems import Problem
 from mnemolog.http.requests import Body, Id, MemoryId, UserOrNone
 from mnemolog.http.routes import answer, answers, routes
 from mnemolog.http.tenants import CommandId, Held, Tenant
-from projections.memory import ACTIVE
-from projections.views import memory_view
+from projections.queries.views import memory_view
+from projections.state.memory import ACTIVE
 from schemas.identity import GLOBAL_USER, Owner
 
 router = routes("memories", "/v1/memories")

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from mnemolog.http.requests import Asked, Body, Id, Instant, Question, Text, not_blank
 from mnemolog.http.shapes import Memory, Shape
 from mnemolog.wake_commands import DEFAULT_CHANNEL, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES, fits_a_reminder
-from projections.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
+from projections.state.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 
 MAX_REMINDERS_SHOWN = 200
 _PLACE = "^[0-9]{1,15}$"

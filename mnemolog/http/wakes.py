@@ -26,9 +26,9 @@ from mnemolog.http.wake_shapes import (
 )
 from mnemolog.wake_commands import Periodic
 from mnemolog.wake_streaming import Listener, begin, stream
-from projections.raised_wakes import wake_view
-from projections.views import instant
-from projections.wakes import next_due_slot
+from projections.queries.views import instant
+from projections.queries.wake_views import wake_view
+from projections.state.wakes import next_due_slot
 from schemas.identity import Owner, check_user_id
 from schemas.refusals import Refusal, refusal_of
 

@@ -14,8 +14,8 @@ from mnemolog.http.app import make_http
 from mnemolog.peers import Peers
 from mnemolog.serve import _listen, _url
 from mnemolog.shard_copies import PeersShards
-from projections.shard_file import VERSION
-from projections.taking import CHECKSUM_BYTES, NotCopied, Offer, checksum
+from projections.partitions.receiver import CHECKSUM_BYTES, NotCopied, Offer, checksum
+from projections.shard.tables import VERSION
 from schemas.identity import Owner
 from schemas.topics import LEDGER
 

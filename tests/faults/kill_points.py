@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mnemolog.settings import Settings
-    from projections.shard import Shard
+    from projections.shard.shard import Shard
     from schemas.log import Appended, NewRecord, Record
     from streams.delivery import Delivery
     from streams.extractor import Extraction, Window

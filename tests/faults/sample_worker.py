@@ -19,7 +19,7 @@ from mnemolog.composition import Worker
 from mnemolog.draining import drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
-from projections.shard import BULK_RECORDS
+from projections.shard.shard import BULK_RECORDS
 from schemas.identity import Owner
 from schemas.input_events import parse_event
 from schemas.topics import CONVERSATIONS, TOPICS
@@ -28,7 +28,7 @@ from streams.transports.sqlite_log import SqliteLog
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-    from projections.embedder import Embedder
+    from projections.embedding.embedder import Embedder
     from schemas.clock import Clock
     from schemas.log import Record
     from schemas.observations import Observation

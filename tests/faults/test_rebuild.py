@@ -30,9 +30,9 @@ from mnemolog.commands import Fact
 from mnemolog.draining import drain
 from mnemolog.http.app import make_http
 from mnemolog.rebuilding import RebuildRunning
-from projections.committed import READING
-from projections.queries import Filters
-from projections.shard_trouble import ShardDamaged, ShardFull
+from projections.queries.queries import Filters
+from projections.shard.errors import ShardDamaged, ShardFull
+from projections.shard.snapshot import READING
 from schemas.topics import LEDGER
 from streams.rule_extractor import RuleExtractor
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from mnemolog.composition import Worker
     from mnemolog.rebuilding import What
-    from projections.embedder import Vectors
+    from projections.embedding.embedder import Vectors
     from schemas.observations import Observation
     from streams.extractor import Extraction, Window
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simulation.simulated_worker import Books, Parts
 
-from projections.evolve import events_of, evolve
-from projections.ledger_fold import Batch, LedgerFold, _gather_rows
-from projections.shard import Shard
-from projections.shards import Shards
+from projections.partitions.shards import Shards
+from projections.shard.ledger import Batch, LedgerFold, _gather_rows
+from projections.shard.shard import Shard
+from projections.state.evolve import events_of, evolve
 from schemas import codec
 from schemas.decision import Decision
 from streams.observe import Observe
@@ -21,7 +21,7 @@ from streams.remember import Remember
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from projections.memory import UserState
+    from projections.state.memory import UserState
     from schemas.identity import Owner
     from schemas.log import Record
     from schemas.waking import WakeDue

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from simulation.simulated_worker import SimulatedWorker
     from simulation.steps import Phase
 
-    from projections.memory import UserState
+    from projections.state.memory import UserState
 
 PRODUCTION: Final = Parts()
 MAX_STEPS: Final = 100_000

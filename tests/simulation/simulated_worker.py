@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from simulation.simulated_group import AGENTS
 from simulation.virtual_loop import WORKER
 
-from projections.embedded_index import EmbeddedIndex
-from projections.shards import NotHeld, Shards
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.shards import NotHeld, Shards
 from schemas.log import LogUnavailable
 from streams.delivery import Delivery
 from streams.extraction import Asking

@@ -12,11 +12,11 @@ from simulation.reminders import check_wakes
 from simulation.scripted_extractor import vector
 from workbench import hold_all
 
-from projections.digest import digests
-from projections.embedded_index import EmbeddedIndex
-from projections.index import IndexQuery
-from projections.memory import ACTIVE, UserState
-from projections.shards import Shards
+from projections.index.embedded.index import EmbeddedIndex
+from projections.index.protocol import IndexQuery
+from projections.partitions.shards import Shards
+from projections.state.digest import digests
+from projections.state.memory import ACTIVE, UserState
 from schemas import codec
 from schemas.decision import Decision
 from schemas.events import MemoryFormed, MemoryImported
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from simulation.simulated_worker import SimulatedWorker
     from simulation.workload import Workload
 
-    from projections.shard import Shard
+    from projections.shard.shard import Shard
     from schemas.identity import Owner
     from schemas.log import Record
     from schemas.observations import SessionEnded, TurnRecorded

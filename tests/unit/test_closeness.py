@@ -12,8 +12,8 @@ from examples import XIAOMING, later
 from immutables import Map
 from workbench import Workbench
 
-from projections.closeness import Closeness, last_kept
-from projections.digest import digests
+from projections.state.digest import digests
+from projections.state.intimacy import Closeness, last_kept
 from schemas.identity import Owner
 from schemas.topics import CONVERSATIONS
 from streams.parameters import Parameters

@@ -9,8 +9,8 @@ import pytest
 from examples import MONDAY, envelope, forget, happened, later, recalled, remember, restore, said, tick
 from given import Given, given
 
-from projections.importance import strength
-from projections.memory import UserState
+from projections.state.importance import strength
+from projections.state.memory import UserState
 from schemas import codec
 from schemas.events import MemoryDecayed, MemoryExpired
 from schemas.identity import Owner

@@ -9,8 +9,8 @@ import pytest
 from examples import MONDAY, XIAOMING, forget, imported, later, remember, restore, revise, said, tick
 from given import given
 
-from projections.memory import SUPERSEDED
-from projections.time_travel import memory_at, state_at
+from projections.state.memory import SUPERSEDED
+from projections.state.time_travel import memory_at, state_at
 from schemas.envelope import Sealed
 from schemas.events import MemoryImported
 from schemas.identity import commanded_memory_id, import_id

@@ -11,9 +11,9 @@ from examples import MONDAY, XIAOMING, forget, later, remember, tick
 from given import Given, given
 from wake_examples import ROUTINE, cancelled, reminder, wake_tick, woken
 
-from projections.digest import digests
-from projections.memory import UserState
-from projections.wakes import due_slot, evolve_wakes, next_due
+from projections.state.digest import digests
+from projections.state.memory import UserState
+from projections.state.wakes import due_slot, evolve_wakes, next_due
 from schemas import codec
 from schemas.envelope import Sealed
 from schemas.identity import Owner, reminder_id_of

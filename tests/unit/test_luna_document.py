@@ -10,7 +10,7 @@ from examples import happened, later, recalled, tick
 from given import given
 
 from mnemolog.settings import from_environment
-from projections.importance import ebbinghaus, grade
+from projections.state.importance import ebbinghaus, grade
 from streams.luna import episode_importance
 from streams.parameters import Parameters
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from projections.shards import NotHeld
+from projections.partitions.shards import NotHeld
 from streams import pool as pool_module
 from streams.pool import KeyedPool
 

@@ -9,8 +9,7 @@ import pytest
 from examples import remember
 from given import given
 
-from projections import context
-from projections.context import episodes_section, memorise, profile_section
+from projections.queries.prompt import episodes_section, memorise, profile_section
 from schemas.envelope import Envelope
 from schemas.observations import TurnRecorded
 from schemas.pieces import MAX_PIECE_CHARACTERS
@@ -96,7 +95,7 @@ def test_what_a_context_writes_is_recalled_to_its_last_word():
     episode = given(remember("在海边\n送花", "c-1", kind="episodic")).only
     known = {"user_name": "张三", "birthday": None, "occupation": None, "likes": ["茶"], "personality_traits": []}
     prompt = f"{profile_section(known)}\n{episodes_section([episode])}"
-    message = context.MESSAGE.format(related_memory=memorise(["one\ntwo", "three"]), user_query="What now?")
+    message = prompt.MESSAGE.format(related_memory=memorise(["one\ntwo", "three"]), user_query="What now?")
     for text, left in ((prompt, ""), (f"{prompt}\nI moved to Berlin", "I moved to Berlin"), (message, "What now?")):
         assert without_recalled([text])[0].strip() == left
 

@@ -6,7 +6,7 @@ import pytest
 from examples import forget, later, remember, revise
 from given import given
 
-from projections.memory import ACTIVE, STATUSES
+from projections.state.memory import ACTIVE, STATUSES
 from schemas.refusals import Refusal, refusal_of
 
 

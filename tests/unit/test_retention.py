@@ -12,8 +12,8 @@ from examples import XIAOMING, later
 from memory_log import MemoryLog
 from workbench import Workbench
 
-from projections.evolve import events_of
-from projections.retention import drop_expired
+from projections.partitions.retention import drop_expired
+from projections.state.evolve import events_of
 from schemas.events import TickApplied
 from schemas.log import LogError, LogUnavailable
 from schemas.topics import CONVERSATIONS, INBOX

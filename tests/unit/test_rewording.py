@@ -8,7 +8,7 @@ import pytest
 from examples import forget, later, remember, revise
 from given import Given, given
 
-from projections.profile import profile
+from projections.profile.profile import profile
 from schemas.envelope import Sealed
 from streams.parameters import Parameters
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from projections.observed import Progress
+    from projections.shard.observation_lookup import Progress
 
 
 @pytest.fixture

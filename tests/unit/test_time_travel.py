@@ -9,9 +9,9 @@ import pytest
 from examples import MONDAY, XIAOMING, later, remember, said
 from given import given
 
-from projections.evolve import events_of, evolve
-from projections.memory import ACTIVE, UserState
-from projections.time_travel import state_at
+from projections.state.evolve import events_of, evolve
+from projections.state.memory import ACTIVE, UserState
+from projections.state.time_travel import state_at
 from streams.decide import decide
 from streams.draft import Place
 from streams.parameters import Parameters

@@ -10,9 +10,9 @@ from examples import XIAOMING, envelope, later, remember, tick
 from wake_examples import cancelled, reminder, wake_tick, woken
 from workbench import Workbench
 
-from projections.history import history
-from projections.time_travel import life_of, state_at
-from projections.wakes import next_due
+from projections.queries.history import history
+from projections.state.time_travel import life_of, state_at
+from projections.state.wakes import next_due
 from schemas.events import TickApplied
 from schemas.identity import Owner, partition_owner, reminder_id_of
 from schemas.topics import INBOX, LEDGER

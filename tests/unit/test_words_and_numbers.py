@@ -14,7 +14,7 @@ from mnemolog.http.evatar import EvatarsMemories
 from mnemolog.http.memory_requests import NewMemory
 from mnemolog.http.requests import DEFAULT_LIMIT, MAX_PAGE_SIZE, MemoriesAsked, Search
 from mnemolog.settings import from_environment
-from projections.context import FREE_ATTRIBUTES, FREE_EPISODES
+from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES
 from schemas.attributes import LISTS, MAPS, SINGLE
 from schemas.words import EVENT_TYPES, Category, MemoryType, Scope, SourceType
 from streams.extractor import Piece, Window
