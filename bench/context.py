@@ -35,7 +35,7 @@ from schemas.events import LedgerEvent, MemoryFormed
 from schemas.identity import Owner
 from schemas.log import NewRecord
 from schemas.topics import LEDGER, TOPICS
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from schemas.decision import Decision

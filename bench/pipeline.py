@@ -30,7 +30,7 @@ from schemas import codec
 from schemas.input_events import parse_event
 from schemas.log import NewRecord
 from schemas.topics import partition_of
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

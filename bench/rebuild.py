@@ -28,10 +28,10 @@ from schemas.identity import Owner
 from schemas.inbox import RememberFact
 from schemas.log import NewRecord
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, LEDGER
-from streams.decide import decide
-from streams.draft import Place
-from streams.parameters import Parameters
-from streams.transports.sqlite_log import SqliteLog
+from streams.decisions.decide import decide
+from streams.decisions.draft import Place
+from streams.decisions.parameters import Parameters
+from streams.transports.sqlite.log import SqliteLog
 
 DECISIONS = 20_000
 USERS = 200

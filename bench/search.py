@@ -30,7 +30,7 @@ from schemas.events import MemoryFormed
 from schemas.identity import Owner
 from schemas.log import Position, Record
 from schemas.topics import LEDGER, TOPICS
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -35,7 +35,7 @@ from projections.queries.ranking import POOL
 from projections.text.analyser import terms
 from schemas.identity import Owner
 from schemas.topics import TOPICS
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from weaviate_server import is_installed, running_weaviate

@@ -24,17 +24,17 @@ from projections.shard.errors import find_damaged
 from projections.threads import in_thread
 from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
 from schemas.topics import TOPICS
-from streams.registry_calls import RegistryUnavailable, shown
-from streams.schema_registry import SchemaRegistry
+from streams.registry.registry import SchemaRegistry
+from streams.registry.requests import RegistryUnavailable, shown
 from streams.transports.directory_lock import read_note
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
     from mnemolog.settings import Settings
     from schemas.log import Log
-    from streams.transports.kafka_log import KafkaLog
+    from streams.transports.kafka.log import KafkaLog
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 REACH_SECONDS: Final = 5.0

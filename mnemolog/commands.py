@@ -21,7 +21,7 @@ from schemas.inbox import ForgetMemory, ImportMemory, RecordRecall, RememberFact
 from schemas.log import NewRecord, Position
 from schemas.topics import INBOX
 from schemas.waking import ConfigureWake, ScheduleReminder
-from streams.ticking import decay_due, tick_id, tick_record
+from streams.ticks.scheduler import decay_due, tick_id, tick_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from schemas.decision import Decision, Outcome
     from schemas.inbox import Tick, UserItem
     from schemas.log import Log
-    from streams.remember import Remember
+    from streams.agents.remember import Remember
 
 DECISION_SECONDS: Final = 5.0
 """How long a command waits for its decision before it answers 202."""

@@ -31,23 +31,23 @@ from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.clock import SystemClock
-from streams.agents import handled, is_in_session, make_app, member_id, owners, urls
-from streams.extraction import Asking
-from streams.model_extractor import ModelExtractor
-from streams.observe import Observe
-from streams.patience import PatientReads, fold_patiently
-from streams.pool import KeyedPool
-from streams.precedence import Precedence
-from streams.project import Project
-from streams.remember import Remember
-from streams.retaining import Retaining
-from streams.rewriting import Rewriting
-from streams.ticking import Ticking
+from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
+from streams.agents.observe import Observe
+from streams.agents.project import Project
+from streams.agents.reencode import Rewriting
+from streams.agents.remember import Remember
+from streams.agents.retention import Retaining
+from streams.delivery.keyed_pool import KeyedPool
+from streams.delivery.priority import Precedence
+from streams.delivery.retry import PatientReads, fold_patiently
+from streams.extraction.model.extractor import ModelExtractor
+from streams.extraction.request import Asking
+from streams.extraction.verbatim import VerbatimExtractor
+from streams.extraction.window import WindowLimits
+from streams.ticks.scheduler import Ticking
 from streams.transports.directory_lock import DirectoryLock
-from streams.transports.kafka_log import KafkaLog
-from streams.transports.sqlite_log import SqliteLog
-from streams.verbatim_extractor import VerbatimExtractor
-from streams.window import WindowLimits
+from streams.transports.kafka.log import KafkaLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from mnemolog.settings import Settings
     from projections.embedding.embedder import Embedder
     from schemas.clock import Clock
-    from streams.extractor import Extractor
+    from streams.extraction.protocol import Extractor
 
 log = logging.getLogger("mnemolog")
 WORKED_AT_ONCE = 256

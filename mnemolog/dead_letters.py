@@ -12,7 +12,7 @@ from schemas import codec
 from schemas.dead_letters import RETRIED, SENT_BACK_FROM, TOO_LARGE, DeadLetter, first_position
 from schemas.log import NewRecord, Position, RecordTooLarge
 from schemas.topics import DEAD_LETTERS
-from streams.dead_letter import letter_about
+from streams.delivery.dead_letter import letter_about
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
-from streams.extractor import ExtractorError
+from streams.extraction.protocol import ExtractorError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

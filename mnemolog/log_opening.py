@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from schemas.topics import TOPICS
 from streams.transports.directory_lock import DirectoryLock
-from streams.transports.kafka_log import KafkaLog
-from streams.transports.kafka_security import KafkaSecurity
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.kafka.log import KafkaLog
+from streams.transports.kafka.security import KafkaSecurity
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from mnemolog.settings import Settings
-    from streams.transports.kafka_log import KafkaLog
+    from streams.transports.kafka.log import KafkaLog
 
 LOOK_SECONDS: Final = 0.5
 MARGIN_SECONDS: Final = 5.0

@@ -12,14 +12,14 @@ from projections.index.embedded.index import EmbeddedIndex
 from projections.index.weaviate.address import WeaviateAddress
 from schemas.topics import INBOX, INPUTS
 from schemas.words import RETENTION, WAKE
-from streams.model_extractor import ModelExtractor
-from streams.parameters import Parameters
-from streams.rule_extractor import RuleExtractor
-from streams.schema_cache import SchemaCache
-from streams.schema_registry import NoRegistry, SchemaRegistry
-from streams.ticking import RETENTION_EVERY, Ticking, decay_due, retention_due
-from streams.verbatim_extractor import VerbatimExtractor
-from streams.waking import wake_due
+from streams.decisions.parameters import Parameters
+from streams.extraction.model.extractor import ModelExtractor
+from streams.extraction.rules.extractor import RuleExtractor
+from streams.extraction.verbatim import VerbatimExtractor
+from streams.registry.cache import SchemaCache
+from streams.registry.registry import NoRegistry, SchemaRegistry
+from streams.ticks.scheduler import RETENTION_EVERY, Ticking, decay_due, retention_due
+from streams.ticks.wake_scheduler import wake_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mnemolog.settings import Settings
     from projections.index.protocol import Index, IndexEntry
     from schemas.inbox import Tick
-    from streams.extractor import Extractor
+    from streams.extraction.protocol import Extractor
 
 OPENAI_URL = "https://api.openai.com/v1"
 

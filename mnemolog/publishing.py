@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
     from schemas.log import Log, Position
     from schemas.observations import Observation
-    from streams.observe import Observe
+    from streams.agents.observe import Observe
 
     Name: TypeAlias = tuple[Owner, str]
     Known: TypeAlias = dict[Name, tuple[bytes, Position]]

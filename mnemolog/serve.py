@@ -22,7 +22,7 @@ from mnemolog.settings import SettingsError
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.codec import UnknownSchema
 from schemas.log import LogError
-from streams.schema_registry import RegistryRefused
+from streams.registry.registry import RegistryRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

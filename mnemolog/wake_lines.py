@@ -21,7 +21,7 @@ from schemas.identity import MAX_USER_ID_CHARACTERS, OURS, Owner, check_user_id,
 from schemas.input_events import DEFAULT_USER, Fault, InvalidEvent, fault_of
 from schemas.instant import read_instant
 from schemas.text import is_blank
-from streams.wakes import MAX_REMINDERS, TOO_MANY
+from streams.decisions.wakes import MAX_REMINDERS, TOO_MANY
 
 if TYPE_CHECKING:
     from mnemolog.wake_commands import WakeCommands

@@ -15,7 +15,7 @@ from schemas.identity import Owner, derived_id
 from schemas.input_events import DEFAULT_USER
 from schemas.log import LogUnavailable
 from schemas.reading import DEFAULT_TENANT
-from streams.waking import Waking
+from streams.ticks.wake_scheduler import Waking
 
 if TYPE_CHECKING:
     from mnemolog.commands import Commands

@@ -48,7 +48,7 @@ MAX_AHEAD: Final = timedelta(minutes=5)
 class InRegistryAvro(codec.Undecodable):
     """The record is spelt in registry Avro, which the log alone does not explain: folds pass over it.
 
-    observe appends it again in a spelling that they read (`streams/rewriting.py`).
+    observe appends it again in a spelling that they read (`streams/agents/reencode.py`).
     """
 
     def __init__(self, schema_id: int) -> None:

@@ -13,9 +13,9 @@ from schemas import codec
 from schemas.decision import MAX_CHANGES, Decision
 from schemas.events import MemoryFormed, MemoryImported, MemoryRevised
 from schemas.inbox import Tick
-from streams.decide import decide, decide_tick
-from streams.draft import Place
-from streams.parameters import Parameters
+from streams.decisions.decide import decide, decide_tick
+from streams.decisions.draft import Place
+from streams.decisions.parameters import Parameters
 
 if TYPE_CHECKING:
     from datetime import datetime

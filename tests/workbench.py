@@ -16,18 +16,18 @@ from schemas.decision import Decision
 from schemas.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
-from streams.delivery import Delivery
-from streams.extraction import Asking
-from streams.extractor import Extraction, Proposal
-from streams.observe import Observe
-from streams.parameters import Parameters
-from streams.patience import fold_patiently
-from streams.pool import KeyedPool
-from streams.remember import Remember
-from streams.rewriting import Rewriting
-from streams.schema_registry import NoRegistry
-from streams.verbatim_extractor import VerbatimExtractor
-from streams.window import WindowLimits
+from streams.agents.observe import Observe
+from streams.agents.reencode import Rewriting
+from streams.agents.remember import Remember
+from streams.decisions.parameters import Parameters
+from streams.delivery.delivery import Delivery
+from streams.delivery.keyed_pool import KeyedPool
+from streams.delivery.retry import fold_patiently
+from streams.extraction.protocol import Extraction, Proposal
+from streams.extraction.request import Asking
+from streams.extraction.verbatim import VerbatimExtractor
+from streams.extraction.window import WindowLimits
+from streams.registry.registry import NoRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from schemas.dead_letters import DeadLetter
     from schemas.identity import Owner
     from schemas.log import Record
-    from streams.extractor import Window
-    from streams.schema_registry import WriterSchemas
+    from streams.extraction.protocol import Window
+    from streams.registry.registry import WriterSchemas
 
 
 class CharacterEmbedder:

@@ -15,7 +15,7 @@ from mnemolog.http.app import make_http
 from projections.shard.errors import ShardDamaged, ShardUnavailable, find_damaged
 from projections.threads import in_thread
 from schemas.codec import UnknownSchema
-from streams.schema_registry import RegistryRefused
+from streams.registry.registry import RegistryRefused
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -18,7 +18,7 @@ from mnemolog.http.app import make_http
 from mnemolog.serve import _listen
 from mnemolog.settings import from_environment
 from schemas.log import NewRecord
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process

@@ -22,8 +22,8 @@ from schemas.input_events import parse_event
 from schemas.log import NewRecord
 from schemas.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS
-from streams.schema_cache import SchemaCache
-from streams.schema_registry import RegistryRefused, SchemaRegistry
+from streams.registry.cache import SchemaCache
+from streams.registry.registry import RegistryRefused, SchemaRegistry
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -11,6 +11,7 @@ from contract.index_examples import FOOD, FOUR, query
 from engines.test_weaviate_index import empty_index
 
 from projections.index.protocol import IndexUnavailable
+from projections.index.weaviate import index as index_module
 
 if TYPE_CHECKING:
     from weaviate_server import WeaviateServer

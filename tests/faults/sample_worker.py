@@ -23,7 +23,7 @@ from projections.shard.shard import BULK_RECORDS
 from schemas.identity import Owner
 from schemas.input_events import parse_event
 from schemas.topics import CONVERSATIONS, TOPICS
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from schemas.clock import Clock
     from schemas.log import Record
     from schemas.observations import Observation
-    from streams.extractor import Extractor
+    from streams.extraction.protocol import Extractor
 
 START = datetime(2026, 11, 2, tzinfo=UTC)
 """When the log takes the sample, if nothing else is said: after its last event."""

@@ -15,7 +15,7 @@ from mnemolog.composition import Worker
 from mnemolog.draining import drain
 from mnemolog.http.app import make_http
 from schemas.log import LogFull, LogUnavailable
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -34,7 +34,7 @@ from projections.queries.queries import Filters
 from projections.shard.errors import ShardDamaged, ShardFull
 from projections.shard.snapshot import READING
 from schemas.topics import LEDGER
-from streams.rule_extractor import RuleExtractor
+from streams.extraction.rules.extractor import RuleExtractor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from mnemolog.rebuilding import What
     from projections.embedding.embedder import Vectors
     from schemas.observations import Observation
-    from streams.extractor import Extraction, Window
+    from streams.extraction.protocol import Extraction, Window
 
 
 class GuardedExtractor(RuleExtractor):

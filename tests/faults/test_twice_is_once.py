@@ -16,8 +16,8 @@ from schemas import codec
 from schemas.log import NewRecord
 from schemas.observations import SessionEnded, TurnRecorded
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER, partition_of
-from streams.delivery import Delivery
-from streams.transports.sqlite_log import SqliteLog
+from streams.delivery.delivery import Delivery
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from schemas.log import Appended, Record
     from schemas.observations import Observation
-    from streams.observe import Observe
-    from streams.project import Project
-    from streams.remember import Remember
+    from streams.agents.observe import Observe
+    from streams.agents.project import Project
+    from streams.agents.remember import Remember
 
 
 def in_another_order(messages: Sequence[Observation], seed: int) -> list[Observation]:

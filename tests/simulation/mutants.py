@@ -15,8 +15,8 @@ from projections.shard.shard import Shard
 from projections.state.evolve import events_of, evolve
 from schemas import codec
 from schemas.decision import Decision
-from streams.observe import Observe
-from streams.remember import Remember
+from streams.agents.observe import Observe
+from streams.agents.remember import Remember
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
     from schemas.log import Record
     from schemas.waking import WakeDue
-    from streams.delivery import Delivery
-    from streams.draft import Place
+    from streams.decisions.draft import Place
+    from streams.delivery.delivery import Delivery
 
 
 class _AcknowledgesAtOnce(Observe):

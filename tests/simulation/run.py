@@ -33,8 +33,8 @@ from schemas.decision import Decision
 from schemas.identity import partition_owner
 from schemas.log import LogUnavailable
 from schemas.topics import INBOX, LEDGER, TOPICS
-from streams.patience import append_patiently, patiently
-from streams.ticking import decay_due, slots_between, tick_record
+from streams.delivery.retry import append_patiently, patiently
+from streams.ticks.scheduler import decay_due, slots_between, tick_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,7 @@ from schemas.log import NewRecord
 from schemas.observations import ScreenshotAnalysed, SessionEnded, TurnRecorded
 from schemas.pieces import piece_texts
 from schemas.topics import CONVERSATIONS, INBOX, SCREENSHOTS, partition_of
-from streams.verbatim_extractor import VerbatimExtractor
+from streams.extraction.verbatim import VerbatimExtractor
 
 if TYPE_CHECKING:
     from schemas.inbox import UserItem

@@ -14,8 +14,8 @@ from projections.state.memory import UserState
 from schemas import codec
 from schemas.events import MemoryDecayed, MemoryExpired
 from schemas.identity import Owner
-from streams.decay import ladder
-from streams.parameters import Parameters
+from streams.decisions.decay import ladder
+from streams.decisions.parameters import Parameters
 
 COFFEE = "用户喜欢喝咖啡"
 FACT = said(COFFEE, "t-1", importance=0.5)

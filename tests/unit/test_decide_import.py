@@ -14,7 +14,7 @@ from projections.state.time_travel import memory_at, state_at
 from schemas.envelope import Sealed
 from schemas.events import MemoryImported
 from schemas.identity import commanded_memory_id, import_id
-from streams.parameters import Parameters
+from streams.decisions.parameters import Parameters
 
 COFFEE, TEA = "用户喜欢喝咖啡", "用户喜欢喝绿茶"
 BEIJING: dict[str, Any] = {"attribute": "city", "value": "北京"}

@@ -18,9 +18,9 @@ from schemas import codec
 from schemas.envelope import Sealed
 from schemas.identity import Owner, reminder_id_of
 from schemas.waking import WakeConfigured, WakeRaised
-from streams.draft import PART_BYTES
-from streams.parameters import Parameters
-from streams.wakes import MAX_REMINDERS
+from streams.decisions.draft import PART_BYTES
+from streams.decisions.parameters import Parameters
+from streams.decisions.wakes import MAX_REMINDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

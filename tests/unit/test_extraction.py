@@ -16,8 +16,8 @@ from workbench import CharacterEmbedder, EchoExtractor
 from projections.embedding.embedder import EmbedderUnavailable
 from schemas import codec
 from schemas.inbox import CandidatesExtracted, ExtractionRejected
-from streams.extraction import MAX_FAILURES, Asking
-from streams.extractor import Extraction, Outage, Piece, Proposal, Rejected, Window
+from streams.extraction.protocol import Extraction, Outage, Piece, Proposal, Rejected, Window
+from streams.extraction.request import MAX_FAILURES, Asking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

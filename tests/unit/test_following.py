@@ -15,8 +15,8 @@ from projections.index.protocol import IndexUnavailable
 from projections.index.sync import TOLD_AT_ONCE, Following
 from projections.shard.errors import ShardUnavailable
 from schemas.identity import Owner
-from streams import project
-from streams.project import Project
+from streams.agents import project
+from streams.agents.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,9 +17,9 @@ from schemas.input_events import InvalidEvent, parse_event
 from schemas.observations import ScreenshotAnalysed
 from schemas.pieces import is_extractable, piece_count
 from schemas.reading import digest_of
-from streams.extraction import Asking
-from streams.prompts import SEE_PICTURE, messages
-from streams.window import pieces_of, window_of
+from streams.extraction.model.prompts import SEE_PICTURE, messages
+from streams.extraction.request import Asking
+from streams.extraction.window import pieces_of, window_of
 
 MONDAY = datetime(2026, 1, 5, 8, tzinfo=UTC)
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(32)

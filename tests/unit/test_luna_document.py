@@ -11,8 +11,8 @@ from given import given
 
 from mnemolog.settings import from_environment
 from projections.state.importance import ebbinghaus, grade
-from streams.luna import episode_importance
-from streams.parameters import Parameters
+from streams.decisions.parameters import Parameters
+from streams.extraction.event_importance import episode_importance
 
 EVENTS = ("confession", "first_kiss", "fight", "makeup", "gift", "milestone", "date", "anniversary", "personal_share")
 

@@ -13,10 +13,10 @@ from projections.queries.prompt import episodes_section, memorise, profile_secti
 from schemas.envelope import Envelope
 from schemas.observations import TurnRecorded
 from schemas.pieces import MAX_PIECE_CHARACTERS
-from streams.prompts import messages
-from streams.recalled import recalled, without_recalled
-from streams.rule_extractor import RuleExtractor
-from streams.window import pieces_of, window_of
+from streams.extraction.model.prompts import messages
+from streams.extraction.recalled_text import recalled, without_recalled
+from streams.extraction.rules.extractor import RuleExtractor
+from streams.extraction.window import pieces_of, window_of
 
 MONDAY = datetime(2026, 1, 5, 8, tzinfo=UTC)
 MESSAGE = """Here's what I remember from our past conversations that might be relevant:

@@ -10,7 +10,7 @@ from given import Given, given
 
 from projections.profile.profile import profile
 from schemas.envelope import Sealed
-from streams.parameters import Parameters
+from streams.decisions.parameters import Parameters
 
 
 def reworded(attribute: str, value: str, before: str, after: str) -> Given:

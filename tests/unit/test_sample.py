@@ -13,7 +13,7 @@ from sample_reading import ACCEPTED, is_chinese, observations, proposals
 from mnemolog.sample import sample_events
 from schemas.attributes import is_single
 from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
-from streams.window import WindowLimits
+from streams.extraction.window import WindowLimits
 
 if TYPE_CHECKING:
     from schemas.observations import Observation

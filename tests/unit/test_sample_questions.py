@@ -18,7 +18,7 @@ from schemas.attributes import is_single
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from streams.extractor import Proposal, Window
+    from streams.extraction.protocol import Proposal, Window
 
 
 def questions() -> list[dict[str, Any]]:

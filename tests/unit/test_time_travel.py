@@ -12,9 +12,9 @@ from given import given
 from projections.state.evolve import events_of, evolve
 from projections.state.memory import ACTIVE, UserState
 from projections.state.time_travel import state_at
-from streams.decide import decide
-from streams.draft import Place
-from streams.parameters import Parameters
+from streams.decisions.decide import decide
+from streams.decisions.draft import Place
+from streams.decisions.parameters import Parameters
 
 if TYPE_CHECKING:
     from datetime import datetime

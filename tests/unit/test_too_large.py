@@ -17,9 +17,9 @@ from schemas.inbox import ExtractionRejected
 from schemas.log import RecordTooLarge
 from schemas.observations import TurnRecorded
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
-from streams.extraction import rejection, too_large
-from streams.extractor import Rejected
-from streams.window import pieces_of, window_of
+from streams.extraction.protocol import Rejected
+from streams.extraction.request import rejection, too_large
+from streams.extraction.window import pieces_of, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,7 +17,7 @@ from schemas.events import TickApplied
 from schemas.identity import Owner, partition_owner, reminder_id_of
 from schemas.topics import INBOX, LEDGER
 from schemas.waking import WakeDue
-from streams.waking import Waking, wake_due
+from streams.ticks.wake_scheduler import Waking, wake_due
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

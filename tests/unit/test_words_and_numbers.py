@@ -17,8 +17,8 @@ from mnemolog.settings import from_environment
 from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES
 from schemas.attributes import LISTS, MAPS, SINGLE
 from schemas.words import EVENT_TYPES, Category, MemoryType, Scope, SourceType
-from streams.extractor import Piece, Window
-from streams.rule_extractor import RuleExtractor
+from streams.extraction.protocol import Piece, Window
+from streams.extraction.rules.extractor import RuleExtractor
 
 DEFAULTS = from_environment({})
 COFFEE = "用户喜欢喝咖啡"
