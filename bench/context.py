@@ -24,10 +24,10 @@ import httpx
 import numpy as np
 
 from bench.search import START, OneVector, decisions, unit, words
-from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
-from mnemolog.serve import tune_process
+from mnemolog.server import tune_process
 from mnemolog.settings import Settings
+from mnemolog.worker.worker import Worker
 from projections.state.evolve import events_of
 from schemas import codec
 from schemas.envelope import Sealed

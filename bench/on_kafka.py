@@ -29,7 +29,7 @@ from kafka_server import KafkaServer
 
 from bench.pipeline import BATCH, PARTITIONS, ReadyVectors, forwarder, pipeline, texts, to_forward
 from bench.rounds import Rounds
-from mnemolog.serve import tune_process
+from mnemolog.server import tune_process
 from streams.transports.kafka.log import KafkaLog
 
 TURNS = 5_000

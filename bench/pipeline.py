@@ -21,10 +21,10 @@ import faust
 import numpy as np
 
 from bench.rounds import Rounds
-from mnemolog.composition import Worker
-from mnemolog.draining import drain
-from mnemolog.serve import tune_process
+from mnemolog.operations.drain import drain
+from mnemolog.server import tune_process
 from mnemolog.settings import from_environment
+from mnemolog.worker.worker import Worker
 from projections.embedding.builtin import BuiltinEmbedder
 from schemas import codec
 from schemas.input_events import parse_event

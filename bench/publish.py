@@ -28,7 +28,7 @@ import httpx
 import orjson
 
 from bench.rounds import Rounds
-from mnemolog.publishing import headers_of
+from mnemolog.publishing.publisher import headers_of
 from schemas import codec
 from schemas.input_events import parse_event
 from schemas.log import NewRecord

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemolog.serve import tune_process
+from mnemolog.server import tune_process
 from projections.index.embedded.index import EmbeddedIndex
 from projections.partitions.shards import Shards
 from projections.queries.queries import Filters, Queries

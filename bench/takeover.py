@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import uvicorn
 
+from mnemolog.cluster.peers import Peers
+from mnemolog.cluster.shard_source import PeersShards
 from mnemolog.http.app import make_http
-from mnemolog.log_watch import LogWatch
-from mnemolog.metrics import Metrics
-from mnemolog.peers import Peers
+from mnemolog.log.health import LogWatch
 from mnemolog.settings import from_environment
-from mnemolog.shard_copies import PeersShards
+from mnemolog.worker.metrics import Metrics
 from projections.index.embedded.index import EmbeddedIndex
 from projections.partitions.receiver import Taking
 from projections.partitions.shards import Shards
@@ -51,7 +51,7 @@ from streams.transports.sqlite.log import SqliteLog
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mnemolog.composition import Worker
+    from mnemolog.worker.worker import Worker
 
 SIZES = (100_000,)
 MEMORIES_OF_A_USER = 100

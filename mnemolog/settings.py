@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
-from mnemolog.reminder_text import REMINDER_TEMPLATE, check_template
+from mnemolog.reminder_template import REMINDER_TEMPLATE, check_template
 from projections.index.weaviate.address import WeaviateAddress
 from schemas.faults import plain
 from schemas.images import Sight

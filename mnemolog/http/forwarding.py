@@ -11,8 +11,8 @@ import httpx
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
+from mnemolog.cluster.peers import FORWARDED, PeerUnavailable, is_of_lines
 from mnemolog.http.problems import problem
-from mnemolog.peers import FORWARDED, PeerUnavailable, is_of_lines
 from projections.partitions.shards import NotHeld
 from projections.queries.queries import UnknownMemory
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI, Request
 
-    from mnemolog.peers import Peers
+    from mnemolog.cluster.peers import Peers
 
 BODY: Final = "mnemolog.body"
 """Where the edge leaves the body in a request's scope."""

@@ -10,11 +10,11 @@ from fastapi import Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from mnemolog.commands import AnotherCommand
-from mnemolog.draining import DrainTimeout
-from mnemolog.peers import PeerUnavailable, WorkersDiffer
-from mnemolog.rebuilding import RebuildDiffers, RebuildInterrupted, RebuildRunning, UnknownGeneration
-from mnemolog.wake_streaming import UnknownPosition
+from mnemolog.cluster.peers import PeerUnavailable, WorkersDiffer
+from mnemolog.commands.commands import AnotherCommand
+from mnemolog.operations.drain import DrainTimeout
+from mnemolog.operations.rebuild import RebuildDiffers, RebuildInterrupted, RebuildRunning, UnknownGeneration
+from mnemolog.wakes.stream import UnknownPosition
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardDamaged, ShardUnavailable

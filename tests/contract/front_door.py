@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import numpy as np
 
-from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
 from mnemolog.settings import from_environment
+from mnemolog.worker.worker import Worker
 from projections.embedding.embedder import EmbedderUnavailable, unit_vectors
 from projections.text.analyser import tokens
 

@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from contract.log_suite import new
 
-from mnemolog import dead_letters
+from mnemolog.operations import dead_letters
 from schemas.dead_letters import TOO_LARGE
 from schemas.log import LogError, RecordTooLarge
 from schemas.topics import DEAD_LETTERS, MAX_LETTER_BYTES, MAX_RECORD_BYTES

@@ -14,9 +14,9 @@ from engines.test_schema_registry import NOW, registered
 from kafka_server import JARS
 from registry_avro import end, in_registry_avro, turn
 
-from mnemolog.composition import Worker
-from mnemolog.draining import drain
+from mnemolog.operations.drain import drain
 from mnemolog.settings import from_environment
+from mnemolog.worker.worker import Worker
 from schemas import codec
 from schemas.identity import Owner
 from schemas.input_events import parse_event

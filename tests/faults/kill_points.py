@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from contract.front_door import HashEmbedder
 
-from mnemolog.composition import Worker
+from mnemolog.worker.worker import Worker
 from streams.extraction.rules.extractor import RuleExtractor
 from streams.transports.sqlite.log import SqliteLog
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from contract.front_door import HashEmbedder
 
-from mnemolog import together
-from mnemolog.commands import Fact
-from mnemolog.composition import Worker
-from mnemolog.draining import drain
+from mnemolog.cluster import scatter_gather
+from mnemolog.commands.commands import Fact
+from mnemolog.operations.drain import drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
+from mnemolog.worker.worker import Worker
 from projections.shard.shard import BULK_RECORDS
 from schemas.identity import Owner
 from schemas.input_events import parse_event
@@ -166,7 +166,7 @@ async def settled(worker: Worker) -> None:
 async def rebuilt(worker: Worker) -> str:
     """Return the total digest, which a rebuild finds again."""
     live = (await worker.shards.digests())["total"]
-    report = await together.rebuild(worker, "all")
+    report = await scatter_gather.rebuild(worker, "all")
     assert report["digest_before"] == report["digest_after"] == live == (await worker.shards.digests())["total"]
     return live
 

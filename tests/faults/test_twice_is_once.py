@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from faults.sample_worker import access_counts, live_through, publish, rebuilt, records, running, sample, settled
 
-from mnemolog.composition import Worker
-from mnemolog.publishing import topic_of
+from mnemolog.publishing.publisher import topic_of
+from mnemolog.worker.worker import Worker
 from schemas import codec
 from schemas.log import NewRecord
 from schemas.observations import SessionEnded, TurnRecorded

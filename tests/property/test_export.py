@@ -11,7 +11,7 @@ from given import Given
 from histories import HISTORIES, lived
 from hypothesis import given, settings
 
-from mnemolog.snapshots import parse_snapshot
+from mnemolog.imports.snapshot import parse_snapshot
 from projections.queries.export import export_lines
 from projections.state.memory import SUPERSEDED
 from schemas.identity import commanded_memory_id, import_id

@@ -9,7 +9,7 @@ import typer
 from pydantic import ValidationError
 
 from mnemolog.cli.options import instant
-from mnemolog.http.requests import TickDue
+from mnemolog.http.models.requests import TickDue
 from schemas.input_events import InvalidEvent, parse_event
 from schemas.instant import read_instant
 

@@ -8,7 +8,7 @@ import pytest
 from examples import XIAOMING
 from workbench import Workbench
 
-from mnemolog import dead_letters
+from mnemolog.operations import dead_letters
 from schemas.log import LogUnavailable
 from schemas.reading import observation_of_record
 from schemas.topics import CONVERSATIONS

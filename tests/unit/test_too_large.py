@@ -10,7 +10,7 @@ from examples import envelope, later, remember, tick
 from memory_log import MemoryLog
 from workbench import EchoExtractor, Workbench
 
-from mnemolog import dead_letters
+from mnemolog.operations import dead_letters
 from schemas import codec
 from schemas.identity import Owner
 from schemas.inbox import ExtractionRejected

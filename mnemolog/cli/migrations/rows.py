@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 import orjson
 
-from mnemolog.cli.event_lines import BadLine, EventLine
+from mnemolog.cli.lines.event_lines import BadLine, EventLine
 from schemas.words import Category
 
 if TYPE_CHECKING:
