@@ -27,7 +27,7 @@ from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from projections.embedding.builtin import BuiltinEmbedder
 from schemas import codec
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 from schemas.log import NewRecord
 from schemas.topics import partition_of
 from streams.transports.sqlite.log import SqliteLog
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from projections.embedding.embedder import Embedder, Vectors
-    from schemas.observations import Observation
+    from schemas.messages.observations import Observation
 
 BATCH = 500
 PARTITIONS = 8

@@ -23,10 +23,10 @@ from projections.shard.shard import BULK_RECORDS, Shard
 from projections.state.evolve import events_of, evolve
 from projections.state.memory import UserState
 from schemas import codec
-from schemas.envelope import Envelope, Sealed
 from schemas.identity import Owner
-from schemas.inbox import RememberFact
 from schemas.log import NewRecord
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.inbox import RememberFact
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, LEDGER
 from streams.decisions.decide import decide
 from streams.decisions.draft import Place

@@ -24,11 +24,11 @@ from projections.index.embedded.index import EmbeddedIndex
 from projections.partitions.shards import Shards
 from projections.queries.queries import Filters, Queries
 from schemas import codec
-from schemas.decision import MAX_CHANGES, Decision
-from schemas.envelope import Envelope, Sealed
-from schemas.events import MemoryFormed
 from schemas.identity import Owner
 from schemas.log import Position, Record
+from schemas.messages.decision import MAX_CHANGES, Decision
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.events import MemoryFormed
 from schemas.topics import LEDGER, TOPICS
 from streams.transports.sqlite.log import SqliteLog
 

@@ -24,13 +24,13 @@ from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from projections.queries.queries import Filters
 from schemas.identity import Owner
-from schemas.input_events import parse_event
-from schemas.pieces import text_of
+from schemas.inputs.input_events import parse_event
+from schemas.inputs.pieces import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemas.observations import Observation
+    from schemas.messages.observations import Observation
 
 DAYS: Final = 30
 START: Final = datetime(2026, 11, 2, tzinfo=UTC)

@@ -11,9 +11,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from mnemolog.reminder_template import REMINDER_TEMPLATE, check_template
 from projections.index.weaviate.address import WeaviateAddress
-from schemas.faults import plain
-from schemas.images import Sight
-from schemas.words import Policy  # noqa: TC001 - pydantic reads it
+from schemas.inputs.faults import plain
+from schemas.inputs.images import Sight
+from schemas.vocabulary.words import Policy  # noqa: TC001 - pydantic reads it
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

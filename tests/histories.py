@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from given import Item
 
-    from schemas.decision import Decision
-    from schemas.inbox import Candidate
+    from schemas.messages.decision import Decision
+    from schemas.messages.inbox import Candidate
 
 TEXTS = (
     "用户喜欢喝咖啡",

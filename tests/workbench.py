@@ -12,9 +12,9 @@ from memory_log import MemoryLog
 from projections.index.embedded.index import EmbeddedIndex
 from projections.partitions.shards import Shards
 from schemas import codec
-from schemas.decision import Decision
-from schemas.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.log import NewRecord
+from schemas.messages.decision import Decision
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
 from streams.agents.observe import Observe
 from streams.agents.reencode import Rewriting
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from projections.embedding.embedder import Vectors
     from projections.state.memory import UserState
-    from schemas.dead_letters import DeadLetter
     from schemas.identity import Owner
     from schemas.log import Record
+    from schemas.messages.dead_letters import DeadLetter
     from streams.extraction.protocol import Window
     from streams.registry.registry import WriterSchemas
 

@@ -9,7 +9,7 @@ from mnemolog.client.call import Call, Instant, Json, get, given, path_of, whole
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from schemas.words import Tier
+    from schemas.vocabulary.words import Tier
 
 
 def context(

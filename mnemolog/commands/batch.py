@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mnemolog.worker.worker import Worker
     from schemas.identity import Owner
-    from schemas.inbox import UserItem
+    from schemas.messages.inbox import UserItem
 
 WAITING: Final = "waiting"
 """The action of what the log has and remember has not decided yet."""

@@ -15,12 +15,12 @@ from projections.partitions.shards import NotHeld
 from projections.state.evolve import is_decided
 from projections.state.memory import ACTIVE
 from schemas import codec
-from schemas.envelope import Envelope, Sealed
 from schemas.identity import GLOBAL_USER, Owner, partition_owner
-from schemas.inbox import ForgetMemory, ImportMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.log import NewRecord, Position
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.inbox import ForgetMemory, ImportMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+from schemas.messages.wakes import ConfigureWake, ScheduleReminder
 from schemas.topics import INBOX
-from schemas.waking import ConfigureWake, ScheduleReminder
 from streams.ticks.scheduler import decay_due, tick_id, tick_record
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder
     from projections.partitions.shards import Shards
     from schemas.clock import Clock
-    from schemas.decision import Decision, Outcome
-    from schemas.inbox import Tick, UserItem
     from schemas.log import Log
+    from schemas.messages.decision import Decision, Outcome
+    from schemas.messages.inbox import Tick, UserItem
     from streams.agents.remember import Remember
 
 DECISION_SECONDS: Final = 5.0

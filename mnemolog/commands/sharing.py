@@ -16,9 +16,9 @@ from projections.queries.views import memory_view
 from projections.state.evolve import is_decided
 from projections.state.memory import ACTIVE
 from schemas import codec
-from schemas.envelope import Envelope, Sealed
 from schemas.identity import OURS, derived_id, import_id
-from schemas.inbox import ImportMemory
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.inbox import ImportMemory
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from mnemolog.reminder_template import reminder_text
-from schemas.envelope import Sealed
-from schemas.waking import CancelReminder, ConfigureWake, ScheduleReminder
+from schemas.messages.envelope import Sealed
+from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemolog.commands.commands import Answer, Commands
     from mnemolog.settings import Settings
-    from schemas.envelope import Envelope
     from schemas.identity import Owner
+    from schemas.messages.envelope import Envelope
 
 
 MAX_WAKE_CHARACTERS: Final = 16_384

@@ -9,7 +9,7 @@ from fastapi import Depends, Header, Request
 from mnemolog.http.problems import OUT_OF_SESSION, Problem
 from mnemolog.worker.worker import Worker
 from schemas.identity import derived_id
-from schemas.reading import DEFAULT_TENANT
+from schemas.inputs.decoding import DEFAULT_TENANT
 
 MAX_KEY_CHARACTERS = 256
 

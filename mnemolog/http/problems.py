@@ -18,9 +18,9 @@ from mnemolog.wakes.stream import UnknownPosition
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardDamaged, ShardUnavailable
-from schemas.faults import plain
 from schemas.identity import InvalidOwner
-from schemas.input_events import Fault
+from schemas.inputs.faults import plain
+from schemas.inputs.input_events import Fault
 from schemas.log import LogUnavailable, RecordTooLarge
 
 if TYPE_CHECKING:

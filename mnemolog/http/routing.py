@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
 from mnemolog.log.health import at_leisure
-from schemas.input_events import Fault
+from schemas.inputs.input_events import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from schemas.words import Category, MemoryType, Scope
+from schemas.vocabulary.words import Category, MemoryType, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,8 +18,8 @@ from projections.partitions.shards import NotHeld
 from projections.state.evolve import is_decided
 from projections.state.memory import ACTIVE
 from schemas import codec
-from schemas.inbox import ImportMemory
 from schemas.log import NewRecord, Position
+from schemas.messages.inbox import ImportMemory
 from schemas.text import digest
 from schemas.topics import INBOX
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from mnemolog.imports.wake_lines import ImportableWake
     from mnemolog.worker.worker import Worker
-    from schemas.decision import Decision, Outcome
     from schemas.identity import Owner
-    from schemas.inbox import UserItem
+    from schemas.messages.decision import Decision, Outcome
+    from schemas.messages.inbox import UserItem
 
     Items: TypeAlias = list[dict[str, Any]]
 

@@ -6,8 +6,6 @@ from typing import Annotated, Any, Final, Literal, get_args
 import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
-from schemas.envelope import Envelope, Sealed
-from schemas.events import MemoryEvent
 from schemas.identity import (
     GLOBAL_USER,
     MAX_USER_ID_CHARACTERS,
@@ -17,12 +15,14 @@ from schemas.identity import (
     derived_id,
     import_id,
 )
-from schemas.inbox import ImportMemory, ReviseMemory
-from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent, fault_of
+from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent, fault_of
+from schemas.inputs.nesting import check_depth
 from schemas.instant import read_instant
-from schemas.nesting import check_depth
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.events import MemoryEvent
+from schemas.messages.inbox import ImportMemory, ReviseMemory
 from schemas.text import digest, is_blank
-from schemas.words import Category, Kind, MemoryType, Scope, Status
+from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
 
 MEMORY: Final = "Memory"
 """The type of an export's line that is a memory."""

@@ -10,17 +10,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 from mnemolog.commands.wakes import DEFAULT_CHANNEL, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES, Periodic, fits_a_reminder
 from projections.queries.export import PERIODIC_WAKE, REMINDER
 from projections.state.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
-from schemas.envelope import Envelope
 from schemas.identity import MAX_USER_ID_CHARACTERS, OURS, Owner, check_user_id, derived_id
-from schemas.input_events import DEFAULT_USER, Fault, InvalidEvent, fault_of
+from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, fault_of
 from schemas.instant import read_instant
+from schemas.messages.envelope import Envelope
 from schemas.text import is_blank
 from streams.decisions.wakes import MAX_REMINDERS, TOO_MANY
 
 if TYPE_CHECKING:
     from mnemolog.commands.wakes import WakeCommands
     from projections.state.memory import UserState
-    from schemas.waking import ConfigureWake, ScheduleReminder
+    from schemas.messages.wakes import ConfigureWake, ScheduleReminder
 
 WAKE_LINES: Final = frozenset({REMINDER, PERIODIC_WAKE})
 _Time = Annotated[datetime, BeforeValidator(read_instant)]

@@ -10,7 +10,7 @@ import numpy as np
 from mnemolog.commands.batch import WAITING, inbox_record, wait_for
 from projections.partitions.shards import NotHeld
 from projections.state.evolve import is_decided
-from schemas.envelope import Sealed
+from schemas.messages.envelope import Sealed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

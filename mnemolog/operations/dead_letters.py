@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from projections.queries.views import instant
 from schemas import codec
-from schemas.dead_letters import RETRIED, SENT_BACK_FROM, TOO_LARGE, DeadLetter, first_position
 from schemas.log import NewRecord, Position, RecordTooLarge
+from schemas.messages.dead_letters import RETRIED, SENT_BACK_FROM, TOO_LARGE, DeadLetter, first_position
 from schemas.topics import DEAD_LETTERS
 from streams.delivery.dead_letter import letter_about
 

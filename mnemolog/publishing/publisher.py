@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from mnemolog.log.health import at_leisure
 from mnemolog.publishing.recent import Unfolded
 from schemas import codec
+from schemas.inputs.decoding import digest_of
 from schemas.log import NewRecord
-from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
-from schemas.reading import digest_of
+from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
 from schemas.topics import ARTICLES, CONVERSATIONS, DEAD_LETTERS, INPUTS, SCREENSHOTS, Topic
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from projections.partitions.shards import Shards
     from schemas.identity import Owner
     from schemas.log import Log, Position
-    from schemas.observations import Observation
+    from schemas.messages.observations import Observation
     from streams.agents.observe import Observe
 
     Name: TypeAlias = tuple[Owner, str]

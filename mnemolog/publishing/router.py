@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mnemolog.worker.worker import Worker
-    from schemas.observations import Observation
+    from schemas.messages.observations import Observation
 
     Items: TypeAlias = list[dict[str, Any]]
 

@@ -12,9 +12,9 @@ from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.partitions.shards import NotHeld
 from projections.shard.errors import ShardUnavailable
 from schemas.identity import Owner, derived_id
-from schemas.input_events import DEFAULT_USER
+from schemas.inputs.decoding import DEFAULT_TENANT
+from schemas.inputs.input_events import DEFAULT_USER
 from schemas.log import LogUnavailable
-from schemas.reading import DEFAULT_TENANT
 from streams.ticks.wake_scheduler import Waking
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from projections.embedding.openai import OpenAIEmbedder
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.weaviate.address import WeaviateAddress
 from schemas.topics import INBOX, INPUTS
-from schemas.words import RETENTION, WAKE
+from schemas.vocabulary.words import RETENTION, WAKE
 from streams.decisions.parameters import Parameters
 from streams.extraction.model.extractor import ModelExtractor
 from streams.extraction.rules.extractor import RuleExtractor
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mnemolog.settings import Settings
     from mnemolog.worker.metrics import Metrics
     from projections.index.protocol import Index, IndexEntry
-    from schemas.inbox import Tick
+    from schemas.messages.inbox import Tick
     from streams.extraction.protocol import Extractor
 
 OPENAI_URL = "https://api.openai.com/v1"

@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from mnemolog.operations.dead_letters import letter_of
 from projections.state.memory import STATUSES
-from schemas.dead_letters import RETRIED
+from schemas.messages.dead_letters import RETRIED
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:

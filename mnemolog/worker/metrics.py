@@ -11,13 +11,13 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from mnemolog.worker.gauges import Gauging
-from schemas.inbox import ExtractionRejected
+from schemas.messages.inbox import ExtractionRejected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mnemolog.worker.worker import Worker
-    from schemas.inbox import CandidatesExtracted
+    from schemas.messages.inbox import CandidatesExtracted
 
 MEDIA_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
 WAITING: Final = "waiting"

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from projections.profile.dates import BIRTHDAY, IMPORTANT, names_day, yearly_day
-from schemas.attributes import name_and_date
+from schemas.vocabulary.attributes import name_and_date
 
 AGE: Final = "age"
 MOST_YEARS: Final = 150

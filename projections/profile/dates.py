@@ -9,7 +9,7 @@ from datetime import MAXYEAR, UTC, date, time
 from typing import TYPE_CHECKING, Final
 
 from projections.state.memory import ACTIVE
-from schemas.attributes import name_and_date, plain_value
+from schemas.vocabulary.attributes import name_and_date, plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
-from schemas.observations import TIMEZONE
+from schemas.messages.observations import TIMEZONE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.state.memory import ACTIVE
-from schemas.attributes import LISTS, MAPS, SINGLE, name_and_date, plain_value
 from schemas.text import on_one_line
+from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE, name_and_date, plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from projections.queries.search import Found
     from projections.state.memory import Memory
     from schemas.identity import Owner
-    from schemas.words import Tier
+    from schemas.vocabulary.words import Tier
 
 FULL_INTIMACY: Final = 100.0
 """Where nobody ever said how close the two are."""

@@ -9,8 +9,8 @@ from projections.queries.history import described
 from projections.queries.views import instant, memory_view
 from projections.state.evolve import apply_all, events_of
 from projections.state.memory import ACTIVE, UserState
-from schemas.events import MEMORY_EVENTS
 from schemas.identity import OURS
+from schemas.messages.events import MEMORY_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from projections.partitions.shards import Shards
     from projections.state.memory import Memory
-    from schemas.decision import Decision
     from schemas.identity import Owner
+    from schemas.messages.decision import Decision
 
 
 REMINDER: Final = "Reminder"

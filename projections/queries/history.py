@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 from projections.queries.views import instant, memory_view
 from projections.state.evolve import apply_all, events_of
 from projections.state.memory import UserState
-from schemas.events import MEMORY_EVENTS, MemoryDecayed, MemoryExpired, MemoryFormed, MemoryImported
+from schemas.messages.events import MEMORY_EVENTS, MemoryDecayed, MemoryExpired, MemoryFormed, MemoryImported
 from schemas.topics import GLOBALS, LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from projections.state.memory import Memory
-    from schemas.decision import Decision
-    from schemas.events import MemoryEvent
     from schemas.identity import Owner
+    from schemas.messages.decision import Decision
+    from schemas.messages.events import MemoryEvent
 
 LOCAL = ("strength",)
 """Shown values that are computed, not changed by an event."""

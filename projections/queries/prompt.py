@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from projections.queries.search import Found
     from projections.state.memory import Memory
-    from schemas.words import Tier
+    from schemas.vocabulary.words import Tier
 
 FREE_ATTRIBUTES: Final = ("user_name", "birthday")
 FREE_EPISODES: Final = 3

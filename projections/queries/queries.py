@@ -17,11 +17,11 @@ from projections.state.memory import ACTIVE
 from projections.state.time_travel import life_of, memory_at
 from schemas import codec
 from schemas.identity import GLOBAL_USER, Owner
-from schemas.inbox import CandidatesExtracted
+from schemas.inputs.decoding import observation_of_record
+from schemas.inputs.pieces import text_of
 from schemas.log import Position
-from schemas.observations import TurnRecorded
-from schemas.pieces import text_of
-from schemas.reading import observation_of_record
+from schemas.messages.inbox import CandidatesExtracted
+from schemas.messages.observations import TurnRecorded
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from projections.shard.observation_lookup import Turn
     from projections.shard.turn_statistics import SaidFold
     from projections.state.memory import Memory, UserState
-    from schemas.decision import Decision
+    from schemas.messages.decision import Decision
 
 
 class UnknownMemory(Exception):

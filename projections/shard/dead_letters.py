@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from projections.shard.tables import name_of
 from schemas import codec
-from schemas.dead_letters import RETRIED, DeadLetter
-from schemas.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.messages.dead_letters import RETRIED, DeadLetter
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:

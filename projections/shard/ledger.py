@@ -18,8 +18,9 @@ from projections.state.evolve import Unfit, counts, events_of, evolve, is_decide
 from projections.state.intimacy import ClosenessRows
 from projections.state.memory import UserState
 from schemas import codec
-from schemas.decision import MAX_CHANGES, Decision
-from schemas.events import (
+from schemas.identity import Owner, partition_owner
+from schemas.messages.decision import MAX_CHANGES, Decision
+from schemas.messages.events import (
     MEMORY_EVENTS,
     WAKE_EVENTS,
     IntimacyKept,
@@ -29,16 +30,15 @@ from schemas.events import (
     MemoryRevised,
     TickApplied,
 )
-from schemas.identity import Owner, partition_owner
-from schemas.inbox import TICKS
+from schemas.messages.inbox import TICKS
 from schemas.text import digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from projections.shard.tables import ShardConnection
-    from schemas.events import LedgerEvent
     from schemas.log import Record
+    from schemas.messages.events import LedgerEvent
 
 log = logging.getLogger("mnemolog.shard")
 MAX_CACHED_USERS: Final = 2_000

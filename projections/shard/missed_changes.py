@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from projections.state.evolve import events_of
 from schemas import codec
-from schemas.decision import Decision
-from schemas.events import MEMORY_EVENTS
 from schemas.identity import Owner
+from schemas.messages.decision import Decision
+from schemas.messages.events import MEMORY_EVENTS
 
 if TYPE_CHECKING:
     from projections.shard.tables import ShardConnection

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from schemas.log import Position
-    from schemas.observations import TurnRecorded
+    from schemas.messages.observations import TurnRecorded
 
 
 @dataclass(frozen=True, slots=True)

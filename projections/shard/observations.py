@@ -10,23 +10,23 @@ from projections.shard.repeats import keep_repeats
 from projections.shard.tables import name_of
 from projections.shard.turn_statistics import SaidFold, said_row
 from schemas import codec
-from schemas.decision import Decision
-from schemas.inbox import CandidatesExtracted, ExtractionRejected
-from schemas.input_events import InvalidEvent
+from schemas.inputs.decoding import claimed, digest_of, observation_of_record
+from schemas.inputs.input_events import InvalidEvent
+from schemas.inputs.pieces import is_extractable, piece_count
 from schemas.log import Position
-from schemas.observations import TurnRecorded
-from schemas.pieces import is_extractable, piece_count
-from schemas.reading import claimed, digest_of, observation_of_record
+from schemas.messages.decision import Decision
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.messages.observations import TurnRecorded
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Sequence
 
     from projections.shard.dead_letters import LettersFold
-    from schemas.decision import Outcome
     from schemas.identity import Owner
     from schemas.log import Record
-    from schemas.observations import Observation
+    from schemas.messages.decision import Outcome
+    from schemas.messages.observations import Observation
 
 KEPT_OBSERVATIONS: Final = 4096
 OBSERVATIONS_AT_ONCE: Final = 250

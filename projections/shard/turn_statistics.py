@@ -14,8 +14,8 @@ from projections.shard.tables import name_of
 from projections.state.intimacy import Closeness
 from schemas import codec
 from schemas.identity import Owner
-from schemas.observations import TurnRecorded
-from schemas.reading import effective_time
+from schemas.inputs.decoding import effective_time
+from schemas.messages.observations import TurnRecorded
 
 if TYPE_CHECKING:
     import sqlite3

@@ -12,15 +12,15 @@ from projections.shard.tables import name_of
 from projections.state.wakes import NO_WAKES, Wakes, microseconds, next_due
 from schemas import codec
 from schemas.identity import Owner
-from schemas.waking import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
+from schemas.messages.wakes import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from projections.shard.tables import ShardConnection
     from projections.state.memory import UserState
-    from schemas.decision import Decision
-    from schemas.events import WakeEvent
+    from schemas.messages.decision import Decision
+    from schemas.messages.events import WakeEvent
 
 AFTER_SLASH: Final = "0"
 """The character after the slash: names of a tenant's users lie between `tenant/` and `tenant0`."""

@@ -13,7 +13,7 @@ from projections.state.intimacy import Closeness
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Memory, UserState
 from projections.state.wakes import evolve_wakes
 from schemas import codec
-from schemas.events import (
+from schemas.messages.events import (
     LEDGER_EVENTS,
     MEMORY_EVENTS,
     WAKE_EVENTS,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from immutables import Map
 
-    from schemas.decision import Decision
+    from schemas.messages.decision import Decision
 
 
 class Unfit(ValueError):

@@ -9,8 +9,8 @@ import orjson
 from projections.state.memory import ACTIVE, SUPERSEDED, Memory
 
 if TYPE_CHECKING:
-    from schemas.envelope import Sealed
-    from schemas.events import MemoryFormed, MemoryImported
+    from schemas.messages.envelope import Sealed
+    from schemas.messages.events import MemoryFormed, MemoryImported
 
 IMPORT: Final = "import"
 """The source type of what was imported."""

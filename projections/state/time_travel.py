@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from projections.state.evolve import apply_all, events_of
 from projections.state.memory import ACTIVE, SUPERSEDED, UserState
-from schemas.attributes import OPPOSITES, is_single, plain_value
-from schemas.events import MEMORY_EVENTS, MemoryFormed, MemoryImported, MemorySuperseded
+from schemas.messages.events import MEMORY_EVENTS, MemoryFormed, MemoryImported, MemorySuperseded
+from schemas.vocabulary.attributes import OPPOSITES, is_single, plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from projections.state.memory import Memory
-    from schemas.decision import Decision
-    from schemas.events import MemoryEvent
     from schemas.identity import Owner
+    from schemas.messages.decision import Decision
+    from schemas.messages.events import MemoryEvent
 
 
 BEGINNINGS: Final = (MemoryFormed, MemoryImported)

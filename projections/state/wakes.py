@@ -8,7 +8,7 @@ from typing import Final, assert_never
 
 from immutables import Map
 
-from schemas.waking import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
+from schemas.messages.wakes import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
 
 LEAST_EVERY_SECONDS: Final = 1
 MOST_EVERY_SECONDS: Final = 366 * 86_400

@@ -8,12 +8,12 @@ import numpy as np
 
 from schemas import codec
 from schemas.identity import InvalidOwner, Owner, partition_owner
-from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, ImportMemory, RememberFact, ReviseMemory, Tick
-from schemas.waking import ConfigureWake, ScheduleReminder
+from schemas.messages.inbox import INBOX_ITEMS, CandidatesExtracted, ImportMemory, RememberFact, ReviseMemory, Tick
+from schemas.messages.wakes import ConfigureWake, ScheduleReminder
 
 if TYPE_CHECKING:
-    from schemas.inbox import InboxItem
     from schemas.log import Record
+    from schemas.messages.inbox import InboxItem
 
 
 def item_of_record(record: Record, partitions: int) -> tuple[Owner, InboxItem]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from schemas import codec
-from schemas.dead_letters import first_position
 from schemas.identity import Owner, derived_id
-from schemas.input_events import InvalidEvent
+from schemas.inputs.decoding import ForeignKey, InRegistryAvro, digest_of, observation_of_record
+from schemas.inputs.input_events import InvalidEvent
+from schemas.inputs.pieces import is_extractable
 from schemas.log import RecordTooLarge
-from schemas.observations import SessionEnded, TurnRecorded
-from schemas.pieces import is_extractable
-from schemas.reading import ForeignKey, InRegistryAvro, digest_of, observation_of_record
+from schemas.messages.dead_letters import first_position
+from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import fold_patiently
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.partitions.shards import Shards
-    from schemas.inbox import CandidatesExtracted, ExtractionRejected
     from schemas.log import Log
-    from schemas.observations import Observation
+    from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+    from schemas.messages.observations import Observation
     from streams.agents.reencode import Rewriting
     from streams.delivery.delivery import Delivery
     from streams.delivery.keyed_pool import KeyedPool

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from schemas import codec
-from schemas.dead_letters import TOO_LARGE
-from schemas.input_events import InvalidEvent
+from schemas.inputs.decoding import ForeignKey, observation_of_registry
+from schemas.inputs.input_events import InvalidEvent
 from schemas.log import NewRecord, RecordTooLarge
-from schemas.reading import ForeignKey, observation_of_registry
+from schemas.messages.dead_letters import TOO_LARGE
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.keyed_pool import MAX_QUEUED, KeyedPool
 from streams.delivery.retry import append_patiently
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from schemas.identity import Owner
     from schemas.log import Log
-    from schemas.observations import Observation
+    from schemas.messages.observations import Observation
     from streams.delivery.delivery import Delivery
     from streams.registry.registry import WriterSchemas
 

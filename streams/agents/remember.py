@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from projections.state.evolve import is_decided, is_passed
 from schemas import codec
-from schemas.dead_letters import TOO_LARGE
 from schemas.identity import GLOBAL_USER, InvalidOwner, Owner, partition_owner
-from schemas.inbox import DecayDue, RetentionDue, Tick
 from schemas.log import NewRecord, RecordTooLarge
-from schemas.waking import WakeDue
+from schemas.messages.dead_letters import TOO_LARGE
+from schemas.messages.inbox import DecayDue, RetentionDue, Tick
+from schemas.messages.wakes import WakeDue
 from streams.agents.inbox import item_of_record
 from streams.decisions.decay import POLICIES, touched_by
 from streams.decisions.decide import close_tick, decide, decide_tick, policy_of
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from projections.partitions.shards import Shards
     from projections.state.memory import UserState
-    from schemas.decision import Decision
-    from schemas.inbox import UserItem
     from schemas.log import Log, Record
+    from schemas.messages.decision import Decision
+    from schemas.messages.inbox import UserItem
     from streams.decisions.parameters import Parameters
     from streams.delivery.delivery import Delivery
     from streams.delivery.keyed_pool import KeyedPool

@@ -11,10 +11,10 @@ import orjson
 
 from projections.state.importance import DECIMALS, grade
 from projections.state.memory import ACTIVE, FORGOTTEN
-from schemas.attributes import NICKNAME
-from schemas.events import MemoryFormed, MemoryReinforced, MemoryRevised
 from schemas.identity import event_of_piece, extracted_memory_id
+from schemas.messages.events import MemoryFormed, MemoryReinforced, MemoryRevised
 from schemas.text import content_hash
+from schemas.vocabulary.attributes import NICKNAME
 from streams.decisions import key_dialogue, slots
 from streams.decisions.draft import SHORT_TERM_LIFE
 from streams.decisions.duplicates import matching
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from projections.state.memory import Memory
-    from schemas.inbox import Candidate, CandidatesExtracted, CoveredPiece
+    from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece
     from streams.decisions.draft import Draft
     from streams.decisions.parameters import Parameters
 

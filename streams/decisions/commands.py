@@ -8,18 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from projections.state.importance import DECIMALS
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
-from schemas.decision import MAX_CHANGES
-from schemas.envelope import Sealed
-from schemas.events import (
-    MemoryForgotten,
-    MemoryFormed,
-    MemoryReinforced,
-    MemoryRestored,
-    MemoryRevised,
-)
 from schemas.identity import commanded_memory_id
-from schemas.refusals import Refusal
+from schemas.messages.decision import MAX_CHANGES
+from schemas.messages.envelope import Sealed
+from schemas.messages.events import MemoryForgotten, MemoryFormed, MemoryReinforced, MemoryRestored, MemoryRevised
 from schemas.text import content_hash
+from schemas.vocabulary.refusals import Refusal
 from streams.decisions import edited_value, slots
 from streams.decisions.draft import SHORT_TERM_LIFE
 from streams.decisions.duplicates import matching
@@ -27,7 +21,7 @@ from streams.decisions.sharing import decide_share, is_share
 
 if TYPE_CHECKING:
     from projections.state.memory import Memory
-    from schemas.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+    from schemas.messages.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
     from streams.decisions.draft import Draft
 
 RECALL_GAP: Final = timedelta(minutes=1)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
 from projections.state.importance import DECIMALS, strength
 from projections.state.memory import ACTIVE, EXPIRED, Memory, UserState
-from schemas.decision import MAX_CHANGES
-from schemas.events import MemoryDecayed, MemoryExpired
-from schemas.words import Policy
+from schemas.messages.decision import MAX_CHANGES
+from schemas.messages.events import MemoryDecayed, MemoryExpired
+from schemas.vocabulary.words import Policy
 
 if TYPE_CHECKING:
-    from schemas.inbox import DecayDue
+    from schemas.messages.inbox import DecayDue
     from streams.decisions.draft import Draft
     from streams.decisions.parameters import Parameters
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from projections.state.memory import UserState
-from schemas.events import TickApplied
 from schemas.identity import GLOBAL_USER, Owner
-from schemas.inbox import (
+from schemas.messages.events import TickApplied
+from schemas.messages.inbox import (
     CandidatesExtracted,
     DecayDue,
     ExtractionRejected,
@@ -21,8 +21,8 @@ from schemas.inbox import (
     Tick,
     UserItem,
 )
-from schemas.waking import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
-from schemas.words import RETENTION, WAKE
+from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
+from schemas.vocabulary.words import RETENTION, WAKE
 from streams.decisions import commands, wakes
 from streams.decisions.candidates import decide_candidates
 from streams.decisions.decay import POLICIES, decide_decay
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from projections.state.intimacy import Closeness
-    from schemas.decision import Decision
+    from schemas.messages.decision import Decision
     from streams.decisions.parameters import Parameters
 
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 from projections.state.evolve import apply_all, next_part
 from schemas import codec
-from schemas.decision import Decision, Outcome
 from schemas.identity import derived_id
+from schemas.messages.decision import Decision, Outcome
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.state.memory import UserState
-    from schemas.envelope import Envelope
-    from schemas.events import LedgerEvent
-    from schemas.inbox import InboxItem
+    from schemas.messages.envelope import Envelope
+    from schemas.messages.events import LedgerEvent
+    from schemas.messages.inbox import InboxItem
 
 PART_BYTES: Final = 512 * 1024
 """Of the events of one part of a decision: with one more, and what is said of them, a record stays within 1 MiB."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from projections.profile.attribute_values import fault_of
 from projections.profile.dates import BIRTHDAY, IMPORTANT, days_named, yearly_day
 from projections.profile.visibility import SENSITIVE
-from schemas.attributes import MAPS, name_and_date, same_value
 from schemas.text import digest
+from schemas.vocabulary.attributes import MAPS, name_and_date, same_value
 from streams.extraction.rules.chinese.rules import read_chinese
 from streams.extraction.rules.english.rules import read_english
 from streams.extraction.rules.sentences import sentences

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from projections.profile.visibility import SENSITIVE
 from projections.state.importance import DECIMALS
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
-from schemas.events import MemoryImported
 from schemas.identity import OURS, commanded_memory_id
+from schemas.messages.events import MemoryImported
 from schemas.text import content_hash, is_blank
 from streams.decisions import slots
 from streams.decisions.draft import SHORT_TERM_LIFE
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.state.memory import Memory
-    from schemas.inbox import ImportMemory
+    from schemas.messages.inbox import ImportMemory
     from streams.decisions.draft import Draft
 
 _ACTIONS: Final = {ACTIVE: "formed", EXPIRED: "expired", FORGOTTEN: "forgotten", SUPERSEDED: "superseded"}

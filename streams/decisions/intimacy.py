@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from schemas.decision import MAX_CHANGES
-from schemas.events import IntimacyKept
-from schemas.reading import MAX_AHEAD
+from schemas.inputs.decoding import MAX_AHEAD
+from schemas.messages.decision import MAX_CHANGES
+from schemas.messages.events import IntimacyKept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
     from projections.state.intimacy import Closeness
-    from schemas.inbox import RetentionDue
+    from schemas.messages.inbox import RetentionDue
     from streams.decisions.draft import Draft
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from schemas.envelope import Sealed
+from schemas.messages.envelope import Sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from projections.state.evolve import SHARED
-from schemas.events import MemoryRevised
+from schemas.messages.events import MemoryRevised
 from streams.decisions import slots
 from streams.decisions.duplicates import matching
 
 if TYPE_CHECKING:
     from projections.state.memory import Memory
-    from schemas.inbox import ReviseMemory
+    from schemas.messages.inbox import ReviseMemory
     from streams.decisions.draft import Draft
 
 

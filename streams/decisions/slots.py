@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from projections.state.memory import ACTIVE, EXPIRED
-from schemas.attributes import OPPOSITES, is_single, same_value
-from schemas.events import MemorySuperseded
+from schemas.messages.events import MemorySuperseded
+from schemas.vocabulary.attributes import OPPOSITES, is_single, same_value
 
 if TYPE_CHECKING:
     from datetime import datetime

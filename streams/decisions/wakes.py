@@ -17,10 +17,9 @@ from projections.state.wakes import (
     is_periodic,
     microseconds,
 )
-from schemas.decision import MAX_CHANGES
 from schemas.identity import reminder_id_of, wake_id_of
-from schemas.refusals import Refusal
-from schemas.waking import (
+from schemas.messages.decision import MAX_CHANGES
+from schemas.messages.wakes import (
     CancelReminder,
     ConfigureWake,
     ReminderCancelled,
@@ -29,14 +28,15 @@ from schemas.waking import (
     WakeConfigured,
     WakeRaised,
 )
+from schemas.vocabulary.refusals import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
 
     from projections.state.memory import Memory, UserState
-    from schemas.envelope import Envelope, Sealed
-    from schemas.waking import WakeDue
+    from schemas.messages.envelope import Envelope, Sealed
+    from schemas.messages.wakes import WakeDue
     from streams.decisions.draft import Draft
 
 MAX_REMINDERS: Final = 1000

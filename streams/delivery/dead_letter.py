@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from schemas import codec
-from schemas.dead_letters import SENT_BACK_FROM, TOO_LARGE, DeadLetter
-from schemas.envelope import Envelope
 from schemas.identity import InvalidOwner, Owner, derived_id
 from schemas.log import NewRecord, RecordTooLarge
+from schemas.messages.dead_letters import SENT_BACK_FROM, TOO_LARGE, DeadLetter
+from schemas.messages.envelope import Envelope
 from schemas.topics import DEAD_LETTERS
 from streams.delivery.retry import append_patiently
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    from schemas.observations import TurnContext
-    from schemas.words import Kind, MemoryType
+    from schemas.messages.observations import TurnContext
+    from schemas.vocabulary.words import Kind, MemoryType
 
 Speaker: TypeAlias = Literal["user", "assistant", "screenshot", "article"]
 SourceType: TypeAlias = Literal["chat", "photo", "inferred"]

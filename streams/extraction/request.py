@@ -12,11 +12,11 @@ import orjson
 
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from schemas import codec
-from schemas.envelope import Envelope, Sealed
 from schemas.identity import derived_id
-from schemas.images import Sight
-from schemas.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
+from schemas.inputs.images import Sight
 from schemas.log import NewRecord
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
 from schemas.topics import INBOX
 from streams.delivery.retry import append_patiently, pauses
 from streams.extraction.protocol import Outage, Rejected

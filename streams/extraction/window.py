@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from schemas.identity import piece_id
-from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
-from schemas.pieces import MAX_PIECE_CHARACTERS, image_of, piece_texts
-from schemas.reading import effective_time
+from schemas.inputs.decoding import effective_time
+from schemas.inputs.pieces import MAX_PIECE_CHARACTERS, image_of, piece_texts
+from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
 from streams.extraction.protocol import Piece, Window
 from streams.extraction.recalled_text import without_recalled
 
 if TYPE_CHECKING:
-    from schemas.observations import Observation
+    from schemas.messages.observations import Observation
     from streams.extraction.protocol import SourceType, Speaker
 
 MAX_PIECES: Final = 500

@@ -10,20 +10,20 @@ from projections.partitions.shards import NotHeld
 from projections.shard.errors import ShardUnavailable
 from projections.state.evolve import is_decided
 from schemas import codec
-from schemas.envelope import Envelope
 from schemas.identity import derived_id, partition_owner
-from schemas.inbox import DecayDue, RetentionDue
 from schemas.log import LogUnavailable, NewRecord
+from schemas.messages.envelope import Envelope
+from schemas.messages.inbox import DecayDue, RetentionDue
 from schemas.topics import INBOX, INPUTS, LEDGER
-from schemas.words import RETENTION, WAKE
+from schemas.vocabulary.words import RETENTION, WAKE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from projections.partitions.shards import Shards
     from schemas.clock import Clock
-    from schemas.inbox import Tick
     from schemas.log import Log
+    from schemas.messages.inbox import Tick
 
 LOOK_EVERY_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 5.0

@@ -7,9 +7,9 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
 from schemas.identity import derived_id, partition_owner
+from schemas.messages.wakes import WakeDue
 from schemas.topics import LEDGER
-from schemas.waking import WakeDue
-from schemas.words import WAKE
+from schemas.vocabulary.words import WAKE
 from streams.ticks.scheduler import look_for_ever, tick_envelope, tick_record
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from schemas import codec
 from schemas.identity import Owner
-from schemas.input_events import parse_event
-from schemas.observations import SessionEnded, TurnRecorded
+from schemas.inputs.input_events import parse_event
+from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS, partition_of
 
 if TYPE_CHECKING:

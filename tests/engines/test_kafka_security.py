@@ -20,7 +20,7 @@ from mnemolog.operations.drain import drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 from schemas.log import LogError, LogUnavailable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from mnemolog.operations.drain import drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 
 if TYPE_CHECKING:
     from pathlib import Path

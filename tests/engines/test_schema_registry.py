@@ -18,9 +18,9 @@ from mnemolog.operations.drain import drain
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from schemas.codec import Undecodable, released_schema
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 from schemas.log import NewRecord
-from schemas.observations import SessionEnded, TurnRecorded
+from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS
 from streams.registry.cache import SchemaCache
 from streams.registry.registry import RegistryRefused, SchemaRegistry

@@ -20,7 +20,7 @@ from faults.spoken import USERS, spoken
 from mnemolog.operations.drain import drain
 from mnemolog.settings import from_environment
 from schemas.identity import Owner
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

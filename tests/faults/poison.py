@@ -10,10 +10,10 @@ from faults.sample_worker import START
 
 from mnemolog.operations import dead_letters
 from schemas import codec
-from schemas.envelope import Envelope
 from schemas.identity import Owner
 from schemas.log import NewRecord
-from schemas.observations import TurnRecorded
+from schemas.messages.envelope import Envelope
+from schemas.messages.observations import TurnRecorded
 from schemas.topics import GLOBALS
 
 if TYPE_CHECKING:

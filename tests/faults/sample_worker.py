@@ -21,7 +21,7 @@ from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from projections.shard.shard import BULK_RECORDS
 from schemas.identity import Owner
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 from schemas.topics import CONVERSATIONS, TOPICS
 from streams.transports.sqlite.log import SqliteLog
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder
     from schemas.clock import Clock
     from schemas.log import Record
-    from schemas.observations import Observation
+    from schemas.messages.observations import Observation
     from streams.extraction.protocol import Extractor
 
 START = datetime(2026, 11, 2, tzinfo=UTC)

@@ -25,8 +25,8 @@ from mnemolog.cluster import scatter_gather
 from mnemolog.operations import dead_letters
 from mnemolog.operations.drain import drain
 from schemas import codec
-from schemas.envelope import Sealed
-from schemas.inbox import CandidatesExtracted, DecayDue, RememberFact
+from schemas.messages.envelope import Sealed
+from schemas.messages.inbox import CandidatesExtracted, DecayDue, RememberFact
 from schemas.topics import ARTICLES, CONVERSATIONS, DEAD_LETTERS, INBOX, INPUTS
 
 if TYPE_CHECKING:

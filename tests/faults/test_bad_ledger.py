@@ -24,8 +24,8 @@ from faults.sample_worker import DRAIN_SECONDS, records, running, settled
 from mnemolog.cluster import scatter_gather
 from mnemolog.operations.drain import drain
 from schemas import codec
-from schemas.decision import Decision
-from schemas.events import MemoryExpired
+from schemas.messages.decision import Decision
+from schemas.messages.events import MemoryExpired
 from schemas.topics import CONVERSATIONS, GLOBALS, INBOX, LEDGER
 
 if TYPE_CHECKING:

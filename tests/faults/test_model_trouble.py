@@ -16,8 +16,8 @@ from mnemolog.http.app import make_http
 from mnemolog.operations.drain import drain
 from schemas import codec
 from schemas.identity import Owner
-from schemas.inbox import CandidatesExtracted, ExtractionRejected
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:

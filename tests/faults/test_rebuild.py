@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mnemolog.operations.rebuild import What
     from mnemolog.worker.worker import Worker
     from projections.embedding.embedder import Vectors
-    from schemas.observations import Observation
+    from schemas.messages.observations import Observation
     from streams.extraction.protocol import Extraction, Window
 
 

@@ -14,7 +14,7 @@ from mnemolog.publishing.publisher import topic_of
 from mnemolog.worker.worker import Worker
 from schemas import codec
 from schemas.log import NewRecord
-from schemas.observations import SessionEnded, TurnRecorded
+from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER, partition_of
 from streams.delivery.delivery import Delivery
 from streams.transports.sqlite.log import SqliteLog
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from schemas.log import Appended, Record
-    from schemas.observations import Observation
+    from schemas.messages.observations import Observation
     from streams.agents.observe import Observe
     from streams.agents.project import Project
     from streams.agents.remember import Remember

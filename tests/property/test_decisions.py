@@ -9,9 +9,9 @@ from hypothesis import given, settings
 
 from projections.state.memory import STATUSES
 from schemas import codec
-from schemas.attributes import SINGLE
-from schemas.decision import MAX_CHANGES, Decision
+from schemas.messages.decision import MAX_CHANGES, Decision
 from schemas.text import digest
+from schemas.vocabulary.attributes import SINGLE
 
 if TYPE_CHECKING:
     from given import Given

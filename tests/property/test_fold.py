@@ -18,9 +18,9 @@ from projections.shard.tables import connect
 from projections.state.evolve import counts, events_of, evolve
 from projections.state.memory import UserState
 from schemas import codec
-from schemas.decision import Decision
 from schemas.identity import Owner
 from schemas.log import Position, Record
+from schemas.messages.decision import Decision
 from schemas.topics import LEDGER
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from projections.shard.ledger import Batch, LedgerFold, _gather_rows
 from projections.shard.shard import Shard
 from projections.state.evolve import events_of, evolve
 from schemas import codec
-from schemas.decision import Decision
+from schemas.messages.decision import Decision
 from streams.agents.observe import Observe
 from streams.agents.remember import Remember
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from projections.state.memory import UserState
     from schemas.identity import Owner
     from schemas.log import Record
-    from schemas.waking import WakeDue
+    from schemas.messages.wakes import WakeDue
     from streams.decisions.draft import Place
     from streams.delivery.delivery import Delivery
 

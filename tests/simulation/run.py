@@ -29,9 +29,9 @@ from simulation.virtual_loop import VirtualLoop
 from simulation.workload import FIRST_DAY, PARTITIONS, Workload
 
 from schemas import codec
-from schemas.decision import Decision
 from schemas.identity import partition_owner
 from schemas.log import LogUnavailable
+from schemas.messages.decision import Decision
 from schemas.topics import INBOX, LEDGER, TOPICS
 from streams.delivery.retry import append_patiently, patiently
 from streams.ticks.scheduler import decay_due, slots_between, tick_record

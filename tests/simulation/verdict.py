@@ -18,10 +18,10 @@ from projections.partitions.shards import Shards
 from projections.state.digest import digests
 from projections.state.memory import ACTIVE, UserState
 from schemas import codec
-from schemas.decision import Decision
-from schemas.events import MemoryFormed, MemoryImported
 from schemas.identity import event_of_piece
-from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, Tick
+from schemas.messages.decision import Decision
+from schemas.messages.events import MemoryFormed, MemoryImported
+from schemas.messages.inbox import INBOX_ITEMS, CandidatesExtracted, Tick
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from projections.shard.shard import Shard
     from schemas.identity import Owner
     from schemas.log import Record
-    from schemas.observations import SessionEnded, TurnRecorded
+    from schemas.messages.observations import SessionEnded, TurnRecorded
 
 
 def check_log(log: SimulatedLog, workload: Workload) -> None:

@@ -12,8 +12,8 @@ from given import Given, given
 from projections.state.importance import strength
 from projections.state.memory import UserState
 from schemas import codec
-from schemas.events import MemoryDecayed, MemoryExpired
 from schemas.identity import Owner
+from schemas.messages.events import MemoryDecayed, MemoryExpired
 from streams.decisions.decay import ladder
 from streams.decisions.parameters import Parameters
 

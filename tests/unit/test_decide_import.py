@@ -11,9 +11,9 @@ from given import given
 
 from projections.state.memory import SUPERSEDED
 from projections.state.time_travel import memory_at, state_at
-from schemas.envelope import Sealed
-from schemas.events import MemoryImported
 from schemas.identity import commanded_memory_id, import_id
+from schemas.messages.envelope import Sealed
+from schemas.messages.events import MemoryImported
 from streams.decisions.parameters import Parameters
 
 COFFEE, TEA = "用户喜欢喝咖啡", "用户喜欢喝绿茶"

@@ -15,9 +15,9 @@ from projections.state.digest import digests
 from projections.state.memory import UserState
 from projections.state.wakes import due_slot, evolve_wakes, next_due
 from schemas import codec
-from schemas.envelope import Sealed
 from schemas.identity import Owner, reminder_id_of
-from schemas.waking import WakeConfigured, WakeRaised
+from schemas.messages.envelope import Sealed
+from schemas.messages.wakes import WakeConfigured, WakeRaised
 from streams.decisions.draft import PART_BYTES
 from streams.decisions.parameters import Parameters
 from streams.decisions.wakes import MAX_REMINDERS

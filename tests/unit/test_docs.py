@@ -18,9 +18,9 @@ from mnemolog.http.app import make_http
 from mnemolog.settings import NOT_YET, Settings
 from mnemolog.worker import gauges, metrics
 from mnemolog.worker.worker import Worker
-from schemas.attributes import LISTS, MAPS, SINGLE
 from schemas.codec import MESSAGES
 from schemas.topics import TOPICS
+from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

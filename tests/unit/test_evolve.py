@@ -15,7 +15,7 @@ from schemas.codec import Undecodable, UnknownSchema
 
 if TYPE_CHECKING:
     from projections.state.memory import UserState
-    from schemas.decision import Decision
+    from schemas.messages.decision import Decision
 
 COFFEE = "用户喜欢喝咖啡"
 EMPTY = given()

@@ -15,7 +15,7 @@ from workbench import CharacterEmbedder, EchoExtractor
 
 from projections.embedding.embedder import EmbedderUnavailable
 from schemas import codec
-from schemas.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from streams.extraction.protocol import Extraction, Outage, Piece, Proposal, Rejected, Window
 from streams.extraction.request import MAX_FAILURES, Asking
 

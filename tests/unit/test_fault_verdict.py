@@ -16,10 +16,10 @@ from projections.state.digest import digests
 from projections.state.evolve import events_of, evolve
 from projections.state.memory import UserState
 from schemas import codec
-from schemas.dead_letters import DeadLetter
-from schemas.decision import Decision
-from schemas.events import MemoryFormed
 from schemas.log import Position, Record
+from schemas.messages.dead_letters import DeadLetter
+from schemas.messages.decision import Decision
+from schemas.messages.events import MemoryFormed
 from schemas.topics import DEAD_LETTERS, LEDGER
 
 if TYPE_CHECKING:

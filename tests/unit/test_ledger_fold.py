@@ -13,7 +13,7 @@ from projections.shard.missed_changes import MANY_DECISIONS
 from projections.shard.tables import connect, name_of
 from projections.state.evolve import events_of
 from schemas import codec
-from schemas.events import MemoryFormed
+from schemas.messages.events import MemoryFormed
 
 STEPS = 100
 

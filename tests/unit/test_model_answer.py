@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from schemas.observations import TurnContext
+from schemas.messages.observations import TurnContext
 from streams.extraction.model.answer import MAX_CONTENT, MAX_ENTRIES, UnusableAnswerError, read_answer
 from streams.extraction.protocol import Piece, Proposal, Window
 

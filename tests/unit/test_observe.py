@@ -13,7 +13,7 @@ from workbench import Workbench
 
 from schemas import codec
 from schemas.identity import Owner, derived_id
-from schemas.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import ARTICLES, CONVERSATIONS, SCREENSHOTS, partition_of
 from streams.delivery.delivery import Delivery
 from streams.extraction.protocol import Rejected

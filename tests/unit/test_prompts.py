@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
-from schemas.observations import TurnContext
-from schemas.words import Category
+from schemas.messages.observations import TurnContext
+from schemas.vocabulary.words import Category
 from streams.extraction.model.prompts import ASSISTANT_LINES, PROMPT_HASH, SCHEMA, SYSTEM, line, messages, repair
 from streams.extraction.protocol import Piece, Window
 

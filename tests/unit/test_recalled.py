@@ -10,9 +10,9 @@ from examples import remember
 from given import given
 
 from projections.queries.prompt import episodes_section, memorise, profile_section
-from schemas.envelope import Envelope
-from schemas.observations import TurnRecorded
-from schemas.pieces import MAX_PIECE_CHARACTERS
+from schemas.inputs.pieces import MAX_PIECE_CHARACTERS
+from schemas.messages.envelope import Envelope
+from schemas.messages.observations import TurnRecorded
 from streams.extraction.model.prompts import messages
 from streams.extraction.recalled_text import recalled, without_recalled
 from streams.extraction.rules.extractor import RuleExtractor

@@ -7,7 +7,7 @@ from examples import forget, later, remember, revise
 from given import given
 
 from projections.state.memory import ACTIVE, STATUSES
-from schemas.refusals import Refusal, refusal_of
+from schemas.vocabulary.refusals import Refusal, refusal_of
 
 
 @pytest.mark.parametrize("refusal", Refusal)

@@ -14,8 +14,8 @@ from workbench import Workbench
 
 from projections.partitions.retention import drop_expired
 from projections.state.evolve import events_of
-from schemas.events import TickApplied
 from schemas.log import LogError, LogUnavailable
+from schemas.messages.events import TickApplied
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.agents import retention
 from streams.agents.remember import Remember

@@ -9,7 +9,7 @@ from examples import forget, later, remember, revise
 from given import Given, given
 
 from projections.profile.profile import profile
-from schemas.envelope import Sealed
+from schemas.messages.envelope import Sealed
 from streams.decisions.parameters import Parameters
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from schemas.observations import TurnContext
+from schemas.messages.observations import TurnContext
 from streams.extraction.event_importance import episode_importance
 from streams.extraction.protocol import Piece, Window
 from streams.extraction.rules.dates import chinese_past, english_past

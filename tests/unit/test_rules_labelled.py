@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from schemas.attributes import same_value
+from schemas.vocabulary.attributes import same_value
 from streams.extraction.protocol import Piece, Proposal, Window
 from streams.extraction.rules.extractor import RuleExtractor
 

@@ -13,7 +13,7 @@ from projections.index.embedded.index import EmbeddedIndex
 from projections.index.protocol import IndexEntry, IndexQuery
 from projections.queries.ranking import POOL, rank
 from projections.text.analyser import terms, tokens
-from schemas.attributes import is_single
+from schemas.vocabulary.attributes import is_single
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -9,8 +9,8 @@ from examples import XIAOMING
 from workbench import Workbench
 
 from mnemolog.operations import dead_letters
+from schemas.inputs.decoding import observation_of_record
 from schemas.log import LogUnavailable
-from schemas.reading import observation_of_record
 from schemas.topics import CONVERSATIONS
 from streams.delivery.dead_letter import put_aside
 

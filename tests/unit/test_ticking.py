@@ -13,7 +13,7 @@ from memory_log import MemoryLog
 from workbench import Workbench
 
 import streams.ticks.scheduler
-from schemas.inbox import DecayDue
+from schemas.messages.inbox import DecayDue
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.ticks.scheduler import MAX_MISSED_SLOTS, RETENTION_EVERY, Ticking, decay_due, retention_due, slots_between
 

@@ -19,7 +19,7 @@ from streams.decisions.parameters import Parameters
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from schemas.decision import Decision
+    from schemas.messages.decision import Decision
 
 
 def decided(*said: tuple[str, datetime]) -> list[Decision]:

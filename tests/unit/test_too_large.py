@@ -13,9 +13,9 @@ from workbench import EchoExtractor, Workbench
 from mnemolog.operations import dead_letters
 from schemas import codec
 from schemas.identity import Owner
-from schemas.inbox import ExtractionRejected
 from schemas.log import RecordTooLarge
-from schemas.observations import TurnRecorded
+from schemas.messages.inbox import ExtractionRejected
+from schemas.messages.observations import TurnRecorded
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
 from streams.extraction.protocol import Rejected
 from streams.extraction.request import rejection, too_large

@@ -10,7 +10,7 @@ from examples import MONDAY
 from mnemolog.publishing.recent import MOST_EVENTS, Unfolded
 from schemas import codec
 from schemas.identity import Owner
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 from schemas.log import NewRecord, Position
 from schemas.topics import CONVERSATIONS
 

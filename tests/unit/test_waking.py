@@ -13,10 +13,10 @@ from workbench import Workbench
 from projections.queries.history import history
 from projections.state.time_travel import life_of, state_at
 from projections.state.wakes import next_due
-from schemas.events import TickApplied
 from schemas.identity import Owner, partition_owner, reminder_id_of
+from schemas.messages.events import TickApplied
+from schemas.messages.wakes import WakeDue
 from schemas.topics import INBOX, LEDGER
-from schemas.waking import WakeDue
 from streams.ticks.wake_scheduler import Waking, wake_due
 
 if TYPE_CHECKING:

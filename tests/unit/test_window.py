@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from examples import MONDAY, envelope
 
-from schemas.observations import ArticleInferred, Observation, ScreenshotAnalysed, SessionEnded, TurnRecorded
-from schemas.pieces import is_extractable, piece_count, piece_texts, text_of
-from schemas.reading import effective_time
+from schemas.inputs.decoding import effective_time
+from schemas.inputs.pieces import is_extractable, piece_count, piece_texts, text_of
+from schemas.messages.observations import ArticleInferred, Observation, ScreenshotAnalysed, SessionEnded, TurnRecorded
 from streams.extraction.window import OpenWindow, WindowLimits, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from mnemolog.http.routes.evatar import EvatarsMemories
 from mnemolog.settings import from_environment
 from mnemolog.worker.greeting import PROMPT
 from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES
-from schemas.attributes import LISTS, MAPS, SINGLE
-from schemas.words import EVENT_TYPES, Category, MemoryType, Scope, SourceType
+from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE
+from schemas.vocabulary.words import EVENT_TYPES, Category, MemoryType, Scope, SourceType
 from streams.extraction.protocol import Piece, Window
 from streams.extraction.rules.extractor import RuleExtractor
 

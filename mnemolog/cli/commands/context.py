@@ -8,7 +8,7 @@ from mnemolog.cli.invocation import command
 from mnemolog.cli.options import AGENT, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
-from schemas.words import Tier
+from schemas.vocabulary.words import Tier
 
 QUERY = Annotated[str, typer.Option("--query", "-q", help="What the user says now; without it nothing is searched.")]
 SESSION = Annotated[str | None, typer.Option("--session", "-s", help="The conversation; its last turns are shown.")]

@@ -13,7 +13,7 @@ from mnemolog.cli.options import USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from mnemolog.client.exchange import LAST
-from schemas.words import Scope
+from schemas.vocabulary.words import Scope
 
 SCOPE = Annotated[Scope, typer.Option("--scope", help="global exports what everyone knows.")]
 INTO = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to. [default: stdout]")]

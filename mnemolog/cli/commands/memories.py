@@ -8,7 +8,7 @@ from mnemolog.cli.invocation import command
 from mnemolog.cli.options import AGENT, AS_OF, SOME_USER, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
-from schemas.words import Category, Kind, MemoryType, Scope, Status
+from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
 
 CONTENT = Annotated[str, typer.Argument(help="What to remember, as it is.")]
 MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]

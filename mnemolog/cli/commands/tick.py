@@ -9,7 +9,7 @@ from mnemolog.cli.invocation import CommandFailed, command
 from mnemolog.cli.options import instant
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
-from schemas.words import RETENTION, WAKE, Policy
+from schemas.vocabulary.words import RETENTION, WAKE, Policy
 
 AS_OF = Annotated[datetime, typer.Option("--as-of", parser=instant, metavar="TIME", help="The time that it is.")]
 POLICY = Annotated[Policy | None, typer.Option("--policy", help="[default: DECAY_POLICY]")]

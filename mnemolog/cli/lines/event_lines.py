@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import orjson
 
 from schemas.identity import derived_id
-from schemas.input_events import InvalidEvent, parse_event
-from schemas.reading import DEFAULT_TENANT
+from schemas.inputs.decoding import DEFAULT_TENANT
+from schemas.inputs.input_events import InvalidEvent, parse_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

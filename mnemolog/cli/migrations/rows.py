@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 import orjson
 
 from mnemolog.cli.lines.event_lines import BadLine, EventLine
-from schemas.words import Category
+from schemas.vocabulary.words import Category
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,7 +15,7 @@ from mnemolog.cli.migrations.luna import luna_rows
 from mnemolog.cli.migrations.powermem import powermem_rows
 from mnemolog.cli.migrations.rows import Rows
 from mnemolog.imports.snapshot import BESIDES
-from schemas.input_events import Fault, InvalidEvent
+from schemas.inputs.input_events import Fault, InvalidEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

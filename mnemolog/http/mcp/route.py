@@ -10,7 +10,7 @@ from mnemolog.http.dependencies import Held, Tenant
 from mnemolog.http.models.requests import Id, UserOrOwner
 from mnemolog.http.problems import UNKNOWN_HERE, Problem, summary
 from mnemolog.http.routing import routes
-from schemas.input_events import DEFAULT_USER, Fault
+from schemas.inputs.input_events import DEFAULT_USER, Fault
 
 WHOSE: Final = ("user_id", "agent_id")
 """What the URL says."""

@@ -17,7 +17,7 @@ from mnemolog.http.models.requests import (
     Unit,
     UserId,
 )
-from schemas.words import Tier
+from schemas.vocabulary.words import Tier
 
 MAX_WORKING_MEMORY = 1_000
 MAX_DAYS_AHEAD = 366

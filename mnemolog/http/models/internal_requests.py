@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mnemolog.http.models.requests import MAX_PAGE_SIZE, Body, Id, Instant
-from schemas.words import Category, MemoryType
+from schemas.vocabulary.words import Category, MemoryType
 
 
 class ShardWanted(Body):

@@ -6,7 +6,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from mnemolog.http.models.requests import Body, Content, Id, Metadata, Unit, UserId, Value, not_blank
 from projections.profile.attribute_values import fault_of
-from schemas.words import Category, Kind, MemoryType, Scope
+from schemas.vocabulary.words import Category, Kind, MemoryType, Scope
 
 
 class NewMemory(Body):

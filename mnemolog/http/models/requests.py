@@ -17,11 +17,11 @@ from pydantic import (
 from starlette.convertors import Convertor, register_url_convertor
 
 from schemas.identity import check_user_id
-from schemas.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
+from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
+from schemas.inputs.nesting import check_depth
 from schemas.instant import read_instant
-from schemas.nesting import check_depth
 from schemas.text import is_blank
-from schemas.words import Category, Kind, MemoryType, Scope, SourceType, Status, TickPolicy
+from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, SourceType, Status, TickPolicy
 
 MAX_EVENTS = 1_000
 MAX_PAGE_SIZE = 200

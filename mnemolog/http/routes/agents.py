@@ -21,7 +21,7 @@ from projections.queries.views import instant
 from projections.shard.errors import ShardUnavailable
 from projections.shard.observation_lookup import Turn
 from schemas.identity import Owner, check_user_id
-from schemas.input_events import DEFAULT_USER
+from schemas.inputs.input_events import DEFAULT_USER
 from schemas.log import LogUnavailable
 from schemas.topics import CONVERSATIONS
 

@@ -14,8 +14,8 @@ from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routes.publishing import Wait, accept
 from mnemolog.http.routing import answers, refused, routes
 from schemas.identity import derived_id
-from schemas.input_events import Fault, InvalidEvent, parse_event
-from schemas.observations import Observation
+from schemas.inputs.input_events import Fault, InvalidEvent, parse_event
+from schemas.messages.observations import Observation
 
 router = routes("publishing")
 

@@ -19,8 +19,8 @@ from projections.queries.tenant_memories import Wanted
 from projections.queries.views import evatar_view
 from projections.state.memory import Memory
 from schemas.identity import GLOBAL_USER, Owner, check_user_id
-from schemas.input_events import Fault
-from schemas.words import Category, MemoryType
+from schemas.inputs.input_events import Fault
+from schemas.vocabulary.words import Category, MemoryType
 
 router = routes("evatar", "/api/memories")
 

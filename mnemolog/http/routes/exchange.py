@@ -22,8 +22,8 @@ from mnemolog.imports.snapshot import BESIDES
 from mnemolog.worker.worker import Worker
 from projections.queries.export import export_of
 from schemas.identity import GLOBAL_USER, Owner, check_user_id
-from schemas.input_events import Fault, InvalidEvent
-from schemas.words import Scope
+from schemas.inputs.input_events import Fault, InvalidEvent
+from schemas.vocabulary.words import Scope
 
 CHUNK_BYTES = 1 << 16
 Wait = Annotated[

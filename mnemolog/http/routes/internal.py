@@ -26,8 +26,8 @@ from mnemolog.wakes.stream import Listener, wakes_part
 from projections.partitions.sender import InUse
 from projections.queries.tenant_memories import Wanted
 from schemas import codec
-from schemas.inbox import ImportMemory
-from schemas.observations import OBSERVATIONS
+from schemas.messages.inbox import ImportMemory
+from schemas.messages.observations import OBSERVATIONS
 
 
 async def _from_a_worker(request: Request) -> None:

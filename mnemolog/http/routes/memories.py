@@ -20,8 +20,8 @@ from projections.queries.queries import Filters, UnknownMemory
 from projections.queries.views import memory_view
 from projections.state.memory import Memory
 from schemas.identity import GLOBAL_USER, Owner
-from schemas.input_events import Fault
-from schemas.refusals import Refusal, refusal_of
+from schemas.inputs.input_events import Fault
+from schemas.vocabulary.refusals import Refusal, refusal_of
 
 router = routes("memories", "/v1/memories")
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)

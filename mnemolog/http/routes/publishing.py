@@ -18,10 +18,10 @@ from mnemolog.publishing.publisher import Conflict
 from mnemolog.publishing.router import accept as accept_events
 from mnemolog.worker.worker import Worker
 from schemas.identity import Owner, derived_id
-from schemas.images import Sight
-from schemas.input_events import DEFAULT_USER, Fault, InvalidEvent, parse_event
-from schemas.observations import Observation
-from schemas.pieces import image_of, is_extractable
+from schemas.inputs.images import Sight
+from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, parse_event
+from schemas.inputs.pieces import image_of, is_extractable
+from schemas.messages.observations import Observation
 
 NDJSON = (LINES, "application/ndjson", "application/jsonl")
 Wait = Annotated[

@@ -13,8 +13,8 @@ from mnemolog.http.models.requests import MAX_FOUND, Body, Content, Id, Question
 from mnemolog.http.routes import memories, search
 from mnemolog.http.routing import answer, answers, refused, routes
 from mnemolog.http.tool_definitions import TOOLS
-from schemas.input_events import DEFAULT_USER
-from schemas.words import Category, MemoryType, Scope
+from schemas.inputs.input_events import DEFAULT_USER
+from schemas.vocabulary.words import Category, MemoryType, Scope
 
 router = routes("agents", "/v1/tools")
 

@@ -30,7 +30,7 @@ from projections.queries.views import instant
 from projections.queries.wake_views import wake_view
 from projections.state.wakes import next_due_slot
 from schemas.identity import Owner, check_user_id
-from schemas.refusals import Refusal, refusal_of
+from schemas.vocabulary.refusals import Refusal, refusal_of
 
 EVENT_STREAM = "text/event-stream"
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from projections.state.memory import ACTIVE, FORGOTTEN
-from schemas.attributes import same_value
 from schemas.text import digest
+from schemas.vocabulary.attributes import same_value
 from streams.decisions.duplicates.equivalence import skeleton
 from streams.decisions.duplicates.similarity import keywords, near_duplicate
 

@@ -10,14 +10,14 @@ from datetime import date
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 
 from projections.profile.attribute_values import fault_of
-from schemas.words import Category
+from schemas.vocabulary.words import Category
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.protocol import Proposal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from schemas.words import Kind
+    from schemas.vocabulary.words import Kind
     from streams.extraction.protocol import Window
 
 MAX_ENTRIES: Final = 200

@@ -9,12 +9,12 @@ import re
 from datetime import UTC
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, get_args
 
-from schemas.attributes import LISTS, MAPS, SINGLE
-from schemas.images import media_type
-from schemas.words import EVENT_TYPES, Category, Kind
+from schemas.inputs.images import media_type
+from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE
+from schemas.vocabulary.words import EVENT_TYPES, Category, Kind
 
 if TYPE_CHECKING:
-    from schemas.observations import TurnContext
+    from schemas.messages.observations import TurnContext
     from streams.extraction.protocol import Piece, Window
 
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from schemas.attributes import NICKNAME, same_value
+from schemas.vocabulary.attributes import NICKNAME, same_value
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.protocol import Extraction, Proposal
 from streams.extraction.rules.chinese.rules import read_chinese
@@ -20,7 +20,7 @@ from streams.extraction.rules.traditional import as_written, simplified
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from schemas.observations import TurnContext
+    from schemas.messages.observations import TurnContext
     from streams.extraction.protocol import Piece, Window
 
 RULES_VERSION: Final = "8"

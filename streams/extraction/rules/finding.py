@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from schemas.attributes import NICKNAME
+from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.rules.dates import days_ago, spoken
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from schemas.words import Kind, MemoryType
+    from schemas.vocabulary.words import Kind, MemoryType
 
 ORDINARY: Final = 0.5
 """Evatar's default importance."""

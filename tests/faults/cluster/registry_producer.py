@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
 from schemas import codec
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 from schemas.topics import CONVERSATIONS
 from streams.registry.registry import subjects
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from schemas.attributes import NICKNAME
+from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.rules.chinese.clauses import without_particles
 from streams.extraction.rules.dates import birth_date
 from streams.extraction.rules.finding import profile

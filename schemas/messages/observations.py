@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from schemas.envelope import Envelope
+    from schemas.messages.envelope import Envelope
 
 TIMEZONE: Final = "timezone"
 """The metadata of a turn that say where it was said: an IANA name, or an offset such as `+08:00`."""

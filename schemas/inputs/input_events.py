@@ -21,13 +21,13 @@ from pydantic import (
     field_validator,
 )
 
-from schemas.envelope import Envelope
-from schemas.faults import plain
 from schemas.identity import InvalidOwner, check_user_id
-from schemas.images import image_faults
+from schemas.inputs.faults import plain
+from schemas.inputs.images import image_faults
+from schemas.inputs.nesting import check_depth
 from schemas.instant import read_instant
-from schemas.nesting import check_depth
-from schemas.observations import (
+from schemas.messages.envelope import Envelope
+from schemas.messages.observations import (
     ArticleInferred,
     Observation,
     ScreenshotAnalysed,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from schemas.envelope import Envelope
+    from schemas.messages.envelope import Envelope
 
 MAX_CHANGES: Final = 1000
 """Events in one decision; more go on in the next part."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from schemas.waking import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
+from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from schemas.envelope import Envelope, Sealed
+    from schemas.messages.envelope import Envelope, Sealed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from schemas.envelope import Envelope, Sealed
+    from schemas.messages.envelope import Envelope, Sealed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from schemas import codec
-from schemas.dead_letters import first_position
 from schemas.identity import InvalidOwner, Owner, check_tenant, check_user_id, derived_id
-from schemas.images import image_faults
-from schemas.input_events import (
+from schemas.inputs.images import image_faults
+from schemas.inputs.input_events import (
     DEFAULT_USER,
     MAX_CONTENT_BYTES,
     MAX_ID_CHARACTERS,
@@ -23,15 +22,16 @@ from schemas.input_events import (
     body_digest,
     parse_event,
 )
-from schemas.nesting import check_depth
-from schemas.observations import OBSERVATIONS, ScreenshotAnalysed, SessionEnded
-from schemas.pieces import text_of
+from schemas.inputs.nesting import check_depth
+from schemas.inputs.pieces import text_of
+from schemas.messages.dead_letters import first_position
+from schemas.messages.observations import OBSERVATIONS, ScreenshotAnalysed, SessionEnded
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from schemas.log import Record
-    from schemas.observations import Observation
+    from schemas.messages.observations import Observation
 
 DEFAULT_TENANT: Final = "default"
 MAX_AVRO_TEXT_BYTES: Final = 3 * MAX_CONTENT_BYTES

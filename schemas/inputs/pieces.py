@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
+from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
 
 if TYPE_CHECKING:
-    from schemas.observations import Observation
+    from schemas.messages.observations import Observation
 
 MAX_PIECE_CHARACTERS: Final = 6_000
 """Evatar's limit on what is given to a model at once; what is longer goes on in the next piece."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from schemas.envelope import Envelope
     from schemas.log import Record
+    from schemas.messages.envelope import Envelope
 
 RETRIED: Final = "retried"
 """The reason of the letter that says that another one was sent back."""
