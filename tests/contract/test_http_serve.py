@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SERVE = """
 import sys
-from mnemolog.serve import run
+from mnemolog.server import run
 from mnemolog.settings import from_environment
 sys.exit(run(from_environment({}, data_dir=sys.argv[1], port=int(sys.argv[2]), partitions=2, idle_seconds=0.2)))
 """

@@ -20,7 +20,7 @@ ACKNOWLEDGE = """
 import asyncio, os, sys
 from pathlib import Path
 from schemas.log import NewRecord
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 async def main():
     spy = int(os.environ["SYNC_SPY_FD"])
@@ -42,7 +42,7 @@ APPEND_FOR_EVER = """
 import asyncio, itertools, os, sys
 from pathlib import Path
 from schemas.log import NewRecord
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 async def append(log, numbers):
     for n in numbers:
