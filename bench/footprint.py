@@ -36,7 +36,7 @@ from free_ports import free_ports
 from kafka_server import KafkaServer
 from weaviate_server import WeaviateServer
 
-from projections.told_lately import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
+from projections.index.durability import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

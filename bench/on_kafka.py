@@ -29,8 +29,8 @@ from kafka_server import KafkaServer
 
 from bench.pipeline import BATCH, PARTITIONS, ReadyVectors, forwarder, pipeline, texts, to_forward
 from bench.rounds import Rounds
-from mnemolog.serve import tune_process
-from streams.transports.kafka_log import KafkaLog
+from mnemolog.server import tune_process
+from streams.transports.kafka.log import KafkaLog
 
 TURNS = 5_000
 OBSERVATIONS = USERS = 400

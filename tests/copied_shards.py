@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from examples import remember
 from memory_log import MemoryLog
 
-from projections.digest import digests
-from projections.embedded_index import EmbeddedIndex
-from projections.shards import Shards
-from projections.taking import Offer, Taking
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.receiver import Offer, Taking
+from projections.partitions.shards import Shards
+from projections.state.digest import digests
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from workbench import Workbench
 
-    from projections.lending import Lending
+    from projections.partitions.sender import Lending
 
 WORTH = 20
 FACTS = 30

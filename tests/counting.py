@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from schemas import codec
-from schemas.decision import Decision
 from schemas.identity import Owner, partition_owner
+from schemas.messages.decision import Decision
 from schemas.topics import GLOBALS, LEDGER
 
 if TYPE_CHECKING:

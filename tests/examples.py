@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import orjson
 
-from schemas.envelope import Envelope, Sealed
 from schemas.identity import Owner, derived_id, import_id, partition_owner
-from schemas.inbox import (
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.inbox import (
     Candidate,
     CandidatesExtracted,
     CoveredPiece,

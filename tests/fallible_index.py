@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from contract.index_examples import CAT, COFFEE
 
-from projections.following import Following
-from projections.index import IndexUnavailable
+from projections.index.protocol import IndexUnavailable
+from projections.index.sync import Following
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from projections.index import IndexEntry
+    from projections.index.protocol import IndexEntry
 
 OWNER = Owner("default", "u1")
 ACTIVE = {one.memory_id: one for one in (COFFEE, CAT)}

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from examples import XIAOMING
 
-from projections.evolve import counts, events_of, evolve, is_decided
-from projections.memory import UserState
+from projections.state.evolve import counts, events_of, evolve, is_decided
+from projections.state.memory import UserState
 from schemas import codec
-from schemas.decision import MAX_CHANGES, Decision
-from schemas.events import MemoryFormed, MemoryImported, MemoryRevised
-from schemas.inbox import Tick
-from streams.decide import decide, decide_tick
-from streams.draft import Place
-from streams.parameters import Parameters
+from schemas.messages.decision import MAX_CHANGES, Decision
+from schemas.messages.events import MemoryFormed, MemoryImported, MemoryRevised
+from schemas.messages.inbox import Tick
+from streams.decisions.decide import decide, decide_tick
+from streams.decisions.draft import Place
+from streams.decisions.parameters import Parameters
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from projections.memory import Memory
-    from schemas.events import LedgerEvent
-    from schemas.inbox import UserItem
+    from projections.state.memory import Memory
+    from schemas.messages.events import LedgerEvent
+    from schemas.messages.inbox import UserItem
 
 Item: TypeAlias = "UserItem | Tick"
 

@@ -24,7 +24,7 @@ from examples import (
 from given import Given
 from hypothesis import strategies as st
 
-from projections.memory import STATUSES
+from projections.state.memory import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from given import Item
 
-    from schemas.decision import Decision
-    from schemas.inbox import Candidate
+    from schemas.messages.decision import Decision
+    from schemas.messages.inbox import Candidate
 
 TEXTS = (
     "用户喜欢喝咖啡",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mnemolog.cli.event_lines import BadLine
-from mnemolog.snapshots import parse_snapshot
+from mnemolog.cli.lines.event_lines import BadLine
+from mnemolog.imports.snapshot import parse_snapshot
 from schemas.instant import read_instant
 
 if TYPE_CHECKING:

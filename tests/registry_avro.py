@@ -11,7 +11,7 @@ from examples import XIAOMING
 from fastavro.schema import parse_schema
 
 from schemas.codec import Undecodable, released_schema
-from schemas.observations import SessionEnded, TurnRecorded
+from schemas.messages.observations import SessionEnded, TurnRecorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

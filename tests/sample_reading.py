@@ -6,18 +6,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from mnemolog.sample import sample_events
-from schemas.input_events import parse_event
-from schemas.observations import SessionEnded, TurnRecorded
-from schemas.pieces import is_extractable
-from streams.rule_extractor import RuleExtractor
-from streams.verbatim_extractor import VerbatimExtractor
-from streams.window import OpenWindow, WindowLimits, closes_before, pieces_of, window_of
+from schemas.inputs.input_events import parse_event
+from schemas.inputs.pieces import is_extractable
+from schemas.messages.observations import SessionEnded, TurnRecorded
+from streams.extraction.rules.extractor import RuleExtractor
+from streams.extraction.verbatim import VerbatimExtractor
+from streams.extraction.window import OpenWindow, WindowLimits, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from schemas.observations import Observation
-    from streams.extractor import Proposal, Window
+    from schemas.messages.observations import Observation
+    from streams.extraction.protocol import Proposal, Window
 
 ACCEPTED = datetime(2026, 11, 2, tzinfo=UTC)
 """When the log takes the sample: after its last event."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from examples import LUNA, MONDAY, envelope, vector_of
 
-from schemas.envelope import Sealed
 from schemas.identity import derived_id, partition_owner
-from schemas.waking import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
+from schemas.messages.envelope import Sealed
+from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
 
 if TYPE_CHECKING:
     from datetime import datetime

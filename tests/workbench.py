@@ -9,38 +9,38 @@ import orjson
 from examples import XIAOMING, vector_of
 from memory_log import MemoryLog
 
-from projections.embedded_index import EmbeddedIndex
-from projections.shards import Shards
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.shards import Shards
 from schemas import codec
-from schemas.decision import Decision
-from schemas.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.log import NewRecord
+from schemas.messages.decision import Decision
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
-from streams.delivery import Delivery
-from streams.extraction import Asking
-from streams.extractor import Extraction, Proposal
-from streams.observe import Observe
-from streams.parameters import Parameters
-from streams.patience import fold_patiently
-from streams.pool import KeyedPool
-from streams.remember import Remember
-from streams.rewriting import Rewriting
-from streams.schema_registry import NoRegistry
-from streams.verbatim_extractor import VerbatimExtractor
-from streams.window import WindowLimits
+from streams.agents.observe import Observe
+from streams.agents.reencode import Rewriting
+from streams.agents.remember import Remember
+from streams.decisions.parameters import Parameters
+from streams.delivery.delivery import Delivery
+from streams.delivery.keyed_pool import KeyedPool
+from streams.delivery.retry import fold_patiently
+from streams.extraction.protocol import Extraction, Proposal
+from streams.extraction.request import Asking
+from streams.extraction.verbatim import VerbatimExtractor
+from streams.extraction.window import WindowLimits
+from streams.registry.registry import NoRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
     from typing import Any
 
-    from projections.embedder import Vectors
-    from projections.memory import UserState
-    from schemas.dead_letters import DeadLetter
+    from projections.embedding.embedder import Vectors
+    from projections.state.memory import UserState
     from schemas.identity import Owner
     from schemas.log import Record
-    from streams.extractor import Window
-    from streams.schema_registry import WriterSchemas
+    from schemas.messages.dead_letters import DeadLetter
+    from streams.extraction.protocol import Window
+    from streams.registry.registry import WriterSchemas
 
 
 class CharacterEmbedder:

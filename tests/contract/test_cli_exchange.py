@@ -27,11 +27,11 @@ from foreign_files import (
 )
 
 from mnemolog import AsyncClient, NotFound, Refused, ServerFailed
-from mnemolog.cli.export import export
-from mnemolog.cli.import_memories import import_
-from mnemolog.cli.invoking import CommandFailed
+from mnemolog.cli.commands.export import export
+from mnemolog.cli.commands.import_memories import import_
+from mnemolog.cli.invocation import CommandFailed
 from mnemolog.cli.output import Output
-from mnemolog.client import Client
+from mnemolog.client.client import Client
 from mnemolog.http.app import make_http
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from contract.front_door import front_door, turn
 
 from mnemolog import AsyncClient, Conflict, Refused
-from mnemolog.cli.history import MOST_WORDS, history
-from mnemolog.cli.memories import memory, revise
+from mnemolog.cli.commands.history import MOST_WORDS, history
+from mnemolog.cli.commands.memories import memory, revise
 from mnemolog.cli.output import Output
 from mnemolog.http.app import make_http
 

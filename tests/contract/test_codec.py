@@ -14,8 +14,8 @@ from messages import EXAMPLES
 
 from schemas import codec
 from schemas.codec import MARKER, MESSAGES, Undecodable, UnknownSchema
-from schemas.envelope import Sealed
-from schemas.observations import ScreenshotAnalysed, TurnRecorded
+from schemas.messages.envelope import Sealed
+from schemas.messages.observations import ScreenshotAnalysed, TurnRecorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 
-from mnemolog.peers import Peers
+from mnemolog.cluster.peers import Peers
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS
 

@@ -10,7 +10,7 @@ from contract.front_door import FrontDoor, front_door
 from contract.wake_calls import remind, soon, wakes
 
 from schemas.identity import derived_id
-from schemas.reading import DEFAULT_TENANT
+from schemas.inputs.decoding import DEFAULT_TENANT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

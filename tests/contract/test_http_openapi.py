@@ -13,11 +13,11 @@ from contract.front_door import FrontDoor, front_door, turn
 from contract.listening import listening
 from contract.wake_calls import ask_for_each_status
 
-from mnemolog.http import context_shapes, shapes, wake_shapes
 from mnemolog.http.app import make_http
-from mnemolog.http.edge import MAX_BODY_BYTES
-from mnemolog.http.evatar import EvatarMemories
-from mnemolog.http.tools import Tools
+from mnemolog.http.middleware import MAX_BODY_BYTES
+from mnemolog.http.models import context_responses, responses, wakes
+from mnemolog.http.routes.evatar import EvatarMemories
+from mnemolog.http.routes.tools import Tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -70,45 +70,45 @@ async def test_the_documentation_is_a_page(door: FrontDoor):
 
 async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
     event = turn("o-1", "I live in Berlin.", occurred_at="2026-01-05T08:00:00Z")
-    accepted = shapes.Accepted(**(await door.http.post("/v1/events?wait=10", json=event)).json())
+    accepted = responses.Accepted(**(await door.http.post("/v1/events?wait=10", json=event)).json())
     [memory_id] = accepted.accepted[0].memory_ids or []
     for shape, path in [
-        (shapes.EventState, "/v1/events/o-1?user_id=u1"),
-        (shapes.Memory, f"/v1/memories/{memory_id}"),
-        (shapes.Memories, "/v1/memories?user_id=u1"),
-        (shapes.History, f"/v1/memories/{memory_id}/history"),
-        (shapes.Curve, f"/v1/memories/{memory_id}/importance?points=2"),
-        (shapes.Turns, "/v1/sessions/s1/turns?user_id=u1"),
-        (shapes.Stats, "/v1/users/u1/stats"),
-        (shapes.Memories, "/v1/users/u1/episodes"),
-        (context_shapes.Emotions, "/v1/users/u1/emotions"),
-        (context_shapes.Upcoming, "/v1/users/u1/upcoming"),
-        (context_shapes.Report, "/v1/users/u1/report"),
+        (responses.EventState, "/v1/events/o-1?user_id=u1"),
+        (responses.Memory, f"/v1/memories/{memory_id}"),
+        (responses.Memories, "/v1/memories?user_id=u1"),
+        (responses.History, f"/v1/memories/{memory_id}/history"),
+        (responses.Curve, f"/v1/memories/{memory_id}/importance?points=2"),
+        (responses.Turns, "/v1/sessions/s1/turns?user_id=u1"),
+        (responses.Stats, "/v1/users/u1/stats"),
+        (responses.Memories, "/v1/users/u1/episodes"),
+        (context_responses.Emotions, "/v1/users/u1/emotions"),
+        (context_responses.Upcoming, "/v1/users/u1/upcoming"),
+        (context_responses.Report, "/v1/users/u1/report"),
         (Tools, "/v1/tools"),
         (EvatarMemories, "/api/memories"),
-        (shapes.Stats, "/api/memories/stats"),
-        (wake_shapes.Reminders, "/v1/users/u1/reminders"),
-        (wake_shapes.Wakes, "/v1/users/u1/wakes"),
-        (shapes.Digest, "/v1/admin/digest"),
-        (shapes.DeadLetters, "/v1/admin/dead-letters"),
-        (shapes.Health, "/health/live"),
+        (responses.Stats, "/api/memories/stats"),
+        (wakes.Reminders, "/v1/users/u1/reminders"),
+        (wakes.Wakes, "/v1/users/u1/wakes"),
+        (responses.Digest, "/v1/admin/digest"),
+        (responses.DeadLetters, "/v1/admin/dead-letters"),
+        (responses.Health, "/health/live"),
     ]:
         response = await door.http.get(path)
         assert shape(**response.json()).model_dump(exclude_unset=True) == response.json(), path
     message = {"role": "user", "content": "Hello"}
     for shape, path, body in [
-        (shapes.ConversationAccepted, "/v1/conversations", {"user_id": "u1", "messages": [message]}),
-        (shapes.EventStates, "/v1/events/status", {"user_id": "u1", "event_ids": ["o-1", "o-2"]}),
-        (shapes.Results, "/v1/search", {"user_id": "u1", "query": "Berlin"}),
-        (shapes.Memory, "/v1/tools/memory_add", {"user_id": "u1", "content": "likes tea"}),
-        (shapes.Results, "/v1/tools/memory_search", {"user_id": "u1", "query": "tea"}),
-        (context_shapes.Context, "/v1/context", {"user_id": "u1", "query": "Berlin"}),
-        (context_shapes.Greeting, "/v1/greeting", {"user_id": "u1"}),
-        (shapes.Drained, "/v1/admin/drain", {}),
-        (shapes.Tick, "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z"}),
-        (shapes.Rebuilt, "/v1/admin/rebuild", {}),
-        (shapes.Retried, "/v1/admin/dead-letters", {}),
-        (wake_shapes.Reminder, "/v1/users/u1/reminders", {"due_at": "2100-01-01", "content": "call mum"}),
+        (responses.ConversationAccepted, "/v1/conversations", {"user_id": "u1", "messages": [message]}),
+        (responses.EventStates, "/v1/events/status", {"user_id": "u1", "event_ids": ["o-1", "o-2"]}),
+        (responses.Results, "/v1/search", {"user_id": "u1", "query": "Berlin"}),
+        (responses.Memory, "/v1/tools/memory_add", {"user_id": "u1", "content": "likes tea"}),
+        (responses.Results, "/v1/tools/memory_search", {"user_id": "u1", "query": "tea"}),
+        (context_responses.Context, "/v1/context", {"user_id": "u1", "query": "Berlin"}),
+        (context_responses.Greeting, "/v1/greeting", {"user_id": "u1"}),
+        (responses.Drained, "/v1/admin/drain", {}),
+        (responses.Tick, "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z"}),
+        (responses.Rebuilt, "/v1/admin/rebuild", {}),
+        (responses.Retried, "/v1/admin/dead-letters", {}),
+        (wakes.Reminder, "/v1/users/u1/reminders", {"due_at": "2100-01-01", "content": "call mum"}),
     ]:
         response = await door.post(path, body)
         assert response.status_code in (200, 201, 202), response.text

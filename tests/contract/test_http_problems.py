@@ -9,9 +9,9 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 
-from mnemolog.http.edge import MAX_BODY_BYTES, Edge
-from mnemolog.metrics import Metrics
-from mnemolog.peers import FORWARDED
+from mnemolog.cluster.peers import FORWARDED
+from mnemolog.http.middleware import MAX_BODY_BYTES, Edge
+from mnemolog.worker.metrics import Metrics
 from schemas.log import LogFull, LogUnavailable
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import httpx
 from contract.front_door import turn
 
-from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
-from mnemolog.serve import _listen
+from mnemolog.server import _listen
 from mnemolog.settings import from_environment
+from mnemolog.worker.worker import Worker
 from schemas.log import NewRecord
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process

@@ -11,7 +11,7 @@ from contract.front_door import FrontDoor, front_door
 
 from mnemolog import AsyncClient, Refused
 from mnemolog.http.app import make_http
-from mnemolog.http.tools import MemoryAdd, MemorySearch
+from mnemolog.http.routes.tools import MemoryAdd, MemorySearch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -13,9 +13,9 @@ from contract.listening import Heard, listening
 from contract.wake_calls import YEARS, remind, soon, wakes
 from examples import nested
 
-from mnemolog.http import wake_shapes
 from mnemolog.http.app import make_http
-from mnemolog.wake_streaming import Listener, _event, begin, stream
+from mnemolog.http.models.wakes import Wakes
+from mnemolog.wakes.stream import Listener, _event, begin, stream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -44,7 +44,7 @@ async def test_polling_goes_on_where_it_was_and_loses_nothing(door: FrontDoor):
     assert (await door.get("/v1/users/nobody/wakes")).json() == {"items": [], "next": "0"}
     for wrong in ({"after": "x"}, {"limit": "201"}, {"limit": "0"}):
         assert (await door.get("/v1/users/poll/wakes", **wrong)).status_code == 422
-    assert wake_shapes.Wakes(**(await door.get("/v1/users/poll/wakes")).json())
+    assert Wakes(**(await door.get("/v1/users/poll/wakes")).json())
 
 
 async def test_wakes_are_the_same_after_a_rebuild_and_after_a_restart(tmp_path_factory: pytest.TempPathFactory):

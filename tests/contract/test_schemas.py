@@ -15,7 +15,7 @@ from new_schema import avro_record
 
 from schemas import codec
 from schemas.codec import MESSAGES, schema_fingerprint
-from schemas.observations import OBSERVATIONS
+from schemas.messages.observations import OBSERVATIONS
 
 ROOT = Path(__file__).parent.parent.parent
 FILES = sorted((ROOT / "schemas" / "avro").glob("*.avsc"))

@@ -14,13 +14,13 @@ from engines.test_schema_registry import NOW, registered
 from kafka_server import JARS
 from registry_avro import end, in_registry_avro, turn
 
-from mnemolog.composition import Worker
-from mnemolog.draining import drain
+from mnemolog.operations.drain import drain
 from mnemolog.settings import from_environment
+from mnemolog.worker.worker import Worker
 from schemas import codec
 from schemas.identity import Owner
-from schemas.input_events import parse_event
-from schemas.observations import SessionEnded, TurnRecorded
+from schemas.inputs.input_events import parse_event
+from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS, partition_of
 
 if TYPE_CHECKING:

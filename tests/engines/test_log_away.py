@@ -16,7 +16,7 @@ from faults.cluster.worker_process import WorkerProcess
 from free_ports import free_ports
 from kafka_server import KafkaServer
 
-from mnemolog.log_watch import ANSWER_SECONDS, LOOK_EVERY_SECONDS
+from mnemolog.log.health import ANSWER_SECONDS, LOOK_EVERY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

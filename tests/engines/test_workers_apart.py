@@ -12,7 +12,7 @@ import pytest_asyncio
 from engines.several import SOON_SECONDS, Several, held_here, two_workers, until_shared
 from free_ports import free_ports
 
-from mnemolog.peers import LIVE_SECONDS, PATIENCE_SECONDS
+from mnemolog.cluster.peers import LIVE_SECONDS, PATIENCE_SECONDS
 from schemas.topics import partition_of
 
 if TYPE_CHECKING:

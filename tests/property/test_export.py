@@ -11,9 +11,9 @@ from given import Given
 from histories import HISTORIES, lived
 from hypothesis import given, settings
 
-from mnemolog.snapshots import parse_snapshot
-from projections.export import export_lines
-from projections.memory import SUPERSEDED
+from mnemolog.imports.snapshot import parse_snapshot
+from projections.queries.export import export_lines
+from projections.state.memory import SUPERSEDED
 from schemas.identity import commanded_memory_id, import_id
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from given import Item
     from histories import Step
 
-    from projections.memory import Memory
+    from projections.state.memory import Memory
 
 NOW = MONDAY + timedelta(days=400)
 NEW = {

@@ -13,14 +13,14 @@ from histories import HISTORIES, lived
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from projections.evolve import counts, events_of, evolve
-from projections.ledger_fold import LedgerFold
-from projections.memory import UserState
-from projections.shard_file import connect
+from projections.shard.ledger import LedgerFold
+from projections.shard.tables import connect
+from projections.state.evolve import counts, events_of, evolve
+from projections.state.memory import UserState
 from schemas import codec
-from schemas.decision import Decision
 from schemas.identity import Owner
 from schemas.log import Position, Record
+from schemas.messages.decision import Decision
 from schemas.topics import LEDGER
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from given import Given
 from histories import HISTORIES, decided
 from hypothesis import given, settings
 
-from projections.hot import HotUser, HotUsers, in_order
-from projections.memory import ACTIVE
-from projections.sight import Sight
+from projections.profile.ranked_memories import HotUser, HotUsers, in_order
+from projections.profile.visibility import Sight
+from projections.state.memory import ACTIVE
 
 if TYPE_CHECKING:
     from datetime import datetime

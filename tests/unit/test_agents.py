@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from faust.types import TP
 
-from streams.agents import OF_USERS, make_app
+from streams.agents.app import OF_USERS, make_app
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from projections import analyser
-from projections.english import STOP_WORDS, stem
+from projections.text import analyser
+from projections.text.english import STOP_WORDS, stem
 
 
 @pytest.mark.parametrize(

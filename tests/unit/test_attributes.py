@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.attributes import LISTS, MAPS, SINGLE, is_single, same_value
+from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE, is_single, same_value
 
 
 def test_every_attribute_is_of_one_kind():

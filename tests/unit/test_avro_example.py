@@ -8,9 +8,9 @@ from typing import Any
 
 from run_snippets import snippets_in
 
+from schemas.inputs.decoding import observation_of_record
 from schemas.log import Position, Record
-from schemas.observations import TurnRecorded
-from schemas.reading import observation_of_record
+from schemas.messages.observations import TurnRecorded
 from schemas.topics import CONVERSATIONS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "publish.md"

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from projections.bm25 import Bm25
+from projections.index.embedded.bm25 import Bm25
 
 
 def bm25_of(*texts):

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from mnemolog.cli.calm import OncePerMinute
+from mnemolog.cli.logs import OncePerMinute
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from projections.checkpoints import CHECKPOINT_BYTES, Checkpoints, held
-from projections.shard_file import connect
+from projections.shard.tables import connect
+from projections.shard.wal import CHECKPOINT_BYTES, Checkpoints, held
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from io import BytesIO
 
 import orjson
 
-from mnemolog.cli.event_lines import MAX_LINE_BYTES, BadLine, EventLine, event_lines
+from mnemolog.cli.lines.event_lines import MAX_LINE_BYTES, BadLine, EventLine, event_lines
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mnemolog.cli.event_lines import BadLine
-from mnemolog.cli.file_reading import ReaderFailed, read_rows
+from mnemolog.cli.lines.event_lines import BadLine
+from mnemolog.cli.lines.reader import ReaderFailed, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

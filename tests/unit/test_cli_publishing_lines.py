@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from mnemolog import AsyncClient, Unavailable
-from mnemolog.cli.event_lines import BadLine, EventLine
-from mnemolog.cli.publishing_lines import MAX_BATCH_EVENTS, LinePublisher
+from mnemolog.cli.lines.event_lines import BadLine, EventLine
+from mnemolog.cli.lines.publisher import MAX_BATCH_EVENTS, LinePublisher
 
 
 class Server:

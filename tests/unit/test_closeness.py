@@ -12,14 +12,14 @@ from examples import XIAOMING, later
 from immutables import Map
 from workbench import Workbench
 
-from projections.closeness import Closeness, last_kept
-from projections.digest import digests
+from projections.state.digest import digests
+from projections.state.intimacy import Closeness, last_kept
 from schemas.identity import Owner
 from schemas.topics import CONVERSATIONS
-from streams.parameters import Parameters
-from streams.remember import Remember
-from streams.retaining import Retaining
-from streams.ticking import retention_due
+from streams.agents.remember import Remember
+from streams.agents.retention import Retaining
+from streams.decisions.parameters import Parameters
+from streams.ticks.scheduler import retention_due
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,9 @@ import pytest
 from examples import remember
 from workbench import Workbench
 
-from projections.committed import Committed, count_active, digests_of
-from projections.digest import digests
-from projections.shard_trouble import ShardDamaged
+from projections.shard.errors import ShardDamaged
+from projections.shard.snapshot import Committed, count_active, digests_of
+from projections.state.digest import digests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,9 @@ from copied_shards import FACTS, CountedLog, Neighbour, holding, is_a_fold, left
 from examples import XIAOMING, remember
 from workbench import Workbench
 
-from projections.embedded_index import EmbeddedIndex
-from projections.shards import Shards
-from projections.taking import CHECKSUM_BYTES, NotCopied, copy_of
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.receiver import CHECKSUM_BYTES, NotCopied, copy_of
+from projections.partitions.shards import Shards
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

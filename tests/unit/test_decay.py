@@ -9,13 +9,13 @@ import pytest
 from examples import MONDAY, envelope, forget, happened, later, recalled, remember, restore, said, tick
 from given import Given, given
 
-from projections.importance import strength
-from projections.memory import UserState
+from projections.state.importance import strength
+from projections.state.memory import UserState
 from schemas import codec
-from schemas.events import MemoryDecayed, MemoryExpired
 from schemas.identity import Owner
-from streams.decay import ladder
-from streams.parameters import Parameters
+from schemas.messages.events import MemoryDecayed, MemoryExpired
+from streams.decisions.decay import ladder
+from streams.decisions.parameters import Parameters
 
 COFFEE = "用户喜欢喝咖啡"
 FACT = said(COFFEE, "t-1", importance=0.5)

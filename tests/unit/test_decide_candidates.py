@@ -5,8 +5,8 @@ from __future__ import annotations
 from examples import LUNA, MODEL, MONDAY, PROMPT, XIAOMING, candidate, extracted, later, piece, rejected, remember, said
 from given import given
 
-from schemas.events import MemoryFormed, MemoryReinforced
 from schemas.identity import extracted_memory_id
+from schemas.messages.events import MemoryFormed, MemoryReinforced
 from schemas.text import content_hash
 
 COFFEE = "用户喜欢喝咖啡"

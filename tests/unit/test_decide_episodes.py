@@ -7,8 +7,8 @@ import pytest
 from examples import episode, extracted, forget, happened, later, piece
 from given import given
 
-from streams.dialogue import MOST_BYTES, MOST_LINES
-from streams.parameters import Parameters
+from streams.decisions.key_dialogue import MOST_BYTES, MOST_LINES
+from streams.decisions.parameters import Parameters
 
 GIFT = "用户送给露娜一束红玫瑰"
 GIFT_TOO = "用户送给露娜一束红玫瑰和一张卡片"

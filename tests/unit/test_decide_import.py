@@ -9,12 +9,12 @@ import pytest
 from examples import MONDAY, XIAOMING, forget, imported, later, remember, restore, revise, said, tick
 from given import given
 
-from projections.memory import SUPERSEDED
-from projections.time_travel import memory_at, state_at
-from schemas.envelope import Sealed
-from schemas.events import MemoryImported
+from projections.state.memory import SUPERSEDED
+from projections.state.time_travel import memory_at, state_at
 from schemas.identity import commanded_memory_id, import_id
-from streams.parameters import Parameters
+from schemas.messages.envelope import Sealed
+from schemas.messages.events import MemoryImported
+from streams.decisions.parameters import Parameters
 
 COFFEE, TEA = "用户喜欢喝咖啡", "用户喜欢喝绿茶"
 BEIJING: dict[str, Any] = {"attribute": "city", "value": "北京"}

@@ -8,15 +8,15 @@ import pytest
 from examples import LUNA, MONDAY, candidate, episode, extracted, forget, later, piece, remember, revise, share
 from given import Given, given
 
-from projections.digest import digests
-from projections.index_entry import index_entry
-from projections.memory_row import memory_of_row, row_of_memory
-from projections.profile import profile
+from projections.index.entries import index_entry
+from projections.profile.profile import profile
+from projections.shard.memory_rows import memory_of_row, row_of_memory
+from projections.state.digest import digests
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from projections.memory import Memory
+    from projections.state.memory import Memory
 
 COFFEE, ARIA, NOVA = "用户喜欢喝咖啡", "aria", "nova"
 KNOWN = given(remember(COFFEE, "c-1", attribute="likes", value="咖啡"))

@@ -6,8 +6,8 @@ import pytest
 from examples import candidate, extracted, forget, later, piece, remember, restore, revise, said, tick
 from given import Given, given
 
-from schemas.attributes import SINGLE
-from streams.parameters import Parameters
+from schemas.vocabulary.attributes import SINGLE
+from streams.decisions.parameters import Parameters
 
 BEIJING, SHANGHAI = "用户住在北京", "用户住在上海"
 IN_BEIJING = said(BEIJING, "t-1", attribute="city", value="北京")

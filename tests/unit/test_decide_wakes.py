@@ -11,16 +11,16 @@ from examples import MONDAY, XIAOMING, forget, later, remember, tick
 from given import Given, given
 from wake_examples import ROUTINE, cancelled, reminder, wake_tick, woken
 
-from projections.digest import digests
-from projections.memory import UserState
-from projections.wakes import due_slot, evolve_wakes, next_due
+from projections.state.digest import digests
+from projections.state.memory import UserState
+from projections.state.wakes import due_slot, evolve_wakes, next_due
 from schemas import codec
-from schemas.envelope import Sealed
 from schemas.identity import Owner, reminder_id_of
-from schemas.waking import WakeConfigured, WakeRaised
-from streams.draft import PART_BYTES
-from streams.parameters import Parameters
-from streams.wakes import MAX_REMINDERS
+from schemas.messages.envelope import Sealed
+from schemas.messages.wakes import WakeConfigured, WakeRaised
+from streams.decisions.draft import PART_BYTES
+from streams.decisions.parameters import Parameters
+from streams.decisions.wakes import MAX_REMINDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

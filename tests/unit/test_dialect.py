@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streams.dialect import Dialect, Negotiation, Refusal
+from streams.extraction.model.dialect import Dialect, Negotiation, Refusal
 
 SCHEMA, OBJECT, NONE = Dialect(), Dialect(form="json_object"), Dialect(form="none")
 BAD_REQUEST = Refusal(400, None, "bad request")

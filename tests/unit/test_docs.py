@@ -12,14 +12,15 @@ import pytest
 from typer.main import get_command
 
 import mnemolog
-from mnemolog import AsyncClient, Client, gauging, metrics
+from mnemolog import AsyncClient, Client
 from mnemolog.cli.program import program
-from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
 from mnemolog.settings import NOT_YET, Settings
-from schemas.attributes import LISTS, MAPS, SINGLE
+from mnemolog.worker import gauges, metrics
+from mnemolog.worker.worker import Worker
 from schemas.codec import MESSAGES
 from schemas.topics import TOPICS
+from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +101,7 @@ def test_every_method_and_every_error_of_the_client_is_on_the_page_of_python_and
 
 
 def test_every_metric_is_on_the_page_of_metrics_and_no_other_is():
-    source = inspect.getsource(metrics) + inspect.getsource(gauging)
+    source = inspect.getsource(metrics) + inspect.getsource(gauges)
     there = set(re.findall(r'"(mnemolog_[a-z_]+)"', source))
     documented = first_cells((REFERENCE / "metrics.md").read_text("utf-8"))
     assert {name.removesuffix("_total") for name in documented} == there

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mnemolog import checks
-from mnemolog.checks import Check
-from mnemolog.server_checks import explained
+from mnemolog.diagnostics import checks
+from mnemolog.diagnostics.checks import Check
+from mnemolog.diagnostics.server_checks import explained
 from mnemolog.settings import from_environment
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.duplicates import SIMILARITY, keywords, near_duplicate, overlap
-from streams.second_check import same_statement, skeleton
+from streams.decisions.duplicates.equivalence import same_statement, skeleton
+from streams.decisions.duplicates.similarity import SIMILARITY, keywords, near_duplicate, overlap
 
 PAIRS = [
     line.split("\t")

@@ -9,13 +9,13 @@ import pytest
 from examples import MONDAY, forget, later, remember, said, tick
 from given import given
 
-from projections.evolve import counts, events_of, evolve, is_decided, is_passed, next_part
+from projections.state.evolve import counts, events_of, evolve, is_decided, is_passed, next_part
 from schemas import codec
 from schemas.codec import Undecodable, UnknownSchema
 
 if TYPE_CHECKING:
-    from projections.memory import UserState
-    from schemas.decision import Decision
+    from projections.state.memory import UserState
+    from schemas.messages.decision import Decision
 
 COFFEE = "用户喜欢喝咖啡"
 EMPTY = given()

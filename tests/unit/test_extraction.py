@@ -13,16 +13,16 @@ import pytest
 from examples import MONDAY, later, vector_of
 from workbench import CharacterEmbedder, EchoExtractor
 
-from projections.embedder import EmbedderUnavailable
+from projections.embedding.embedder import EmbedderUnavailable
 from schemas import codec
-from schemas.inbox import CandidatesExtracted, ExtractionRejected
-from streams.extraction import MAX_FAILURES, Asking
-from streams.extractor import Extraction, Outage, Piece, Proposal, Rejected, Window
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+from streams.extraction.protocol import Extraction, Outage, Piece, Proposal, Rejected, Window
+from streams.extraction.request import MAX_FAILURES, Asking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from projections.embedder import Vectors
+    from projections.embedding.embedder import Vectors
 
 PIECES = (
     Piece(piece_id="t-1#0", event_id="t-1", speaker="user", text="我喜欢咖啡", occurred_at=MONDAY, recorded_at=MONDAY),

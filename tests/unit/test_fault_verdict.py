@@ -12,14 +12,14 @@ from faults.cluster.numbered_facts import event_id, text
 from faults.cluster.running import Result
 from messages import bare
 
-from projections.digest import digests
-from projections.evolve import events_of, evolve
-from projections.memory import UserState
+from projections.state.digest import digests
+from projections.state.evolve import events_of, evolve
+from projections.state.memory import UserState
 from schemas import codec
-from schemas.dead_letters import DeadLetter
-from schemas.decision import Decision
-from schemas.events import MemoryFormed
 from schemas.log import Position, Record
+from schemas.messages.dead_letters import DeadLetter
+from schemas.messages.decision import Decision
+from schemas.messages.events import MemoryFormed
 from schemas.topics import DEAD_LETTERS, LEDGER
 
 if TYPE_CHECKING:

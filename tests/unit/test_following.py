@@ -10,18 +10,18 @@ import pytest
 from contract.index_examples import CAT, COFFEE, MARATHON
 from fallible_index import OWNER, FallibleIndex, Seconds, following_of
 
-from projections.following import TOLD_AT_ONCE, Following
-from projections.index import IndexUnavailable
-from projections.shard_trouble import ShardUnavailable
-from projections.told_lately import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
+from projections.index.durability import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
+from projections.index.protocol import IndexUnavailable
+from projections.index.sync import TOLD_AT_ONCE, Following
+from projections.shard.errors import ShardUnavailable
 from schemas.identity import Owner
-from streams import project
-from streams.project import Project
+from streams.agents import project
+from streams.agents.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from projections.index import IndexEntry
+    from projections.index.protocol import IndexEntry
 
 
 @pytest.fixture

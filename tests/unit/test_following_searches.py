@@ -8,9 +8,9 @@ import pytest
 from contract.index_examples import CAT, COFFEE, query
 from fallible_index import OWNER, FallibleIndex, Seconds, following_of, split
 
-from projections.following import TOLD_AT_ONCE, Following
-from projections.index import IndexUnavailable
-from projections.shard_trouble import ShardUnavailable
+from projections.index.protocol import IndexUnavailable
+from projections.index.sync import TOLD_AT_ONCE, Following
+from projections.shard.errors import ShardUnavailable
 from schemas.identity import Owner
 
 

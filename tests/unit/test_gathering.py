@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from streams.transports.gathering import GATHERED_RECORDS, LONGEST_GATHERING_SECONDS, Gathering, when_idle
+from streams.transports.batching import GATHERED_RECORDS, LONGEST_GATHERING_SECONDS, Gathering, when_idle
 
 
 async def turns(count: int) -> None:

@@ -9,7 +9,7 @@ from examples import XIAOMING, remember
 from memory_log import MemoryLog
 from workbench import Workbench
 
-from mnemolog.generations import NO_SWITCHES, Generations, active_folder
+from mnemolog.operations.generations import NO_SWITCHES, Generations, active_folder
 from schemas.topics import LEDGER
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 from examples import XIAOMING, later, remember
 from workbench import Workbench
 
-from mnemolog import dead_letters
-from mnemolog.publishing import Publishing
+from mnemolog.operations import dead_letters
+from mnemolog.publishing.publisher import Publishing
 from schemas.topics import DEAD_LETTERS, INBOX
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from examples import XIAOMING, remember
 from memory_log import MemoryLog
 from workbench import Workbench
 
-from projections.embedded_index import EmbeddedIndex
-from projections.shards import NotHeld, Shards
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.shards import NotHeld, Shards
 from schemas.identity import partition_owner
 
 if TYPE_CHECKING:

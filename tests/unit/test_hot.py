@@ -7,9 +7,9 @@ from dataclasses import replace
 from examples import LUNA, XIAOMING, forget, later, remember, share
 from given import Given, given
 
-from projections.hot import HotUser, HotUsers
-from projections.memory import UserState
-from projections.sight import Sight
+from projections.profile.ranked_memories import HotUser, HotUsers
+from projections.profile.visibility import Sight
+from projections.state.memory import UserState
 from schemas.identity import Owner
 
 AT = later(hours=1)

@@ -11,15 +11,15 @@ import pytest
 from workbench import CharacterEmbedder, EchoExtractor
 
 from schemas import codec
-from schemas.images import MAX_IMAGE_BYTES, Sight, image_faults, media_type
-from schemas.inbox import ExtractionRejected
-from schemas.input_events import InvalidEvent, parse_event
-from schemas.observations import ScreenshotAnalysed
-from schemas.pieces import is_extractable, piece_count
-from schemas.reading import digest_of
-from streams.extraction import Asking
-from streams.prompts import SEE_PICTURE, messages
-from streams.window import pieces_of, window_of
+from schemas.inputs.decoding import digest_of
+from schemas.inputs.images import MAX_IMAGE_BYTES, Sight, image_faults, media_type
+from schemas.inputs.input_events import InvalidEvent, parse_event
+from schemas.inputs.pieces import is_extractable, piece_count
+from schemas.messages.inbox import ExtractionRejected
+from schemas.messages.observations import ScreenshotAnalysed
+from streams.extraction.model.prompts import SEE_PICTURE, messages
+from streams.extraction.request import Asking
+from streams.extraction.window import pieces_of, window_of
 
 MONDAY = datetime(2026, 1, 5, 8, tzinfo=UTC)
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(32)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections.importance import ebbinghaus, grade
+from projections.state.importance import ebbinghaus, grade
 
 
 @pytest.mark.parametrize(

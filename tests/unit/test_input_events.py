@@ -12,9 +12,10 @@ from examples import MONDAY, XIAOMING, envelope, forget, later, nested
 
 from schemas import codec
 from schemas.codec import Undecodable
-from schemas.input_events import InvalidEvent, parse_event
+from schemas.inputs.decoding import ForeignKey, digest_of, observation_of_record
+from schemas.inputs.input_events import InvalidEvent, parse_event
 from schemas.log import Position, Record
-from schemas.observations import (
+from schemas.messages.observations import (
     ArticleInferred,
     Observation,
     ScreenshotAnalysed,
@@ -22,7 +23,6 @@ from schemas.observations import (
     TurnContext,
     TurnRecorded,
 )
-from schemas.reading import ForeignKey, digest_of, observation_of_record
 from schemas.topics import INPUTS
 
 TURN = {

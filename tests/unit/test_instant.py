@@ -9,8 +9,8 @@ import typer
 from pydantic import ValidationError
 
 from mnemolog.cli.options import instant
-from mnemolog.http.requests import TickDue
-from schemas.input_events import InvalidEvent, parse_event
+from mnemolog.http.models.requests import TickDue
+from schemas.inputs.input_events import InvalidEvent, parse_event
 from schemas.instant import read_instant
 
 MORNING = datetime(2026, 1, 5, 8, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from aiokafka import errors as kafka
 
 from schemas.log import LogError, LogUnavailable
-from streams.transports.kafka_errors import ask_why, translated
+from streams.transports.kafka.errors import ask_why, translated
 
 BOOTSTRAP = "Unable to bootstrap from [('127.0.0.1', 9092, <AddressFamily.AF_INET: 2>), ('b', 9093, 0)]"
 

@@ -13,9 +13,9 @@ import pytest
 from aiokafka.errors import KafkaConnectionError
 
 from schemas.log import LogUnavailable, NewRecord, Record
-from streams.transports import kafka_producer
-from streams.transports.kafka_log import KafkaLog
-from streams.transports.kafka_reading import TopicReader
+from streams.transports.kafka import producer
+from streams.transports.kafka.log import KafkaLog
+from streams.transports.kafka.reader import TopicReader
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -65,11 +65,11 @@ class HalfSilentProducer:
 @pytest.fixture
 async def log(monkeypatch: pytest.MonkeyPatch) -> KafkaLog:
     HalfSilentProducer.made = []
-    monkeypatch.setattr(kafka_producer, "AIOKafkaProducer", HalfSilentProducer)
-    monkeypatch.setattr(kafka_producer, "FLUSH_S", 0.3)
+    monkeypatch.setattr(producer, "AIOKafkaProducer", HalfSilentProducer)
+    monkeypatch.setattr(producer, "FLUSH_S", 0.3)
     log = KafkaLog(["nobody:1"], timeout_s=0.1)
     log._partitions = {"t": 2}
-    log._producer = await kafka_producer.started({})
+    log._producer = await producer.started({})
     return log
 
 
@@ -106,7 +106,7 @@ async def test_a_producer_on_which_nothing_was_sent_is_not_doubted(log: KafkaLog
     await log.stop()
 
 
-@pytest.mark.parametrize("begin", [kafka_producer.started, partial(TopicReader.start, "t", 1)])
+@pytest.mark.parametrize("begin", [producer.started, partial(TopicReader.start, "t", 1)])
 async def test_what_cannot_connect_leaves_nothing_open(begin: Callable[[dict[str, Any]], Awaitable[object]]):
     said: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import faust
 
-from streams.transports.kafka import Transport
+from streams.transports.kafka.transport import Transport
 
 if TYPE_CHECKING:
     import pytest

@@ -8,12 +8,12 @@ from pathlib import Path
 from examples import XIAOMING, remember
 from given import given
 
-from projections.evolve import events_of
-from projections.ledger_fold import LedgerFold
-from projections.missed import MANY_DECISIONS
-from projections.shard_file import connect, name_of
+from projections.shard.ledger import LedgerFold
+from projections.shard.missed_changes import MANY_DECISIONS
+from projections.shard.tables import connect, name_of
+from projections.state.evolve import events_of
 from schemas import codec
-from schemas.events import MemoryFormed
+from schemas.messages.events import MemoryFormed
 
 STEPS = 100
 

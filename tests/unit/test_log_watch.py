@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 from memory_log import MemoryLog
 
-from mnemolog import log_watch
-from mnemolog.log_watch import LogWatch, at_leisure
+from mnemolog.log import health
+from mnemolog.log.health import LogWatch, at_leisure
 from schemas.log import LogUnavailable
 
 ENDS = "the log is away"
@@ -31,7 +31,7 @@ class SilentLog(MemoryLog):
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_watch, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(health, "ANSWER_SECONDS", 0.05)
 
 
 async def test_a_request_that_is_slow_to_end_does_not_end_the_watch():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streams.luna import episode_importance
+from streams.extraction.event_importance import episode_importance
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from examples import happened, later, recalled, tick
 from given import given
 
 from mnemolog.settings import from_environment
-from projections.importance import ebbinghaus, grade
-from streams.luna import episode_importance
-from streams.parameters import Parameters
+from projections.state.importance import ebbinghaus, grade
+from streams.decisions.parameters import Parameters
+from streams.extraction.event_importance import episode_importance
 
 EVENTS = ("confession", "first_kiss", "fight", "makeup", "gift", "milestone", "date", "anniversary", "personal_share")
 

@@ -18,7 +18,7 @@ from foreign_files import (
 )
 from migrating import bad, memories
 
-from mnemolog.cli.event_lines import BadLine
+from mnemolog.cli.lines.event_lines import BadLine
 from mnemolog.cli.migrations.evatar import evatar_rows
 from mnemolog.cli.migrations.luna import luna_rows
 from mnemolog.cli.migrations.rows import Unreadable

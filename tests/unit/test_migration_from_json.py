@@ -17,7 +17,7 @@ from foreign_files import (
 )
 from migrating import bad, memories
 
-from mnemolog.cli.event_lines import EventLine
+from mnemolog.cli.lines.event_lines import EventLine
 from mnemolog.cli.migrations.chromadb import chromadb_rows
 from mnemolog.cli.migrations.powermem import powermem_rows
 from mnemolog.cli.migrations.rows import Unreadable

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from schemas.observations import TurnContext
-from streams.extractor import Piece, Proposal, Window
-from streams.model_answer import MAX_CONTENT, MAX_ENTRIES, UnusableAnswerError, read_answer
+from schemas.messages.observations import TurnContext
+from streams.extraction.model.answer import MAX_CONTENT, MAX_ENTRIES, UnusableAnswerError, read_answer
+from streams.extraction.protocol import Piece, Proposal, Window
 
 if TYPE_CHECKING:
-    from streams.extractor import Speaker
+    from streams.extraction.protocol import Speaker
 
 EIGHT = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 COFFEE = {"content": "用户喜欢喝咖啡", "sources": [1]}

@@ -7,7 +7,7 @@ from examples import candidate, extracted, forget, later, piece, said
 from given import given
 from unit.test_rule_extractor import read
 
-from schemas.attributes import NICKNAME
+from schemas.vocabulary.attributes import NICKNAME
 
 NAME = said("用户叫张三", "t-1", attribute="user_name", value="张三")
 NICK = said("用户可以叫小鱼", "t-2", later(hours=1), attribute=NICKNAME, value="小鱼")

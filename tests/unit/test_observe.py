@@ -13,11 +13,11 @@ from workbench import Workbench
 
 from schemas import codec
 from schemas.identity import Owner, derived_id
-from schemas.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import ARTICLES, CONVERSATIONS, SCREENSHOTS, partition_of
-from streams.delivery import Delivery
-from streams.extractor import Rejected
-from streams.window import WindowLimits
+from streams.delivery.delivery import Delivery
+from streams.extraction.protocol import Rejected
+from streams.extraction.window import WindowLimits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

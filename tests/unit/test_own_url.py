@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemolog.membership import shared_url
+from mnemolog.cluster.membership import shared_url
 
 MINE = "http://one:8420"
 

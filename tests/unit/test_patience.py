@@ -9,7 +9,7 @@ from memory_log import MemoryLog
 
 from schemas.log import LogUnavailable, NewRecord
 from schemas.topics import INBOX
-from streams.patience import PatientReads
+from streams.delivery.retry import PatientReads
 
 RECORD = NewRecord(topic=INBOX.name, partition=0, key=b"default/u1", value=b"x")
 

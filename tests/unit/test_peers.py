@@ -11,7 +11,7 @@ import orjson
 import pytest
 from workbench import Workbench
 
-from mnemolog.peers import Part, Peers, PeerUnavailable, WorkersDiffer, alike, whole
+from mnemolog.cluster.peers import Part, Peers, PeerUnavailable, WorkersDiffer, alike, whole
 from schemas.log import RecordTooLarge
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from examples import MONDAY, envelope
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.observations import TurnRecorded
-from schemas.pieces import MAX_PIECE_CHARACTERS, piece_count, piece_texts
+from schemas.inputs.pieces import MAX_PIECE_CHARACTERS, piece_count, piece_texts
+from schemas.messages.observations import TurnRecorded
 
 
 def turn(text: str) -> TurnRecorded:

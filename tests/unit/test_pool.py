@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from projections.shards import NotHeld
-from streams import pool as pool_module
-from streams.pool import KeyedPool
+from projections.partitions.shards import NotHeld
+from streams.delivery import keyed_pool as pool_module
+from streams.delivery.keyed_pool import KeyedPool
 
 
 class Work:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from streams.precedence import BATCH_RECORDS, LINGER_SECONDS, LONGEST_SECONDS, Precedence
+from streams.delivery.priority import BATCH_RECORDS, LINGER_SECONDS, LONGEST_SECONDS, Precedence
 
 
 async def test_without_a_caller_giving_way_is_one_turn_of_the_loop():

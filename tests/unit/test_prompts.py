@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
-from schemas.observations import TurnContext
-from schemas.words import Category
-from streams.extractor import Piece, Window
-from streams.prompts import ASSISTANT_LINES, PROMPT_HASH, SCHEMA, SYSTEM, line, messages, repair
+from schemas.messages.observations import TurnContext
+from schemas.vocabulary.words import Category
+from streams.extraction.model.prompts import ASSISTANT_LINES, PROMPT_HASH, SCHEMA, SYSTEM, line, messages, repair
+from streams.extraction.protocol import Piece, Window
 
 if TYPE_CHECKING:
-    from streams.extractor import SourceType
+    from streams.extraction.protocol import SourceType
 
 EIGHT = datetime(2026, 1, 5, 8, 0, 59, tzinfo=UTC)
 

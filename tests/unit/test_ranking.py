@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from projections.index import Hit, Legs
-from projections.ranking import (
+from projections.index.protocol import Hit, Legs
+from projections.queries.ranking import (
     IMPORTANCE_WEIGHT,
     KEYWORD_WEIGHT,
     RECENCY_HALF_LIFE_DAYS,

@@ -10,7 +10,7 @@ from examples import remember
 from memory_log import MemoryLog
 from workbench import Workbench
 
-from mnemolog.rebuilding import Rebuilding, RebuildInterrupted
+from mnemolog.operations.rebuild import Rebuilding, RebuildInterrupted
 from schemas.topics import GLOBALS
 
 if TYPE_CHECKING:

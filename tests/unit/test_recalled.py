@@ -9,15 +9,14 @@ import pytest
 from examples import remember
 from given import given
 
-from projections import context
-from projections.context import episodes_section, memorise, profile_section
-from schemas.envelope import Envelope
-from schemas.observations import TurnRecorded
-from schemas.pieces import MAX_PIECE_CHARACTERS
-from streams.prompts import messages
-from streams.recalled import recalled, without_recalled
-from streams.rule_extractor import RuleExtractor
-from streams.window import pieces_of, window_of
+from projections.queries.prompt import episodes_section, memorise, profile_section
+from schemas.inputs.pieces import MAX_PIECE_CHARACTERS
+from schemas.messages.envelope import Envelope
+from schemas.messages.observations import TurnRecorded
+from streams.extraction.model.prompts import messages
+from streams.extraction.recalled_text import recalled, without_recalled
+from streams.extraction.rules.extractor import RuleExtractor
+from streams.extraction.window import pieces_of, window_of
 
 MONDAY = datetime(2026, 1, 5, 8, tzinfo=UTC)
 MESSAGE = """Here's what I remember from our past conversations that might be relevant:
@@ -96,7 +95,7 @@ def test_what_a_context_writes_is_recalled_to_its_last_word():
     episode = given(remember("在海边\n送花", "c-1", kind="episodic")).only
     known = {"user_name": "张三", "birthday": None, "occupation": None, "likes": ["茶"], "personality_traits": []}
     prompt = f"{profile_section(known)}\n{episodes_section([episode])}"
-    message = context.MESSAGE.format(related_memory=memorise(["one\ntwo", "three"]), user_query="What now?")
+    message = prompt.MESSAGE.format(related_memory=memorise(["one\ntwo", "three"]), user_query="What now?")
     for text, left in ((prompt, ""), (f"{prompt}\nI moved to Berlin", "I moved to Berlin"), (message, "What now?")):
         assert without_recalled([text])[0].strip() == left
 

@@ -6,8 +6,8 @@ import pytest
 from examples import forget, later, remember, revise
 from given import given
 
-from projections.memory import ACTIVE, STATUSES
-from schemas.refusals import Refusal, refusal_of
+from projections.state.memory import ACTIVE, STATUSES
+from schemas.vocabulary.refusals import Refusal, refusal_of
 
 
 @pytest.mark.parametrize("refusal", Refusal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from examples import happened, later, remember
 from given import given
 
-from projections.relationship import EVENT_TYPES, feelings, feelings_summary, report
+from projections.profile.relationship import EVENT_TYPES, feelings, feelings_summary, report
 
 KNOWN = given(
     happened("送了花", "t-1", event_type="gift", emotion="happy", emotion_intensity=0.5),

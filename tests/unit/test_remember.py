@@ -11,16 +11,16 @@ from examples import MONDAY, XIAOMING, forget, happened, later, recalled, rememb
 from workbench import Workbench
 
 from schemas import codec
-from schemas.events import TickApplied
 from schemas.identity import Owner, partition_owner
 from schemas.log import NewRecord
+from schemas.messages.events import TickApplied
 from schemas.topics import GLOBALS, INBOX, LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from schemas.decision import Decision
+    from schemas.messages.decision import Decision
 
 COFFEE = "用户喜欢喝咖啡"
 

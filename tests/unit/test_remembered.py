@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemas.remembered import Remembered
+from schemas.decoded_cache import Remembered
 
 
 def test_what_is_remembered_again_takes_no_place_of_others() -> None:

@@ -12,16 +12,16 @@ from examples import XIAOMING, later
 from memory_log import MemoryLog
 from workbench import Workbench
 
-from projections.evolve import events_of
-from projections.retention import drop_expired
-from schemas.events import TickApplied
+from projections.partitions.retention import drop_expired
+from projections.state.evolve import events_of
 from schemas.log import LogError, LogUnavailable
+from schemas.messages.events import TickApplied
 from schemas.topics import CONVERSATIONS, INBOX
-from streams import retaining
-from streams.parameters import Parameters
-from streams.remember import Remember
-from streams.retaining import Retaining, first_since
-from streams.ticking import retention_due
+from streams.agents import retention
+from streams.agents.remember import Remember
+from streams.agents.retention import Retaining, first_since
+from streams.decisions.parameters import Parameters
+from streams.ticks.scheduler import retention_due
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -198,7 +198,7 @@ class SilentLog(MemoryLog):
 async def test_a_log_that_does_not_answer_is_waited_for_and_then_the_tick_is_closed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(retaining, "REMOVING_SECONDS", 0.2)
+    monkeypatch.setattr(retention, "REMOVING_SECONDS", 0.2)
     bench = Workbench(tmp_path / "own", SilentLog())
     await bench.says("t-1")
     await bench.shards.at(0).catch_up()

@@ -8,9 +8,9 @@ import pytest
 from examples import forget, later, remember, revise
 from given import Given, given
 
-from projections.profile import profile
-from schemas.envelope import Sealed
-from streams.parameters import Parameters
+from projections.profile.profile import profile
+from schemas.messages.envelope import Sealed
+from streams.decisions.parameters import Parameters
 
 
 def reworded(attribute: str, value: str, before: str, after: str) -> Given:

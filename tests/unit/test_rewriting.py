@@ -27,7 +27,7 @@ from workbench import Workbench
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import Position
-from schemas.observations import OBSERVATIONS, TurnRecorded
+from schemas.messages.observations import OBSERVATIONS, TurnRecorded
 from schemas.topics import CONVERSATIONS, partition_of
 
 if TYPE_CHECKING:

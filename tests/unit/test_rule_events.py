@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from schemas.observations import TurnContext
-from streams.extractor import Piece, Window
-from streams.luna import episode_importance
-from streams.rule_extractor import RuleExtractor
-from streams.rules.dates import chinese_past, english_past
-from streams.rules.feelings import Feeling, chinese_feeling, english_feeling
+from schemas.messages.observations import TurnContext
+from streams.extraction.event_importance import episode_importance
+from streams.extraction.protocol import Piece, Window
+from streams.extraction.rules.dates import chinese_past, english_past
+from streams.extraction.rules.extractor import RuleExtractor
+from streams.extraction.rules.feelings import Feeling, chinese_feeling, english_feeling
 
 if TYPE_CHECKING:
-    from streams.extractor import Proposal
+    from streams.extraction.protocol import Proposal
 
 MONDAY = datetime(2026, 1, 5, 8, tzinfo=UTC)
 

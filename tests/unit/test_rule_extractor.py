@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.extractor import Extraction, Piece, Window
-from streams.rule_extractor import RuleExtractor
-from streams.rules.dates import birth_date, chinese_date, english_date
-from streams.verbatim_extractor import VerbatimExtractor
+from streams.extraction.protocol import Extraction, Piece, Window
+from streams.extraction.rules.dates import birth_date, chinese_date, english_date
+from streams.extraction.rules.extractor import RuleExtractor
+from streams.extraction.verbatim import VerbatimExtractor
 
 if TYPE_CHECKING:
-    from streams.extractor import Speaker
+    from streams.extraction.protocol import Speaker
 
 MONDAY = datetime(2026, 1, 5, 8, tzinfo=UTC)
 

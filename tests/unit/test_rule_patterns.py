@@ -4,11 +4,12 @@ import importlib
 import pkgutil
 import re
 
-import streams.rules
+import streams.extraction.rules
 
 
 def test_no_pattern_has_a_possessive_repeat_which_python_3_11_2_gets_wrong():
-    names = [module.name for module in pkgutil.iter_modules(streams.rules.__path__, "streams.rules.")]
+    rules = streams.extraction.rules
+    names = [module.name for module in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}.")]
     values = [value for name in names for value in vars(importlib.import_module(name)).values()]
     patterns = [value.pattern for value in values if isinstance(value, re.Pattern)]
     assert len(patterns) > 50

@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
-from schemas.attributes import same_value
-from streams.extractor import Piece, Proposal, Window
-from streams.rule_extractor import RuleExtractor
+from schemas.vocabulary.attributes import same_value
+from streams.extraction.protocol import Piece, Proposal, Window
+from streams.extraction.rules.extractor import RuleExtractor
 
 MONDAY = datetime(2026, 1, 5, 8, tzinfo=UTC)
 TESTS = Path(__file__).parent.parent

@@ -9,16 +9,16 @@ import pytest
 from examples import XIAOMING, later
 from workbench import Workbench
 
-from projections.closeness import Closeness
-from projections.retention import drop_expired
-from projections.shard_file import connect
+from projections.partitions.retention import drop_expired
+from projections.shard.tables import connect
+from projections.state.intimacy import Closeness
 from schemas.topics import CONVERSATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from projections.said import SaidFold
+    from projections.shard.turn_statistics import SaidFold
 
 
 @pytest.fixture

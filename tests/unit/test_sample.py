@@ -11,12 +11,12 @@ import pytest
 from sample_reading import ACCEPTED, is_chinese, observations, proposals
 
 from mnemolog.sample import sample_events
-from schemas.attributes import is_single
-from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
-from streams.window import WindowLimits
+from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
+from schemas.vocabulary.attributes import is_single
+from streams.extraction.window import WindowLimits
 
 if TYPE_CHECKING:
-    from schemas.observations import Observation
+    from schemas.messages.observations import Observation
 
 FIRST_DAY, LAST_DAY = datetime(2026, 10, 5, tzinfo=UTC), ACCEPTED
 

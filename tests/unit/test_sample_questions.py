@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from sample_reading import ACCEPTED, is_chinese, proposals
 
-from projections.analyser import terms, tokens
-from projections.builtin_embedder import BuiltinEmbedder
-from projections.embedded_index import EmbeddedIndex
-from projections.index import IndexEntry, IndexQuery
-from projections.ranking import POOL, rank
-from schemas.attributes import is_single
+from projections.embedding.builtin import BuiltinEmbedder
+from projections.index.embedded.index import EmbeddedIndex
+from projections.index.protocol import IndexEntry, IndexQuery
+from projections.queries.ranking import POOL, rank
+from projections.text.analyser import terms, tokens
+from schemas.vocabulary.attributes import is_single
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from streams.extractor import Proposal, Window
+    from streams.extraction.protocol import Proposal, Window
 
 
 def questions() -> list[dict[str, Any]]:

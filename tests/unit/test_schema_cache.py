@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from schemas.codec import Undecodable
-from streams.registry_calls import shown
-from streams.schema_cache import SchemaCache
-from streams.schema_registry import NoRegistry, SchemaRegistry, subjects
+from streams.registry.cache import SchemaCache
+from streams.registry.registry import NoRegistry, SchemaRegistry, subjects
+from streams.registry.requests import shown
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,11 +8,11 @@ import pytest
 from examples import XIAOMING
 from workbench import Workbench
 
-from mnemolog import dead_letters
+from mnemolog.operations import dead_letters
+from schemas.inputs.decoding import observation_of_record
 from schemas.log import LogUnavailable
-from schemas.reading import observation_of_record
 from schemas.topics import CONVERSATIONS
-from streams.dead_letter import put_aside
+from streams.delivery.dead_letter import put_aside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

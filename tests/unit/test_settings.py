@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import ValidationError
 
-from mnemolog.log_opening import kafka_security
+from mnemolog.log.configured import kafka_security
 from mnemolog.settings import NOT_YET, SettingsError, from_environment, read_env_file
 
 if TYPE_CHECKING:

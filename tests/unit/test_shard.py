@@ -13,13 +13,13 @@ from schemas import codec
 from schemas.codec import UnknownSchema
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS, INBOX, LEDGER
-from streams.extractor import Rejected
+from streams.extraction.protocol import Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from projections.observed import Progress
+    from projections.shard.observation_lookup import Progress
 
 
 @pytest.fixture

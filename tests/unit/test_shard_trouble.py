@@ -10,7 +10,7 @@ import pytest
 from examples import remember
 from workbench import Workbench
 
-from projections.shard_trouble import (
+from projections.shard.errors import (
     ShardBusy,
     ShardDamaged,
     ShardDiskFails,

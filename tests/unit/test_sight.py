@@ -9,8 +9,8 @@ import pytest
 from examples import MONDAY, forget, remember
 from given import given
 
-from projections.hot import HotUser
-from projections.sight import Sight, Topics, sight_of
+from projections.profile.ranked_memories import HotUser
+from projections.profile.visibility import Sight, Topics, sight_of
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 from examples import later, remember
 from given import given
 
-from projections.profile import profile
-from projections.slot_values import fault_of
-from projections.upcoming import upcoming
+from projections.profile.attribute_values import fault_of
+from projections.profile.dates import upcoming
+from projections.profile.profile import profile
 
 DATES = [
     "05-20", "1990-05-20", "1990/5/20", "1990.05.20", "5月20日", "五月二十日", "1990年5月20号", "May 20", "20 May 1990",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from preloaded import compiled
 
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 TOPIC = "mnemolog.inbox"
 APPENDS = 30

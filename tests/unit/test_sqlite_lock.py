@@ -12,7 +12,7 @@ import pytest
 
 from schemas.log import LogLocked
 from streams.transports.directory_lock import LOCK_FILE, NOTE_BYTES, DirectoryLock, read_note
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from pathlib import Path

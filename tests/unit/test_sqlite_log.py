@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from schemas.log import LogError, LogUnavailable, NewRecord
-from streams.transports.sqlite_file import LOG_FILE, open_file
-from streams.transports.sqlite_log import SqliteLog
-from streams.transports.sqlite_writer import Job, SqliteWriter
+from streams.transports.sqlite.file import LOG_FILE, open_file
+from streams.transports.sqlite.log import SqliteLog
+from streams.transports.sqlite.writer import Job, SqliteWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from schemas.log import LogDamaged, LogFull, LogUnavailable, NewRecord
-from streams.transports.sqlite_file import LOG_FILE, meaning
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.file import LOG_FILE, meaning
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ from copied_shards import FACTS, CountedLog, Neighbour, holding, is_a_fold, left
 from examples import XIAOMING, remember
 from workbench import Workbench
 
-from projections.embedded_index import EmbeddedIndex
-from projections.lending import InUse, Lending
-from projections.shards import Shards
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.sender import InUse, Lending
+from projections.partitions.shards import Shards
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,10 +12,10 @@ from examples import later, remember
 from memory_log import MemoryLog
 from workbench import Workbench
 
-import streams.ticking
-from schemas.inbox import DecayDue
+import streams.ticks.scheduler
+from schemas.messages.inbox import DecayDue
 from schemas.topics import CONVERSATIONS, INBOX
-from streams.ticking import MAX_MISSED_SLOTS, RETENTION_EVERY, Ticking, decay_due, retention_due, slots_between
+from streams.ticks.scheduler import MAX_MISSED_SLOTS, RETENTION_EVERY, Ticking, decay_due, retention_due, slots_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -218,7 +218,7 @@ class SilentLog(MemoryLog):
 async def test_a_silent_partition_does_not_stop_the_clock_of_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(streams.ticking, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(streams.ticks.scheduler, "LOOK_SECONDS", 0.1)
     bench = Workbench(tmp_path / "two", SilentLog(2), partitions=2)
     await bench.publish(INBOX.name, {}, partition=1)
     ticking = Ticking(

@@ -9,17 +9,17 @@ import pytest
 from examples import MONDAY, XIAOMING, later, remember, said
 from given import given
 
-from projections.evolve import events_of, evolve
-from projections.memory import ACTIVE, UserState
-from projections.time_travel import state_at
-from streams.decide import decide
-from streams.draft import Place
-from streams.parameters import Parameters
+from projections.state.evolve import events_of, evolve
+from projections.state.memory import ACTIVE, UserState
+from projections.state.time_travel import state_at
+from streams.decisions.decide import decide
+from streams.decisions.draft import Place
+from streams.decisions.parameters import Parameters
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from schemas.decision import Decision
+    from schemas.messages.decision import Decision
 
 
 def decided(*said: tuple[str, datetime]) -> list[Decision]:

@@ -10,16 +10,16 @@ from examples import envelope, later, remember, tick
 from memory_log import MemoryLog
 from workbench import EchoExtractor, Workbench
 
-from mnemolog import dead_letters
+from mnemolog.operations import dead_letters
 from schemas import codec
 from schemas.identity import Owner
-from schemas.inbox import ExtractionRejected
 from schemas.log import RecordTooLarge
-from schemas.observations import TurnRecorded
+from schemas.messages.inbox import ExtractionRejected
+from schemas.messages.observations import TurnRecorded
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
-from streams.extraction import rejection, too_large
-from streams.extractor import Rejected
-from streams.window import pieces_of, window_of
+from streams.extraction.protocol import Rejected
+from streams.extraction.request import rejection, too_large
+from streams.extraction.window import pieces_of, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from contract.front_door import front_door, turn
 from examples import MONDAY
 
-from mnemolog.unfolded import MOST_EVENTS, Unfolded
+from mnemolog.publishing.recent import MOST_EVENTS, Unfolded
 from schemas import codec
 from schemas.identity import Owner
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 from schemas.log import NewRecord, Position
 from schemas.topics import CONVERSATIONS
 

@@ -8,7 +8,7 @@ import pytest
 from examples import MONDAY, candidate, episode, extracted, later, piece, remember
 from given import Given, given
 
-from projections.upcoming import YearlyDay, upcoming, yearly_day
+from projections.profile.dates import YearlyDay, upcoming, yearly_day
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from projections.usage import Said, Usage, hour_of, measured, patterns
+from projections.profile.habits import Said, Usage, hour_of, measured, patterns
 
 EVENING = datetime(2026, 1, 5, 20, 30, tzinfo=UTC)
 

@@ -10,14 +10,14 @@ from examples import XIAOMING, envelope, later, remember, tick
 from wake_examples import cancelled, reminder, wake_tick, woken
 from workbench import Workbench
 
-from projections.history import history
-from projections.time_travel import life_of, state_at
-from projections.wakes import next_due
-from schemas.events import TickApplied
+from projections.queries.history import history
+from projections.state.time_travel import life_of, state_at
+from projections.state.wakes import next_due
 from schemas.identity import Owner, partition_owner, reminder_id_of
+from schemas.messages.events import TickApplied
+from schemas.messages.wakes import WakeDue
 from schemas.topics import INBOX, LEDGER
-from schemas.waking import WakeDue
-from streams.waking import Waking, wake_due
+from streams.ticks.wake_scheduler import Waking, wake_due
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from projections.weaviate_address import WeaviateAddress
-from projections.weaviate_readiness import WeaviateReadiness
+from projections.index.weaviate.address import WeaviateAddress
+from projections.index.weaviate.readiness import WeaviateReadiness
 
 
 @pytest.mark.parametrize("url", ["weaviate://[::1]:9", "weaviate://a\x7fb:9", "weaviate://127.0.0.1:9"])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from examples import MONDAY, envelope
 
-from schemas.observations import ArticleInferred, Observation, ScreenshotAnalysed, SessionEnded, TurnRecorded
-from schemas.pieces import is_extractable, piece_count, piece_texts, text_of
-from schemas.reading import effective_time
-from streams.window import OpenWindow, WindowLimits, closes_before, pieces_of, window_of
+from schemas.inputs.decoding import effective_time
+from schemas.inputs.pieces import is_extractable, piece_count, piece_texts, text_of
+from schemas.messages.observations import ArticleInferred, Observation, ScreenshotAnalysed, SessionEnded, TurnRecorded
+from streams.extraction.window import OpenWindow, WindowLimits, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:
-    from streams.extractor import Piece
+    from streams.extraction.protocol import Piece
 
 SECOND = timedelta(seconds=1)
 

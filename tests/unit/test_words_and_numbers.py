@@ -8,17 +8,17 @@ import pytest
 from examples import MONDAY, happened, later, said, tick
 from given import given
 
-from mnemolog.greeting import PROMPT
-from mnemolog.http.context_requests import Context
-from mnemolog.http.evatar import EvatarsMemories
-from mnemolog.http.memory_requests import NewMemory
-from mnemolog.http.requests import DEFAULT_LIMIT, MAX_PAGE_SIZE, MemoriesAsked, Search
+from mnemolog.http.models.context_requests import Context
+from mnemolog.http.models.memory_requests import NewMemory
+from mnemolog.http.models.requests import DEFAULT_LIMIT, MAX_PAGE_SIZE, MemoriesAsked, Search
+from mnemolog.http.routes.evatar import EvatarsMemories
 from mnemolog.settings import from_environment
-from projections.context import FREE_ATTRIBUTES, FREE_EPISODES
-from schemas.attributes import LISTS, MAPS, SINGLE
-from schemas.words import EVENT_TYPES, Category, MemoryType, Scope, SourceType
-from streams.extractor import Piece, Window
-from streams.rule_extractor import RuleExtractor
+from mnemolog.worker.greeting import PROMPT
+from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES
+from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE
+from schemas.vocabulary.words import EVENT_TYPES, Category, MemoryType, Scope, SourceType
+from streams.extraction.protocol import Piece, Window
+from streams.extraction.rules.extractor import RuleExtractor
 
 DEFAULTS = from_environment({})
 COFFEE = "用户喜欢喝咖啡"
