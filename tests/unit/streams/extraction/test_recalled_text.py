@@ -9,7 +9,8 @@ import pytest
 from support.examples import remember
 from support.given import given
 
-from projections.queries.prompt import MESSAGE, episodes_section, memorise, profile_section
+from projections.queries.prompt import MESSAGE as POWERMEM_MESSAGE
+from projections.queries.prompt import episodes_section, memorise, profile_section
 from schemas.inputs.pieces import MAX_PIECE_CHARACTERS
 from schemas.messages.envelope import Envelope
 from schemas.messages.observations import TurnRecorded
@@ -95,7 +96,7 @@ def test_what_a_context_writes_is_recalled_to_its_last_word():
     episode = given(remember("在海边\n送花", "c-1", kind="episodic")).only
     known = {"user_name": "张三", "birthday": None, "occupation": None, "likes": ["茶"], "personality_traits": []}
     prompt = f"{profile_section(known)}\n{episodes_section([episode])}"
-    message = MESSAGE.format(related_memory=memorise(["one\ntwo", "three"]), user_query="What now?")
+    message = POWERMEM_MESSAGE.format(related_memory=memorise(["one\ntwo", "three"]), user_query="What now?")
     for text, left in ((prompt, ""), (f"{prompt}\nI moved to Berlin", "I moved to Berlin"), (message, "What now?")):
         assert without_recalled([text])[0].strip() == left
 
