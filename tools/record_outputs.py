@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-HELPER = ROOT / "tests" / "contract" / "recorded_outputs.py"
+HELPER = ROOT / "tests" / "support" / "recorded_outputs.py"
 FOLDER = ROOT / "tests" / "data" / "recorded"
 
 

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 import pytest
-from contract.recorded_outputs import QUICK, RECORDED, sample
+from support.recorded_outputs import QUICK, RECORDED, sample
 
 SAMPLE = ("sample_digests", "sample_answers", "metrics")
 

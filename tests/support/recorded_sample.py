@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
+from mnemolog.worker.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from contract.recorded_sample import recorded_sample
-from examples import (
+from pydantic import TypeAdapter
+from support.examples import (
     candidate,
     episode,
     extracted,
@@ -32,16 +32,16 @@ from examples import (
     share,
     tick,
 )
-from given import given
-from pydantic import TypeAdapter
+from support.given import given
+from support.recorded_sample import recorded_sample
+from support.wake_examples import cancelled, reminder, wake_tick, woken
 from typer.main import get_command
-from wake_examples import cancelled, reminder, wake_tick, woken
 
 import mnemolog
 from mnemolog.cli.program import program
-from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
 from mnemolog.settings import NOT_YET, PREFIX, SHARED, URL_VARIABLE, Settings, from_environment
+from mnemolog.worker.worker import Worker
 from schemas import codec
 from schemas.topics import TOPICS
 
