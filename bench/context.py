@@ -24,21 +24,21 @@ import httpx
 import numpy as np
 
 from bench.search import START, OneVector, decisions, unit, words
-from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
-from mnemolog.serve import tune_process
+from mnemolog.server import tune_process
 from mnemolog.settings import Settings
-from projections.evolve import events_of
+from mnemolog.worker.worker import Worker
+from projections.state.evolve import events_of
 from schemas import codec
-from schemas.envelope import Sealed
-from schemas.events import LedgerEvent, MemoryFormed
 from schemas.identity import Owner
 from schemas.log import NewRecord
+from schemas.messages.envelope import Sealed
+from schemas.messages.events import LedgerEvent, MemoryFormed
 from schemas.topics import LEDGER, TOPICS
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
-    from schemas.decision import Decision
+    from schemas.messages.decision import Decision
 
 MEMORIES, TURNS, PAIRS = 10_000, 2_000, 200
 TARGET = 2.0

@@ -32,11 +32,11 @@ import orjson
 from bench.publish import running_worker
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from free_ports import free_ports
-from kafka_server import KafkaServer
-from weaviate_server import WeaviateServer
+from support.free_ports import free_ports
+from support.kafka_server import KafkaServer
+from support.weaviate_server import WeaviateServer
 
-from projections.told_lately import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
+from projections.index.durability import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

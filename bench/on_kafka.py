@@ -25,12 +25,12 @@ from faults.cluster.numbered_facts import MODEL_SETTINGS, Workload
 from faults.cluster.ports import Ports
 from faults.cluster.publisher import OverHttp, Publisher
 from faults.cluster.worker_process import WorkerProcess
-from kafka_server import KafkaServer
+from support.kafka_server import KafkaServer
 
 from bench.pipeline import BATCH, PARTITIONS, ReadyVectors, forwarder, pipeline, texts, to_forward
 from bench.rounds import Rounds
-from mnemolog.serve import tune_process
-from streams.transports.kafka_log import KafkaLog
+from mnemolog.server import tune_process
+from streams.transports.kafka.log import KafkaLog
 
 TURNS = 5_000
 OBSERVATIONS = USERS = 400

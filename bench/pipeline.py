@@ -21,22 +21,22 @@ import faust
 import numpy as np
 
 from bench.rounds import Rounds
-from mnemolog.composition import Worker
-from mnemolog.draining import drain
-from mnemolog.serve import tune_process
+from mnemolog.operations.drain import drain
+from mnemolog.server import tune_process
 from mnemolog.settings import from_environment
-from projections.builtin_embedder import BuiltinEmbedder
+from mnemolog.worker.worker import Worker
+from projections.embedding.builtin import BuiltinEmbedder
 from schemas import codec
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 from schemas.log import NewRecord
 from schemas.topics import partition_of
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from projections.embedder import Embedder, Vectors
-    from schemas.observations import Observation
+    from projections.embedding.embedder import Embedder, Vectors
+    from schemas.messages.observations import Observation
 
 BATCH = 500
 PARTITIONS = 8

@@ -28,12 +28,12 @@ import httpx
 import orjson
 
 from bench.rounds import Rounds
-from mnemolog.publishing import headers_of
+from mnemolog.publishing.publisher import headers_of
 from schemas import codec
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS, partition_of
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,19 +19,19 @@ from pathlib import Path
 import numpy as np
 
 from bench.rounds import Rounds
-from projections.evolve import events_of, evolve
-from projections.memory import UserState
-from projections.shard import BULK_RECORDS, Shard
+from projections.shard.shard import BULK_RECORDS, Shard
+from projections.state.evolve import events_of, evolve
+from projections.state.memory import UserState
 from schemas import codec
-from schemas.envelope import Envelope, Sealed
 from schemas.identity import Owner
-from schemas.inbox import RememberFact
 from schemas.log import NewRecord
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.inbox import RememberFact
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, LEDGER
-from streams.decide import decide
-from streams.draft import Place
-from streams.parameters import Parameters
-from streams.transports.sqlite_log import SqliteLog
+from streams.decisions.decide import decide
+from streams.decisions.draft import Place
+from streams.decisions.parameters import Parameters
+from streams.transports.sqlite.log import SqliteLog
 
 DECISIONS = 20_000
 USERS = 200

@@ -19,23 +19,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemolog.serve import tune_process
-from projections.embedded_index import EmbeddedIndex
-from projections.queries import Filters, Queries
-from projections.shards import Shards
+from mnemolog.server import tune_process
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.shards import Shards
+from projections.queries.queries import Filters, Queries
 from schemas import codec
-from schemas.decision import MAX_CHANGES, Decision
-from schemas.envelope import Envelope, Sealed
-from schemas.events import MemoryFormed
 from schemas.identity import Owner
 from schemas.log import Position, Record
+from schemas.messages.decision import MAX_CHANGES, Decision
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.events import MemoryFormed
 from schemas.topics import LEDGER, TOPICS
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from projections.embedder import Vectors
+    from projections.embedding.embedder import Vectors
 
 DIMENSIONS, VOCABULARY = 512, 30_000
 SIZES, OTHERS, SEARCHES = (1_000, 10_000), 50, 400

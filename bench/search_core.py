@@ -16,8 +16,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from projections.embedded_index import EmbeddedIndex
-from projections.index import IndexEntry, IndexQuery
+from projections.index.embedded.index import EmbeddedIndex
+from projections.index.protocol import IndexEntry, IndexQuery
 
 DIMENSIONS = 512
 VOCABULARY = 30_000

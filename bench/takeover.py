@@ -25,33 +25,33 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import uvicorn
 
+from mnemolog.cluster.peers import Peers
+from mnemolog.cluster.shard_source import PeersShards
 from mnemolog.http.app import make_http
-from mnemolog.log_watch import LogWatch
-from mnemolog.metrics import Metrics
-from mnemolog.peers import Peers
+from mnemolog.log.health import LogWatch
 from mnemolog.settings import from_environment
-from mnemolog.shard_copies import PeersShards
-from projections.embedded_index import EmbeddedIndex
-from projections.evolve import events_of, evolve
-from projections.memory import UserState
-from projections.shard import BULK_RECORDS
-from projections.shards import Shards
-from projections.taking import Taking
+from mnemolog.worker.metrics import Metrics
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.receiver import Taking
+from projections.partitions.shards import Shards
+from projections.shard.shard import BULK_RECORDS
+from projections.state.evolve import events_of, evolve
+from projections.state.memory import UserState
 from schemas import codec
-from schemas.envelope import Envelope, Sealed
 from schemas.identity import Owner
-from schemas.inbox import RememberFact
 from schemas.log import NewRecord
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.inbox import RememberFact
 from schemas.topics import LEDGER, TOPICS
-from streams.decide import decide
-from streams.draft import Place
-from streams.parameters import Parameters
-from streams.transports.sqlite_log import SqliteLog
+from streams.decisions.decide import decide
+from streams.decisions.draft import Place
+from streams.decisions.parameters import Parameters
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mnemolog.composition import Worker
+    from mnemolog.worker.worker import Worker
 
 SIZES = (100_000,)
 MEMORIES_OF_A_USER = 100

@@ -25,18 +25,18 @@ from weaviate.classes.query import Filter
 
 from bench.footprint import resident_mib, size_of
 from bench.search import unit
-from projections.weaviate_address import WeaviateAddress
-from projections.weaviate_collection import WeaviateCollection, vector_name
-from projections.weaviate_objects import owner_id, partition_tenant
+from projections.index.weaviate.address import WeaviateAddress
+from projections.index.weaviate.collection import WeaviateCollection, vector_name
+from projections.index.weaviate.objects import owner_id, partition_tenant
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from weaviate_server import is_installed, running_weaviate
+from support.weaviate_server import is_installed, running_weaviate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from support.weaviate_server import WeaviateServer
     from weaviate.collections.collection import CollectionAsync
-    from weaviate_server import WeaviateServer
 
     Objects: TypeAlias = list[DataObject[Any, None]]
 

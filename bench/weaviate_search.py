@@ -26,19 +26,19 @@ from weaviate.classes.data import DataObject
 from weaviate.classes.query import Filter, MetadataQuery
 
 from bench.search import FILTERS, NOW, OneVector, fill, unit, words
-from projections.analyser import terms
-from projections.queries import Queries
-from projections.ranking import POOL
-from projections.shards import Shards
-from projections.weaviate_address import WeaviateAddress
-from projections.weaviate_index import WeaviateIndex
-from projections.weaviate_objects import exactly
+from projections.index.weaviate.address import WeaviateAddress
+from projections.index.weaviate.index import WeaviateIndex
+from projections.index.weaviate.objects import exactly
+from projections.partitions.shards import Shards
+from projections.queries.queries import Queries
+from projections.queries.ranking import POOL
+from projections.text.analyser import terms
 from schemas.identity import Owner
 from schemas.topics import TOPICS
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from weaviate_server import is_installed, running_weaviate
+from support.weaviate_server import is_installed, running_weaviate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from weaviate.client import WeaviateAsyncClient
     from weaviate.collections.collection import CollectionAsync
 
-    from projections.index import IndexEntry
+    from projections.index.protocol import IndexEntry
 
     Times: TypeAlias = dict[str, list[float]]
 

@@ -17,20 +17,20 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from mnemolog import together
-from mnemolog.composition import Worker
-from mnemolog.draining import counts, drain
+from mnemolog.cluster import scatter_gather
+from mnemolog.operations.drain import counts, drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
-from projections.queries import Filters
+from mnemolog.worker.worker import Worker
+from projections.queries.queries import Filters
 from schemas.identity import Owner
-from schemas.input_events import parse_event
-from schemas.pieces import text_of
+from schemas.inputs.input_events import parse_event
+from schemas.inputs.pieces import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemas.observations import Observation
+    from schemas.messages.observations import Observation
 
 DAYS: Final = 30
 START: Final = datetime(2026, 11, 2, tzinfo=UTC)
@@ -174,7 +174,7 @@ async def _rebuild(worker: Worker, console: Console) -> None:
     console.rule("5. Rebuilt from the log")
     with _bar(console) as bar:
         folding = bar.add_task("records folded", total=None)
-        rebuilding = asyncio.get_running_loop().create_task(together.rebuild(worker, "all"))
+        rebuilding = asyncio.get_running_loop().create_task(scatter_gather.rebuild(worker, "all"))
         while not rebuilding.done():
             progress = worker.rebuilding.progress
             if progress.total:

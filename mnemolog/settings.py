@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
-from mnemolog.reminder_text import REMINDER_TEMPLATE, check_template
-from projections.weaviate_address import WeaviateAddress
-from schemas.faults import plain
-from schemas.images import Sight
-from schemas.words import Policy  # noqa: TC001 - pydantic reads it
+from mnemolog.reminder_template import REMINDER_TEMPLATE, check_template
+from projections.index.weaviate.address import WeaviateAddress
+from schemas.inputs.faults import plain
+from schemas.inputs.images import Sight
+from schemas.vocabulary.words import Policy  # noqa: TC001 - pydantic reads it
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

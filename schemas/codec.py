@@ -15,9 +15,9 @@ import fastavro
 import orjson
 from fastavro.schema import fingerprint, parse_schema, to_parsing_canonical_form
 
-from schemas import decision, envelope, events, inbox, observations
-from schemas.dead_letters import DeadLetter
-from schemas.remembered import Remembered
+from schemas.decoded_cache import Remembered
+from schemas.messages import decision, envelope, events, inbox, observations
+from schemas.messages.dead_letters import DeadLetter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

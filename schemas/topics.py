@@ -8,10 +8,10 @@ from typing import Final
 
 from aiokafka.partitioner import murmur2
 
-from schemas.dead_letters import DeadLetter
-from schemas.decision import Decision
-from schemas.inbox import INBOX_ITEMS
-from schemas.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
+from schemas.messages.dead_letters import DeadLetter
+from schemas.messages.decision import Decision
+from schemas.messages.inbox import INBOX_ITEMS
+from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
 
 MAX_RECORD_BYTES: Final = 1 << 20
 """Kafka's own default for a batch as it travels; a single record must fit."""

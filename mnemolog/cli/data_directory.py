@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from mnemolog.settings import SettingsError
 from schemas.log import LogLocked
 from streams.transports.directory_lock import read_note
-from streams.transports.sqlite_file import LOG_FILE
+from streams.transports.sqlite.file import LOG_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

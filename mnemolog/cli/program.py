@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli import (
+from mnemolog.cli.commands import (
     context,
     dead_letters,
     digest,

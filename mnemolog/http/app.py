@@ -7,19 +7,20 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI
 
-from mnemolog.http import (
+from mnemolog.http import forwarding, problems
+from mnemolog.http.mcp import route as mcp
+from mnemolog.http.middleware import Edge
+from mnemolog.http.origin import LOOPBACK, name_of
+from mnemolog.http.routes import (
     admin,
     agents,
     context,
     conversations,
     evatar,
     exchange,
-    forwarding,
     health,
     internal,
-    mcp,
     memories,
-    problems,
     publishing,
     relationship,
     search,
@@ -27,12 +28,10 @@ from mnemolog.http import (
     tools,
     wakes,
 )
-from mnemolog.http.asked_for import known_query
-from mnemolog.http.edge import Edge
-from mnemolog.http.origin import LOOPBACK, name_of
+from mnemolog.http.routing import known_query
 
 if TYPE_CHECKING:
-    from mnemolog.composition import Worker
+    from mnemolog.worker.worker import Worker
 
 DESCRIPTION = "Memory for AI agents, kept as a log. Errors are application/problem+json."
 

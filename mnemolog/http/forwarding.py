@@ -11,17 +11,17 @@ import httpx
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
+from mnemolog.cluster.peers import FORWARDED, PeerUnavailable, is_of_lines
 from mnemolog.http.problems import problem
-from mnemolog.peers import FORWARDED, PeerUnavailable, is_of_lines
-from projections.queries import UnknownMemory
-from projections.shards import NotHeld
+from projections.partitions.shards import NotHeld
+from projections.queries.queries import UnknownMemory
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from fastapi import FastAPI, Request
 
-    from mnemolog.peers import Peers
+    from mnemolog.cluster.peers import Peers
 
 BODY: Final = "mnemolog.body"
 """Where the edge leaves the body in a request's scope."""

@@ -10,17 +10,17 @@ from fastapi import Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from mnemolog.commands import AnotherCommand
-from mnemolog.draining import DrainTimeout
-from mnemolog.peers import PeerUnavailable, WorkersDiffer
-from mnemolog.rebuilding import RebuildDiffers, RebuildInterrupted, RebuildRunning, UnknownGeneration
-from mnemolog.wake_streaming import UnknownPosition
-from projections.embedder import EmbedderRefused, EmbedderUnavailable
-from projections.index import IndexUnavailable
-from projections.shard_trouble import ShardDamaged, ShardUnavailable
-from schemas.faults import plain
+from mnemolog.cluster.peers import PeerUnavailable, WorkersDiffer
+from mnemolog.commands.commands import AnotherCommand
+from mnemolog.operations.drain import DrainTimeout
+from mnemolog.operations.rebuild import RebuildDiffers, RebuildInterrupted, RebuildRunning, UnknownGeneration
+from mnemolog.wakes.stream import UnknownPosition
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.index.protocol import IndexUnavailable
+from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.identity import InvalidOwner
-from schemas.input_events import Fault
+from schemas.inputs.faults import plain
+from schemas.inputs.input_events import Fault
 from schemas.log import LogUnavailable, RecordTooLarge
 
 if TYPE_CHECKING:

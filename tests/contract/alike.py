@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from contract.index_examples import NOON, entry, query
 
-from projections.ranking import POOL, rank
-from projections.unit_vectors import unit_vectors
+from projections.embedding.embedder import unit_vectors
+from projections.queries.ranking import POOL, rank
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from projections.index import Index, IndexEntry, IndexQuery
+    from projections.index.protocol import Index, IndexEntry, IndexQuery
 
 PEOPLE = ("Anna", "Boris", "小明", "李华", "my sister", "妈妈", "the neighbour", "同事")
 VERBS = ("likes", "喜欢", "went to", "去过", "is afraid of", "害怕", "bought", "买了", "talks about", "常说起")

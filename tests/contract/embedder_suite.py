@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
-    from projections.embedder import Embedder
+    from projections.embedding.embedder import Embedder
 
 
 class EmbedderSuite:

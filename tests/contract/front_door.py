@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import numpy as np
 
-from mnemolog.composition import Worker
 from mnemolog.http.app import make_http
 from mnemolog.settings import from_environment
-from projections.analyser import tokens
-from projections.embedder import EmbedderUnavailable
-from projections.unit_vectors import unit_vectors
+from mnemolog.worker.worker import Worker
+from projections.embedding.embedder import EmbedderUnavailable, unit_vectors
+from projections.text.analyser import tokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
-    from projections.embedder import Vectors
+    from projections.embedding.embedder import Vectors
 
 DIMENSIONS = 64
 NEW_YEAR = "2026-01-05T08:00:00Z"

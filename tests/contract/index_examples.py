@@ -8,8 +8,8 @@ from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 
-from projections import analyser
-from projections.index import IndexEntry, IndexQuery
+from projections.index.protocol import IndexEntry, IndexQuery
+from projections.text import analyser
 
 MODEL = "toy-4"
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -27,8 +27,8 @@ from contract.index_examples import (
     query,
 )
 
-from projections import analyser
-from projections.index import ANY_VERSION, Index, Legs
+from projections.index.protocol import ANY_VERSION, Index, Legs
+from projections.text import analyser
 
 
 class IndexSuite:

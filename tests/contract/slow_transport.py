@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
-from streams.transports import sqlite
-from streams.transports.sqlite_consumer import Consumer as EmbeddedConsumer
+from streams.transports.sqlite import transport
+from streams.transports.sqlite.consumer import Consumer as EmbeddedConsumer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,5 +23,5 @@ class Consumer(EmbeddedConsumer):
         return committed
 
 
-class Transport(sqlite.Transport):
+class Transport(transport.Transport):
     Consumer: ClassVar[type[ConsumerT]] = Consumer

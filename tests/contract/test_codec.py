@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from examples import MONDAY, forget, remember
-from messages import EXAMPLES
+from support.examples import MONDAY, forget, remember
+from support.messages import EXAMPLES
 
 from schemas import codec
 from schemas.codec import MARKER, MESSAGES, Undecodable, UnknownSchema
-from schemas.envelope import Sealed
-from schemas.observations import ScreenshotAnalysed, TurnRecorded
+from schemas.messages.envelope import Sealed
+from schemas.messages.observations import ScreenshotAnalysed, TurnRecorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

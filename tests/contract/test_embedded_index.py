@@ -11,8 +11,8 @@ from contract.followed import FakeShard, Followed
 from contract.index_examples import ANIMALS, CAT, COFFEE, FOOD, FOUR, entry, four, memory_id, mixed, query
 from contract.index_suite import IndexSuite
 
-from projections.embedded_index import EmbeddedIndex
-from projections.index import ANY_VERSION, Legs
+from projections.index.embedded.index import EmbeddedIndex
+from projections.index.protocol import ANY_VERSION, Legs
 
 
 class TestLoadedAtTheFirstSearch(IndexSuite):

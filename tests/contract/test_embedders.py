@@ -19,10 +19,9 @@ import numpy as np
 import pytest
 from contract.embedder_suite import EmbedderSuite
 
-from projections.builtin_embedder import BuiltinEmbedder
-from projections.embedder import EmbedderRefused, EmbedderUnavailable
-from projections.openai_embedder import OpenAIEmbedder
-from projections.unit_vectors import unit_vectors
+from projections.embedding.builtin import BuiltinEmbedder
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, unit_vectors
+from projections.embedding.openai import OpenAIEmbedder
 
 
 class FakeEndpoint(ThreadingHTTPServer):
@@ -168,7 +167,7 @@ class TestBuiltin(EmbedderSuite):
 
     def test_the_process_ends_when_the_one_that_asks_it_is_killed(self):
         asking = (
-            "import asyncio; from projections.builtin_embedder import BuiltinEmbedder as B; b = B()\n"
+            "import asyncio; from projections.embedding.builtin import BuiltinEmbedder as B; b = B()\n"
             "asyncio.run(b.embed(['x'])); print('asked', flush=True); import time; time.sleep(60)"
         )
         pipe = subprocess.PIPE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from contract.log_suite import TrimmedLogSuite
 
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from contract.scripted_model import Mode, ScriptedModel, completion
 
-from streams.extractor import Piece, Rejected, Window
-from streams.model_extractor import ModelExtractor
-from streams.prompts import PROMPT_HASH
+from streams.extraction.model.extractor import ModelExtractor
+from streams.extraction.model.prompts import PROMPT_HASH
+from streams.extraction.protocol import Piece, Rejected, Window
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

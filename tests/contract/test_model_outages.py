@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from contract.scripted_model import ScriptedModel, completion
 
-from streams.extractor import Outage, Piece, Rejected, Window
-from streams.model_extractor import ModelExtractor
+from streams.extraction.model.extractor import ModelExtractor
+from streams.extraction.protocol import Outage, Piece, Rejected, Window
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

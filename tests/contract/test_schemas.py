@@ -10,12 +10,12 @@ from typing import Any
 import fastavro
 import orjson
 import pytest
-from messages import full
 from new_schema import avro_record
+from support.messages import full
 
 from schemas import codec
 from schemas.codec import MESSAGES, schema_fingerprint
-from schemas.observations import OBSERVATIONS
+from schemas.messages.observations import OBSERVATIONS
 
 ROOT = Path(__file__).parent.parent.parent
 FILES = sorted((ROOT / "schemas" / "avro").glob("*.avsc"))

@@ -10,12 +10,12 @@ import pytest
 import uvicorn
 from contract.front_door import FrontDoor, front_door, turn
 
+from mnemolog.cluster.peers import Peers
+from mnemolog.cluster.shard_source import PeersShards
 from mnemolog.http.app import make_http
-from mnemolog.peers import Peers
-from mnemolog.serve import _listen, _url
-from mnemolog.shard_copies import PeersShards
-from projections.shard_file import VERSION
-from projections.taking import CHECKSUM_BYTES, NotCopied, Offer, checksum
+from mnemolog.server import _listen, _url
+from projections.partitions.receiver import CHECKSUM_BYTES, NotCopied, Offer, checksum
+from projections.shard.tables import VERSION
 from schemas.identity import Owner
 from schemas.topics import LEDGER
 

@@ -19,7 +19,7 @@ from contract.transport_worker import COMMIT_INTERVAL_S, PARTITIONS, Worker
 from faust.transport.drivers import TRANSPORTS
 from mode.utils.imports import symbol_by_name
 
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 class TestSqliteTransport(TransportSuite):
     scheme = "sqlite"
-    transport = "streams.transports.sqlite:Transport"
+    transport = "streams.transports.sqlite.transport:Transport"
 
     @pytest.fixture
     def log(self, tmp_path: Path) -> Iterator[SqliteLog]:
@@ -95,7 +95,7 @@ def test_the_entry_points_name_the_two_transports():
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     named = tomllib.loads(text)["project"]["entry-points"]["faust.transports"]
     found = {scheme: symbol_by_name(path).__module__ for scheme, path in named.items()}
-    assert found == {"sqlite": "streams.transports.sqlite", "kafka": "streams.transports.kafka"}
+    assert found == {"sqlite": "streams.transports.sqlite.transport", "kafka": "streams.transports.kafka.transport"}
 
 
 APP_UNTIL_KILLED = r"""
@@ -103,11 +103,11 @@ import asyncio, os, sys
 from pathlib import Path
 from contract.transport_worker import Worker
 from faust.transport.drivers import TRANSPORTS
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 async def main():
     TRANSPORTS.by_name("aiokafka")
-    TRANSPORTS.aliases["sqlite"] = "streams.transports.sqlite:Transport"
+    TRANSPORTS.aliases["sqlite"] = "streams.transports.sqlite.transport:Transport"
     log = SqliteLog.open(Path(sys.argv[1]))
     done = open(sys.argv[2], "ab", buffering=0)
 

@@ -9,12 +9,12 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from contract.log_suite import new
 
-from mnemolog import dead_letters
-from schemas.dead_letters import TOO_LARGE
+from mnemolog.operations import dead_letters
 from schemas.log import LogError, RecordTooLarge
+from schemas.messages.dead_letters import TOO_LARGE
 from schemas.topics import DEAD_LETTERS, MAX_LETTER_BYTES, MAX_RECORD_BYTES
-from streams.dead_letter import KEPT_BYTES, put_aside
-from streams.transports.kafka_log import KafkaLog
+from streams.delivery.dead_letter import KEPT_BYTES, put_aside
+from streams.transports.kafka.log import KafkaLog
 
 PARTITIONS = 4
 OVERHEAD_BYTES = 100

@@ -10,7 +10,7 @@ import pytest
 from contract.log_suite import LogSuite
 
 from schemas.log import NewRecord, Record
-from streams.transports.kafka_log import KafkaLog
+from streams.transports.kafka.log import KafkaLog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -8,11 +8,11 @@ from uuid import uuid4
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from contract.log_suite import new, read_all
-from kafka_server import KafkaServer
+from support.kafka_server import KafkaServer
 
 from schemas.log import LogError, LogUnavailable
-from streams.transports import kafka_topics
-from streams.transports.kafka_log import KafkaLog
+from streams.transports.kafka import topics
+from streams.transports.kafka.log import KafkaLog
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ async def test_a_topic_with_the_writers_time_is_refused(kafka: str):
     name = f"topic-{uuid4()}"
     admin = AIOKafkaAdminClient(bootstrap_servers=kafka)
     await admin.start()
-    await kafka_topics.create(admin, name, 1, {"message.timestamp.type": "CreateTime"})
+    await topics.create(admin, name, 1, {"message.timestamp.type": "CreateTime"})
     await admin.close()
     log = KafkaLog([kafka])
     await log.start()

@@ -11,23 +11,23 @@ import orjson
 import pytest
 from aiokafka import AIOKafkaProducer
 from engines.test_schema_registry import NOW, registered
-from kafka_server import JARS
-from registry_avro import end, in_registry_avro, turn
+from support.kafka_server import JARS
+from support.registry_avro import end, in_registry_avro, turn
 
-from mnemolog.composition import Worker
-from mnemolog.draining import drain
+from mnemolog.operations.drain import drain
 from mnemolog.settings import from_environment
+from mnemolog.worker.worker import Worker
 from schemas import codec
 from schemas.identity import Owner
-from schemas.input_events import parse_event
-from schemas.observations import SessionEnded, TurnRecorded
+from schemas.inputs.input_events import parse_event
+from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS, partition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from registry_server import RegistryServer
+    from support.registry_server import RegistryServer
 
 PARTITIONS = 4
 USERS = 5

@@ -11,16 +11,16 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import secure_kafka_server
 from engines.test_sample_on_kafka import NOW
-from secure_kafka_server import PASSWORD, USER, SecureKafka
+from support import secure_kafka_server
+from support.secure_kafka_server import PASSWORD, USER, SecureKafka
 
-from mnemolog.composition import Worker
-from mnemolog.draining import drain
-from mnemolog.log_opening import opened_log
+from mnemolog.log.configured import opened_log
+from mnemolog.operations.drain import drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
-from schemas.input_events import parse_event
+from mnemolog.worker.worker import Worker
+from schemas.inputs.input_events import parse_event
 from schemas.log import LogError, LogUnavailable
 
 if TYPE_CHECKING:

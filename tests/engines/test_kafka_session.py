@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from contract.transport_worker import PARTITIONS, PATIENCE_S, Worker
 
-from streams.transports.kafka_log import KafkaLog
+from streams.transports.kafka.log import KafkaLog
 
 if TYPE_CHECKING:
     from pathlib import Path

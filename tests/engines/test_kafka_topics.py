@@ -14,7 +14,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from schemas.topics import INPUTS, LEDGER, MAX_RECORD_BYTES, TOPICS
-from streams.transports import kafka_topics
+from streams.transports.kafka import topics
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -66,12 +66,12 @@ async def test_topics_are_created_as_they_should_be_and_creating_them_again_chan
         code, told, _ = await mnemolog("topics", "create", **given, replication_factor=1)
         assert (code, told["topics"]) == (0, {t.name: 1 if t.single_partition else 3 for t in TOPICS})
     async with admin(own_kafka) as one:
-        counts = await kafka_topics.partition_counts(one)
+        counts = await topics.partition_counts(one)
         for topic in TOPICS:
             assert counts[topic.name] == told["topics"][topic.name]
             kept = str(2 * DAY_MS) if topic in INPUTS else "-1"
             wanted = {"message.timestamp.type": "LogAppendTime", "retention.ms": kept, "cleanup.policy": "delete"}
-            assert await kafka_topics.misfits(one, topic.name, wanted) == []
+            assert await topics.misfits(one, topic.name, wanted) == []
     code, _, said = await mnemolog("topics", "create", **(given | {"partitions": 4}))
     assert code == 1
     assert "has 3 partitions, not 4: set MNEMOLOG_PARTITIONS=3, the number it has" in said
@@ -83,7 +83,7 @@ async def test_more_replicas_than_brokers_are_a_sentence(own_kafka: str, tmp_pat
     async with admin(own_kafka) as one:
         await one.delete_topics([LEDGER.name])
         async with asyncio.timeout(20):
-            while LEDGER.name in await kafka_topics.partition_counts(one):  # noqa: ASYNC110 - Kafka tells nobody
+            while LEDGER.name in await topics.partition_counts(one):  # noqa: ASYNC110 - Kafka tells nobody
                 await asyncio.sleep(0.1)
     given = {"broker": f"kafka://{own_kafka}", "data_dir": tmp_path, "partitions": 3, "retention_days": 2}
     code, _, said = await mnemolog("topics", "create", **given, replication_factor=3)
@@ -96,7 +96,7 @@ async def test_more_replicas_than_brokers_are_a_sentence(own_kafka: str, tmp_pat
 async def test_the_doctor_finds_a_topic_that_would_lose_memories_or_misdate_them(own_kafka: str, tmp_path: Path):
     given = {"broker": f"kafka://{own_kafka}", "data_dir": tmp_path, "partitions": 3, "retention_days": 2}
     await mnemolog("topics", "create", **given)
-    right = kafka_topics.settings(None, MAX_RECORD_BYTES, compact=False)
+    right = topics.settings(None, MAX_RECORD_BYTES, compact=False)
     await alter(own_kafka, LEDGER.name, **{**right, "retention.ms": str(7 * DAY_MS)})
     told = (await wrong(**given))["log"]
     assert f"{LEDGER.name} has retention.ms={7 * DAY_MS}, not -1: set it with `kafka-configs" in told

@@ -11,7 +11,7 @@ from contract.log_suite import new
 from contract.transport_suite import TransportSuite
 from contract.transport_worker import PATIENCE_S, Worker
 
-from streams.transports.kafka_log import KafkaLog
+from streams.transports.kafka.log import KafkaLog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -22,7 +22,7 @@ LOOKED_AT_S = 1.0
 
 class TestKafkaTransport(TransportSuite):
     scheme = "kafka"
-    transport = "streams.transports.kafka:Transport"
+    transport = "streams.transports.kafka.transport:Transport"
 
     @pytest.fixture
     async def log(self, kafka: str) -> AsyncIterator[KafkaLog]:

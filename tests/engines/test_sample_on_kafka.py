@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mnemolog import together
-from mnemolog.composition import Worker
-from mnemolog.draining import drain
+from mnemolog.cluster import scatter_gather
+from mnemolog.operations.drain import drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
-from schemas.input_events import parse_event
+from mnemolog.worker.worker import Worker
+from schemas.inputs.input_events import parse_event
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ async def remembered(folder: Path, broker: str) -> tuple[dict[str, str], dict[st
         counts = await drain(worker, 120.0)
         answer = await worker.commands.tick("ladder", TICK, 60.0)
         assert answer.applied
-        return await worker.shards.digests(), counts, await together.rebuild(worker, "all")
+        return await worker.shards.digests(), counts, await scatter_gather.rebuild(worker, "all")
     finally:
         await worker.stop()
 

@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import orjson
 import pytest
-from examples import XIAOMING
-from registry_avro import SAID_AT, end, in_registry_avro, theirs, turn
+from support.examples import XIAOMING
+from support.registry_avro import SAID_AT, end, in_registry_avro, theirs, turn
 
-from mnemolog.composition import Worker
-from mnemolog.draining import drain
+from mnemolog.cluster.scatter_gather import rebuild
+from mnemolog.operations.drain import drain
 from mnemolog.settings import from_environment
-from mnemolog.together import rebuild
+from mnemolog.worker.worker import Worker
 from schemas.codec import Undecodable, released_schema
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 from schemas.log import NewRecord
-from schemas.observations import SessionEnded, TurnRecorded
+from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS
-from streams.schema_cache import SchemaCache
-from streams.schema_registry import RegistryRefused, SchemaRegistry
+from streams.registry.cache import SchemaCache
+from streams.registry.registry import RegistryRefused, SchemaRegistry
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from registry_server import RegistryServer
+    from support.registry_server import RegistryServer
 
 TURNS = "mnemolog.conversations-mnemolog.TurnRecorded"
 SUBJECTS = {

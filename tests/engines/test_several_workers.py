@@ -13,12 +13,12 @@ import pytest
 import pytest_asyncio
 from engines.several import Several, heard, two_workers
 
-from mnemolog.peers import FORWARDED
+from mnemolog.cluster.peers import FORWARDED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
 USERS = 12
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from engines.several import Several, held_here
 from faults.cluster.worker_process import WorkerProcess
-from free_ports import free_ports
+from support.free_ports import free_ports
 
-from projections.taking import WORTH_RECORDS
+from projections.partitions.receiver import WORTH_RECORDS
 from schemas.identity import Owner
 from schemas.topics import partition_of
 

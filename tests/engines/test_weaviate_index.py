@@ -14,22 +14,22 @@ from contract.alike import compare, world
 from contract.followed import FakeShard, Followed
 from contract.index_examples import ANIMALS, CAT, COFFEE, FOOD, FOUR, SPORT, WORK, entry, four, mixed, query
 from contract.index_suite import IndexSuite
-from weaviate_server import running_weaviate
+from support.weaviate_server import running_weaviate
 
-from projections import analyser
-from projections.embedded_index import EmbeddedIndex
-from projections.index import IndexChanged, IndexUnavailable, Legs
-from projections.weaviate_address import WeaviateAddress
-from projections.weaviate_index import WeaviateIndex
+from projections.index.embedded.index import EmbeddedIndex
+from projections.index.protocol import IndexChanged, IndexUnavailable, Legs
+from projections.index.weaviate.address import WeaviateAddress
+from projections.index.weaviate.index import WeaviateIndex
+from projections.text import analyser
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
-    from projections.embedded_index import Load
-    from projections.index import IndexEntry
+    from projections.index.embedded.index import Load
+    from projections.index.protocol import IndexEntry
 
 
 def nothing(_tenant: str, _user_id: str) -> list[IndexEntry]:

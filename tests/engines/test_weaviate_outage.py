@@ -15,21 +15,21 @@ import pytest
 from contract.front_door import FrontDoor, front_door
 from contract.index_examples import COFFEE, query
 from engines.weaviate_door import door_of, found
-from free_ports import free_ports
+from support.free_ports import free_ports
 
-from mnemolog.checks import REACH_SECONDS, Check, checked
+from mnemolog.diagnostics.checks import REACH_SECONDS, Check, checked
 from mnemolog.settings import from_environment
-from projections.index import IndexUnavailable
-from projections.told_lately import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
-from projections.weaviate_address import WeaviateAddress
-from projections.weaviate_index import WeaviateIndex
+from projections.index.durability import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
+from projections.index.protocol import IndexUnavailable
+from projections.index.weaviate.address import WeaviateAddress
+from projections.index.weaviate.index import WeaviateIndex
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
-    from projections.index import IndexEntry
+    from projections.index.protocol import IndexEntry
 
 SOON_S = 60.0
 SOON_AFTER_S = 12.0

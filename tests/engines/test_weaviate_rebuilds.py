@@ -8,22 +8,22 @@ import pytest
 from contract.index_examples import COFFEE, FOOD, query
 from engines.weaviate_door import door_of, found
 
-from mnemolog import together
-from mnemolog.rebuilding import RebuildInterrupted
+from mnemolog.cluster import scatter_gather
+from mnemolog.operations.rebuild import RebuildInterrupted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
 
 async def test_a_rebuild_of_the_index_leaves_everything_to_be_found(node: WeaviateServer, tmp_path: Path):
     async with door_of(tmp_path, node) as door:
-        assert (await together.rebuild(door.worker, "all"))["equal"]  # of nothing yet
+        assert (await scatter_gather.rebuild(door.worker, "all"))["equal"]  # of nothing yet
         await door.remember("likes green tea")
-        assert (await together.rebuild(door.worker, "index"))["equal"]
+        assert (await scatter_gather.rebuild(door.worker, "index"))["equal"]
         assert await found(door, "u1", "tea") == ["likes green tea"]
-        assert (await together.rebuild(door.worker, "all"))["equal"]
+        assert (await scatter_gather.rebuild(door.worker, "all"))["equal"]
         assert await found(door, "u1", "tea") == ["likes green tea"]
 
 
@@ -37,11 +37,11 @@ async def test_a_rebuild_whose_switch_fails_leaves_the_collections_as_they_were(
         in_the_way = tmp_path / "worker" / "shards" / "active.new"  # the pointer cannot be written
         in_the_way.mkdir()
         with pytest.raises(IsADirectoryError):
-            await together.rebuild(door.worker, "all")
+            await scatter_gather.rebuild(door.worker, "all")
         assert await generations.known() == before
         assert await found(door, "u1", "tea") == ["likes green tea"]
         in_the_way.rmdir()
-        assert (await together.rebuild(door.worker, "all"))["equal"]
+        assert (await scatter_gather.rebuild(door.worker, "all"))["equal"]
         assert await found(door, "u1", "tea") == ["likes green tea"]
 
 
@@ -62,11 +62,11 @@ async def test_an_index_that_a_worker_does_not_follow_any_more_is_not_switched_t
         with monkeypatch.context() as dying:
             dying.setattr(rebuilding, "switch", switch_and_forget)
             with pytest.raises(RebuildInterrupted):
-                await together.rebuild(door.worker, "all")
+                await scatter_gather.rebuild(door.worker, "all")
         assert await generations.known() == before
         await door.remember("likes black tea")
         assert set(await found(door, "u1", "tea")) == {"likes green tea", "likes black tea"}
-        assert (await together.rebuild(door.worker, "all"))["equal"]
+        assert (await scatter_gather.rebuild(door.worker, "all"))["equal"]
         assert set(await found(door, "u1", "tea")) == {"likes green tea", "likes black tea"}
 
 
@@ -75,7 +75,7 @@ async def test_other_memories_in_the_index_are_dropped_by_a_rebuild(node: Weavia
         await door.remember("likes green tea", "u1")
         await door.worker.shards.following.index.put([COFFEE])
         assert (await door.worker.shards.following.index.search(query(vector=FOOD))).semantic
-        await together.rebuild(door.worker, "index")
+        await scatter_gather.rebuild(door.worker, "index")
         assert not (await door.worker.shards.following.index.search(query(vector=FOOD))).semantic
         assert await found(door, "u1", "tea") == ["likes green tea"]
 

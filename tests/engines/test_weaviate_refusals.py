@@ -10,11 +10,11 @@ import pytest
 from contract.index_examples import FOOD, FOUR, query
 from engines.test_weaviate_index import empty_index
 
-from projections import weaviate_index
-from projections.index import IndexUnavailable
+from projections.index.protocol import IndexUnavailable
+from projections.index.weaviate import index as index_module
 
 if TYPE_CHECKING:
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
 
 async def make_tenants(weaviate: WeaviateServer, *, by_itself: bool) -> None:
@@ -38,7 +38,7 @@ async def test_what_it_refuses_is_said_and_can_be_put_when_it_takes_it(weaviate:
 
 
 async def test_what_it_refuses_at_first_is_tried_again(weaviate: WeaviateServer, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(weaviate_index, "_PAUSE_SECONDS", 3.0)  # longer than Weaviate takes to change its mind
+    monkeypatch.setattr(index_module, "_PAUSE_SECONDS", 3.0)  # longer than Weaviate takes to change its mind
     async with empty_index(weaviate) as index:
         await index.collection.open()
         await make_tenants(weaviate, by_itself=False)

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from contract.front_door import HashEmbedder
 
-from mnemolog.composition import Worker
-from streams.rule_extractor import RuleExtractor
-from streams.transports.sqlite_log import SqliteLog
+from mnemolog.worker.worker import Worker
+from streams.extraction.rules.extractor import RuleExtractor
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mnemolog.settings import Settings
-    from projections.shard import Shard
+    from projections.shard.shard import Shard
     from schemas.log import Appended, NewRecord, Record
-    from streams.delivery import Delivery
-    from streams.extractor import Extraction, Window
+    from streams.delivery.delivery import Delivery
+    from streams.extraction.protocol import Extraction, Window
 
 APPENDED = ("mnemolog.conversations", "mnemolog.inbox", "mnemolog.memories")
 FOLDED = (*APPENDED,)

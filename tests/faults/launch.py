@@ -17,10 +17,10 @@ from typing import IO, TYPE_CHECKING
 from faults.kill_points import KillSwitch, MortalWorker
 from faults.spoken import USERS, spoken
 
-from mnemolog.draining import drain
+from mnemolog.operations.drain import drain
 from mnemolog.settings import from_environment
 from schemas.identity import Owner
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

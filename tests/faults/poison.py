@@ -8,18 +8,18 @@ import orjson
 from contract.front_door import turn
 from faults.sample_worker import START
 
-from mnemolog import dead_letters
+from mnemolog.operations import dead_letters
 from schemas import codec
-from schemas.envelope import Envelope
 from schemas.identity import Owner
 from schemas.log import NewRecord
-from schemas.observations import TurnRecorded
+from schemas.messages.envelope import Envelope
+from schemas.messages.observations import TurnRecorded
 from schemas.topics import GLOBALS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mnemolog.composition import Worker
+    from mnemolog.worker.worker import Worker
 
 ANNA, BEN = Owner("default", "anna"), Owner("default", "ben")
 UNKNOWN_SCHEMA = codec.MARKER + b"\x01\x02\x03\x04\x05\x06\x07\x08" + b"what only a newer version can read"

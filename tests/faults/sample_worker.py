@@ -13,26 +13,26 @@ from typing import TYPE_CHECKING, Any, cast
 
 from contract.front_door import HashEmbedder
 
-from mnemolog import together
-from mnemolog.commands import Fact
-from mnemolog.composition import Worker
-from mnemolog.draining import drain
+from mnemolog.cluster import scatter_gather
+from mnemolog.commands.commands import Fact
+from mnemolog.operations.drain import drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
-from projections.shard import BULK_RECORDS
+from mnemolog.worker.worker import Worker
+from projections.shard.shard import BULK_RECORDS
 from schemas.identity import Owner
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 from schemas.topics import CONVERSATIONS, TOPICS
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-    from projections.embedder import Embedder
+    from projections.embedding.embedder import Embedder
     from schemas.clock import Clock
     from schemas.log import Record
-    from schemas.observations import Observation
-    from streams.extractor import Extractor
+    from schemas.messages.observations import Observation
+    from streams.extraction.protocol import Extractor
 
 START = datetime(2026, 11, 2, tzinfo=UTC)
 """When the log takes the sample, if nothing else is said: after its last event."""
@@ -166,7 +166,7 @@ async def settled(worker: Worker) -> None:
 async def rebuilt(worker: Worker) -> str:
     """Return the total digest, which a rebuild finds again."""
     live = (await worker.shards.digests())["total"]
-    report = await together.rebuild(worker, "all")
+    report = await scatter_gather.rebuild(worker, "all")
     assert report["digest_before"] == report["digest_after"] == live == (await worker.shards.digests())["total"]
     return live
 

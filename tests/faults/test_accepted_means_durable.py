@@ -11,11 +11,11 @@ import pytest
 from contract.front_door import turn
 from faults.sample_worker import DRAIN_SECONDS, running
 
-from mnemolog.composition import Worker
-from mnemolog.draining import drain
 from mnemolog.http.app import make_http
+from mnemolog.operations.drain import drain
+from mnemolog.worker.worker import Worker
 from schemas.log import LogFull, LogUnavailable
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

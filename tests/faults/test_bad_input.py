@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from examples import candidate, piece, remember
 from faults.poison import (
     ANNA,
     BEN,
@@ -20,12 +19,14 @@ from faults.poison import (
     truncated,
 )
 from faults.sample_worker import DRAIN_SECONDS, START, running
+from support.examples import candidate, piece, remember
 
-from mnemolog import dead_letters, together
-from mnemolog.draining import drain
+from mnemolog.cluster import scatter_gather
+from mnemolog.operations import dead_letters
+from mnemolog.operations.drain import drain
 from schemas import codec
-from schemas.envelope import Sealed
-from schemas.inbox import CandidatesExtracted, DecayDue, RememberFact
+from schemas.messages.envelope import Sealed
+from schemas.messages.inbox import CandidatesExtracted, DecayDue, RememberFact
 from schemas.topics import ARTICLES, CONVERSATIONS, DEAD_LETTERS, INBOX, INPUTS
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ async def test_poison_on_the_input_topics_becomes_dead_letters_and_stops_nobody(
         assert cities(worker, ANNA) == ["Berlin", "Paris"]
         assert cities(worker, BEN) == ["Oslo"]
         assert [m.content for m in worker.shards.state(BEN).memories.values() if m.attribute == "likes"]
-        assert (await together.rebuild(worker, "all"))["equal"]
+        assert (await scatter_gather.rebuild(worker, "all"))["equal"]
         assert worker.failure is not None
         assert not worker.failure.done()
 
@@ -139,7 +140,7 @@ async def test_poison_in_the_inbox_becomes_dead_letters_and_stops_nobody(tmp_pat
         await drain(worker, DRAIN_SECONDS)
         assert await set_aside(worker) == as_set_aside(bad)
         assert (cities(worker, ANNA), cities(worker, BEN)) == (["Berlin"], ["Oslo"])
-        assert (await together.rebuild(worker, "all"))["equal"]
+        assert (await scatter_gather.rebuild(worker, "all"))["equal"]
 
 
 async def test_a_drain_ends_and_counts_an_observation_whose_answer_is_poison_as_dead(tmp_path: Path):
@@ -173,4 +174,4 @@ async def test_a_fact_in_the_inbox_from_elsewhere_is_remembered_whatever_the_len
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-1"))
         await drain(worker, DRAIN_SECONDS)
         assert {m.content for m in worker.shards.state(ANNA).memories.values()} >= {"Anna plays chess"}
-        assert (await together.rebuild(worker, "all"))["equal"]
+        assert (await scatter_gather.rebuild(worker, "all"))["equal"]

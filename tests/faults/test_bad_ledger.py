@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from counting import decisions
 from faults.poison import (
     ANNA,
     BEN,
@@ -20,18 +19,19 @@ from faults.poison import (
     truncated,
 )
 from faults.sample_worker import DRAIN_SECONDS, records, running, settled
+from support.counting import decisions
 
-from mnemolog import together
-from mnemolog.draining import drain
+from mnemolog.cluster import scatter_gather
+from mnemolog.operations.drain import drain
 from schemas import codec
-from schemas.decision import Decision
-from schemas.events import MemoryExpired
+from schemas.messages.decision import Decision
+from schemas.messages.events import MemoryExpired
 from schemas.topics import CONVERSATIONS, GLOBALS, INBOX, LEDGER
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mnemolog.composition import Worker
+    from mnemolog.worker.worker import Worker
     from schemas.log import NewRecord
 
 
@@ -72,7 +72,7 @@ async def test_poison_in_the_ledger_is_void_for_every_reader_and_only_decisions_
         await put(worker, CONVERSATIONS.name, BEN, spelt(BEN, "b-1", content="I live in Oslo."))
         await drain(worker, DRAIN_SECONDS)
         assert (cities(worker, ANNA), cities(worker, BEN)) == (["Berlin", "Paris"], ["Oslo"])
-        assert (await together.rebuild(worker, "all"))["equal"]
+        assert (await scatter_gather.rebuild(worker, "all"))["equal"]
         digest = await worker.shards.digests()
     async with running(tmp_path, partitions=2) as worker:
         assert await worker.shards.digests() == digest

@@ -12,19 +12,19 @@ from contract.front_door import turn
 from contract.scripted_model import Memories, Mode, ScriptedModel
 from faults.sample_worker import DRAIN_SECONDS, START, rebuilt, running
 
-from mnemolog.draining import drain
 from mnemolog.http.app import make_http
+from mnemolog.operations.drain import drain
 from schemas import codec
 from schemas.identity import Owner
-from schemas.inbox import CandidatesExtracted, ExtractionRejected
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
-    from mnemolog.composition import Worker
+    from mnemolog.worker.worker import Worker
 
 PORT = 19750
 """Of a model that comes up late."""

@@ -25,26 +25,26 @@ from faults.sample_worker import (
     sample,
 )
 
-from mnemolog import together
-from mnemolog.commands import Fact
-from mnemolog.draining import drain
+from mnemolog.cluster import scatter_gather
+from mnemolog.commands.commands import Fact
 from mnemolog.http.app import make_http
-from mnemolog.rebuilding import RebuildRunning
-from projections.committed import READING
-from projections.queries import Filters
-from projections.shard_trouble import ShardDamaged, ShardFull
+from mnemolog.operations.drain import drain
+from mnemolog.operations.rebuild import RebuildRunning
+from projections.queries.queries import Filters
+from projections.shard.errors import ShardDamaged, ShardFull
+from projections.shard.snapshot import READING
 from schemas.topics import LEDGER
-from streams.rule_extractor import RuleExtractor
+from streams.extraction.rules.extractor import RuleExtractor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
-    from mnemolog.composition import Worker
-    from mnemolog.rebuilding import What
-    from projections.embedder import Vectors
-    from schemas.observations import Observation
-    from streams.extractor import Extraction, Window
+    from mnemolog.operations.rebuild import What
+    from mnemolog.worker.worker import Worker
+    from projections.embedding.embedder import Vectors
+    from schemas.messages.observations import Observation
+    from streams.extraction.protocol import Extraction, Window
 
 
 class GuardedExtractor(RuleExtractor):
@@ -92,7 +92,7 @@ async def test_a_rebuild_asks_neither_model_nor_embedder(tmp_path: Path):
         extractor.is_forbidden = embedder.is_forbidden = True
         plan: list[tuple[What, int]] = [("all", 2), ("shards", 3), ("index", 3)]
         for what, generation in plan:
-            report = await together.rebuild(worker, what)
+            report = await scatter_gather.rebuild(worker, what)
             assert (report["generation"], report["equal"]) == (generation, True)
             assert report["digest_after"] == (await worker.shards.digests())["total"] == before["total"]
         assert await worker.shards.digests() == before
@@ -120,11 +120,11 @@ async def test_a_rebuild_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp
                 await asyncio.Event().wait()
 
         gate_of(worker).before_bulk = stop_there
-        rebuilding = asyncio.create_task(together.rebuild(worker, "all"))
+        rebuilding = asyncio.create_task(scatter_gather.rebuild(worker, "all"))
         await asyncio.wait_for(in_the_middle.wait(), DRAIN_SECONDS)
         assert 0.0 < worker.rebuilding.progress.ratio < 1.0
         with pytest.raises(RebuildRunning, match="wait until it is done"):
-            await together.rebuild(worker, "all")
+            await scatter_gather.rebuild(worker, "all")
         rebuilding.cancel()
         await asyncio.gather(rebuilding, return_exceptions=True)
         assert await worker.shards.digests() == before
@@ -150,7 +150,7 @@ async def test_while_digests_are_computed_searches_answer_and_commands_are_decid
         before, goes_on = await worker.shards.digests(), threading.Event()
         READING.submit(goes_on.wait, DRAIN_SECONDS)
         asking = asyncio.create_task(worker.shards.digests())
-        rebuilding = asyncio.create_task(together.rebuild(worker, "all"))
+        rebuilding = asyncio.create_task(scatter_gather.rebuild(worker, "all"))
         try:
             for number in range(5):
                 await worker.commands.remember(LIN, Fact(content=f"Lin has boat {number}"), f"meanwhile {number}")
@@ -183,7 +183,7 @@ async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_m
         publishing = asyncio.create_task(_publish_slowly(worker, messages[100:], again))
         rebuilds = 0
         while not publishing.done():
-            rebuilding = asyncio.create_task(together.rebuild(worker, "all"))
+            rebuilding = asyncio.create_task(scatter_gather.rebuild(worker, "all"))
             rebuilds += 1
             if rebuilds > 1:
                 again.set()

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 
 from faults.sample_worker import access_counts, live_through, publish, rebuilt, records, running, sample, settled
 
-from mnemolog.composition import Worker
-from mnemolog.publishing import topic_of
+from mnemolog.publishing.publisher import topic_of
+from mnemolog.worker.worker import Worker
 from schemas import codec
 from schemas.log import NewRecord
-from schemas.observations import SessionEnded, TurnRecorded
+from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER, partition_of
-from streams.delivery import Delivery
-from streams.transports.sqlite_log import SqliteLog
+from streams.delivery.delivery import Delivery
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from schemas.log import Appended, Record
-    from schemas.observations import Observation
-    from streams.observe import Observe
-    from streams.project import Project
-    from streams.remember import Remember
+    from schemas.messages.observations import Observation
+    from streams.agents.observe import Observe
+    from streams.agents.project import Project
+    from streams.agents.remember import Remember
 
 
 def in_another_order(messages: Sequence[Observation], seed: int) -> list[Observation]:

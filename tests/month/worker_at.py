@@ -10,7 +10,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from mnemolog.serve import serve, tune_process
+from mnemolog.server import serve, tune_process
 from mnemolog.settings import from_environment
 
 

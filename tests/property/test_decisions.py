@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from histories import HISTORIES, lived
 from hypothesis import given, settings
+from support.histories import HISTORIES, lived
 
-from projections.memory import STATUSES
+from projections.state.memory import STATUSES
 from schemas import codec
-from schemas.attributes import SINGLE
-from schemas.decision import MAX_CHANGES, Decision
+from schemas.messages.decision import MAX_CHANGES, Decision
 from schemas.text import digest
+from schemas.vocabulary.attributes import SINGLE
 
 if TYPE_CHECKING:
-    from given import Given
-    from histories import Step
+    from support.given import Given
+    from support.histories import Step
 
-    from projections.memory import Memory
+    from projections.state.memory import Memory
 
 ACTIONS = {
     "formed",

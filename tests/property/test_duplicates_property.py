@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from schemas.text import digest, normalised
-from streams.duplicates import keywords, near_duplicate, overlap
+from streams.decisions.duplicates.similarity import keywords, near_duplicate, overlap
 
 WORDS = "the a user Anna Ben really very also likes says that too hopes not never coffee tea 3 10, well. very much I'm"
 ENGLISH = st.lists(st.sampled_from(WORDS.split()), min_size=1, max_size=12)

@@ -7,26 +7,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from examples import MONDAY, XIAOMING
-from given import Given
-from histories import HISTORIES, lived
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import MONDAY, XIAOMING
+from support.given import Given
+from support.histories import HISTORIES, lived
 
-from projections.evolve import counts, events_of, evolve
-from projections.ledger_fold import LedgerFold
-from projections.memory import UserState
-from projections.shard_file import connect
+from projections.shard.ledger import LedgerFold
+from projections.shard.tables import connect
+from projections.state.evolve import counts, events_of, evolve
+from projections.state.memory import UserState
 from schemas import codec
-from schemas.decision import Decision
 from schemas.identity import Owner
 from schemas.log import Position, Record
+from schemas.messages.decision import Decision
 from schemas.topics import LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from histories import Step
+    from support.histories import Step
 
 XIAOHONG = Owner("default", "xiaohong")
 

@@ -11,10 +11,10 @@ from simulation.scripted_extractor import fact, vector
 from simulation.steps import Step
 
 from schemas import codec
-from schemas.envelope import Envelope, Sealed
 from schemas.identity import OURS, commanded_memory_id, derived_id, import_id
-from schemas.inbox import ForgetMemory, ImportMemory, ReviseMemory
 from schemas.log import NewRecord
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.inbox import ForgetMemory, ImportMemory, ReviseMemory
 from schemas.topics import INBOX, partition_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simulation.steps import Phase
 
     from schemas.identity import Owner
-    from schemas.inbox import UserItem
+    from schemas.messages.inbox import UserItem
 
 FIRST_FACT: Final = 10_000
 """Of imports: what is said in a run has lower numbers."""

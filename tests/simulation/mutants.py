@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simulation.simulated_worker import Books, Parts
 
-from projections.evolve import events_of, evolve
-from projections.ledger_fold import Batch, LedgerFold, _gather_rows
-from projections.shard import Shard
-from projections.shards import Shards
+from projections.partitions.shards import Shards
+from projections.shard.ledger import Batch, LedgerFold, _gather_rows
+from projections.shard.shard import Shard
+from projections.state.evolve import events_of, evolve
 from schemas import codec
-from schemas.decision import Decision
-from streams.observe import Observe
-from streams.remember import Remember
+from schemas.messages.decision import Decision
+from streams.agents.observe import Observe
+from streams.agents.remember import Remember
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from projections.memory import UserState
+    from projections.state.memory import UserState
     from schemas.identity import Owner
     from schemas.log import Record
-    from schemas.waking import WakeDue
-    from streams.delivery import Delivery
-    from streams.draft import Place
+    from schemas.messages.wakes import WakeDue
+    from streams.decisions.draft import Place
+    from streams.delivery.delivery import Delivery
 
 
 class _AcknowledgesAtOnce(Observe):

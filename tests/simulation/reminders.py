@@ -11,19 +11,19 @@ from simulation.scripted_extractor import vector
 from simulation.steps import Step
 
 from schemas import codec
-from schemas.envelope import Envelope, Sealed
 from schemas.identity import derived_id, reminder_id_of
 from schemas.log import NewRecord
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeRaised
 from schemas.topics import INBOX, partition_of
-from schemas.waking import CancelReminder, ConfigureWake, ScheduleReminder, WakeRaised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from simulation.steps import Phase
 
-    from schemas.decision import Decision
     from schemas.identity import Owner
+    from schemas.messages.decision import Decision
 
 NEVER: Final = datetime(2100, 1, 1, tzinfo=UTC)
 SOON_SECONDS: Final = 30

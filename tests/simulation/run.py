@@ -16,7 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from counting import counted
 from simulation.faults import Faults
 from simulation.reminders import raised
 from simulation.scripted_extractor import HashEmbedder, Model
@@ -27,14 +26,15 @@ from simulation.steps import Step
 from simulation.verdict import check_folds, check_index, check_log, compare
 from simulation.virtual_loop import VirtualLoop
 from simulation.workload import FIRST_DAY, PARTITIONS, Workload
+from support.counting import counted
 
 from schemas import codec
-from schemas.decision import Decision
 from schemas.identity import partition_owner
 from schemas.log import LogUnavailable
+from schemas.messages.decision import Decision
 from schemas.topics import INBOX, LEDGER, TOPICS
-from streams.patience import append_patiently, patiently
-from streams.ticking import decay_due, slots_between, tick_record
+from streams.delivery.retry import append_patiently, patiently
+from streams.ticks.scheduler import decay_due, slots_between, tick_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from simulation.simulated_worker import SimulatedWorker
     from simulation.steps import Phase
 
-    from projections.memory import UserState
+    from projections.state.memory import UserState
 
 PRODUCTION: Final = Parts()
 MAX_STEPS: Final = 100_000

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from projections.embedder import EmbedderUnavailable
-from streams.extractor import Extraction, Outage, Proposal, Rejected
+from projections.embedding.embedder import EmbedderUnavailable
+from streams.extraction.protocol import Extraction, Outage, Proposal, Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
-    from projections.embedder import Vectors
-    from streams.extractor import Window
+    from projections.embedding.embedder import Vectors
+    from streams.extraction.protocol import Window
 
 POISON: Final = "poison"
 """A window with this word is rejected."""

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any
 from simulation.simulated_group import AGENTS
 from simulation.virtual_loop import WORKER
 
-from projections.embedded_index import EmbeddedIndex
-from projections.shards import NotHeld, Shards
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.shards import NotHeld, Shards
 from schemas.log import LogUnavailable
-from streams.delivery import Delivery
-from streams.extraction import Asking
-from streams.observe import Observe
-from streams.parameters import Parameters
-from streams.pool import KeyedPool
-from streams.project import Project
-from streams.remember import Remember
-from streams.rewriting import Rewriting
-from streams.schema_registry import NoRegistry
-from streams.ticking import Ticking, decay_due
-from streams.verbatim_extractor import VerbatimExtractor
-from streams.waking import Waking
-from streams.window import WindowLimits
+from streams.agents.observe import Observe
+from streams.agents.project import Project
+from streams.agents.reencode import Rewriting
+from streams.agents.remember import Remember
+from streams.decisions.parameters import Parameters
+from streams.delivery.delivery import Delivery
+from streams.delivery.keyed_pool import KeyedPool
+from streams.extraction.request import Asking
+from streams.extraction.verbatim import VerbatimExtractor
+from streams.extraction.window import WindowLimits
+from streams.registry.registry import NoRegistry
+from streams.ticks.scheduler import Ticking, decay_due
+from streams.ticks.wake_scheduler import Waking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -6,22 +6,22 @@ from collections import Counter
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from counting import counted
 from immutables import Map
 from simulation.reminders import check_wakes
 from simulation.scripted_extractor import vector
-from workbench import hold_all
+from support.counting import counted
+from support.workbench import hold_all
 
-from projections.digest import digests
-from projections.embedded_index import EmbeddedIndex
-from projections.index import IndexQuery
-from projections.memory import ACTIVE, UserState
-from projections.shards import Shards
+from projections.index.embedded.index import EmbeddedIndex
+from projections.index.protocol import IndexQuery
+from projections.partitions.shards import Shards
+from projections.state.digest import digests
+from projections.state.memory import ACTIVE, UserState
 from schemas import codec
-from schemas.decision import Decision
-from schemas.events import MemoryFormed, MemoryImported
 from schemas.identity import event_of_piece
-from schemas.inbox import INBOX_ITEMS, CandidatesExtracted, Tick
+from schemas.messages.decision import Decision
+from schemas.messages.events import MemoryFormed, MemoryImported
+from schemas.messages.inbox import INBOX_ITEMS, CandidatesExtracted, Tick
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from simulation.simulated_worker import SimulatedWorker
     from simulation.workload import Workload
 
-    from projections.shard import Shard
+    from projections.shard.shard import Shard
     from schemas.identity import Owner
     from schemas.log import Record
-    from schemas.observations import SessionEnded, TurnRecorded
+    from schemas.messages.observations import SessionEnded, TurnRecorded
 
 
 def check_log(log: SimulatedLog, workload: Workload) -> None:

@@ -14,18 +14,18 @@ from simulation.scripted_extractor import FACT, MODEL, POISON, PROMPT_HASH, fact
 from simulation.steps import Phase, Step
 
 from schemas import codec
-from schemas.envelope import Envelope, Sealed
 from schemas.identity import Owner, commanded_memory_id, derived_id, extracted_memory_id, piece_id
-from schemas.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+from schemas.inputs.pieces import piece_texts
 from schemas.log import NewRecord
-from schemas.observations import ScreenshotAnalysed, SessionEnded, TurnRecorded
-from schemas.pieces import piece_texts
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+from schemas.messages.observations import ScreenshotAnalysed, SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS, INBOX, SCREENSHOTS, partition_of
-from streams.verbatim_extractor import VerbatimExtractor
+from streams.extraction.verbatim import VerbatimExtractor
 
 if TYPE_CHECKING:
-    from schemas.inbox import UserItem
-    from schemas.observations import Observation
+    from schemas.messages.inbox import UserItem
+    from schemas.messages.observations import Observation
 
 FIRST_DAY: Final = datetime(2026, 3, 1, 8, tzinfo=UTC)
 PARTITIONS: Final = 2

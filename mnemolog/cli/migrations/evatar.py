@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from mnemolog.cli.event_lines import BadLine
+from mnemolog.cli.lines.event_lines import BadLine
 from mnemolog.cli.migrations import sqlite_rows
 from mnemolog.cli.migrations.rows import (
     BadRow,

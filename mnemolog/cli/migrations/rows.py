@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 import orjson
 
-from mnemolog.cli.event_lines import BadLine, EventLine
-from schemas.words import Category
+from mnemolog.cli.lines.event_lines import BadLine, EventLine
+from schemas.vocabulary.words import Category
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,7 +13,7 @@ from faults.cluster.talking import Talking, talking
 
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS, INBOX, INPUTS, TOPICS
-from streams.transports.kafka_log import KafkaLog
+from streams.transports.kafka.log import KafkaLog
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from counting import counted, decisions
 from faults.cluster.numbered_facts import place_of, text
+from support.counting import counted, decisions
 
-from projections.digest import PROJECTIONS, combined, digests
-from projections.evolve import events_of, evolve
-from projections.memory import UserState
+from projections.state.digest import PROJECTIONS, combined, digests
+from projections.state.evolve import events_of, evolve
+from projections.state.memory import UserState
 from schemas import codec
-from schemas.dead_letters import DeadLetter
-from schemas.events import MemoryFormed
 from schemas.identity import event_of_piece
-from schemas.inbox import CandidatesExtracted
-from schemas.observations import TurnRecorded
+from schemas.messages.dead_letters import DeadLetter
+from schemas.messages.events import MemoryFormed
+from schemas.messages.inbox import CandidatesExtracted
+from schemas.messages.observations import TurnRecorded
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
 
 if TYPE_CHECKING:

@@ -7,18 +7,18 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from counting import decisions
+from support.counting import decisions
 
 from schemas.identity import event_of_piece
 from schemas.log import LogUnavailable
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
-from streams.transports.kafka_log import KafkaLog
+from streams.transports.kafka.log import KafkaLog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemas.log import Record
-    from streams.transports.kafka_group import Member
+    from streams.transports.kafka.group import Member
 
 READ = (CONVERSATIONS, INBOX, LEDGER, DEAD_LETTERS)
 LOOK_SECONDS = 0.25

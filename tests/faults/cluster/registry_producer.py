@@ -12,9 +12,9 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
 from schemas import codec
-from schemas.input_events import parse_event
+from schemas.inputs.input_events import parse_event
 from schemas.topics import CONVERSATIONS
-from streams.schema_registry import subjects
+from streams.registry.registry import subjects
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -6,14 +6,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from mnemolog.cli import main
-from streams import agents, pool
-from streams.transports.kafka import Consumer
+from streams.agents import app
+from streams.delivery import keyed_pool
+from streams.transports.kafka.transport import Consumer
 
 if TYPE_CHECKING:
     from faust.types import TP
 
-agents.QUEUED_RECORDS = 40
-pool.MAX_QUEUED = 3  # type: ignore[misc] # a limit that a test may shrink
+app.QUEUED_RECORDS = 40
+keyed_pool.MAX_QUEUED = 3  # type: ignore[misc] # a limit that a test may shrink
 fills = Consumer.on_buffer_full
 
 

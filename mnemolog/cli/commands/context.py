@@ -1,0 +1,50 @@
+"""`mnemolog context`: what an agent would be told about a user before its next answer."""
+
+from typing import Annotated
+
+import typer
+
+from mnemolog.cli.invocation import command
+from mnemolog.cli.options import AGENT, USER
+from mnemolog.cli.output import Output
+from mnemolog.client.client import AsyncClient
+from schemas.vocabulary.words import Tier
+
+QUERY = Annotated[str, typer.Option("--query", "-q", help="What the user says now; without it nothing is searched.")]
+SESSION = Annotated[str | None, typer.Option("--session", "-s", help="The conversation; its last turns are shown.")]
+INTIMACY = Annotated[
+    float | None, typer.Option("--intimacy", min=0, max=100, help="How close they are; else the last that was said.")
+]
+RECALL = Annotated[bool, typer.Option("--recall", help="Count what is found as recalled, as an agent's context does.")]
+
+
+def install(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "context", context, only_reads=True, again=True)
+
+
+async def context(
+    client: AsyncClient,
+    output: Output,
+    *,
+    user: USER = "owner",
+    agent: AGENT = None,
+    query: QUERY = "",
+    session: SESSION = None,
+    tier: Annotated[Tier, typer.Option("--tier")] = "paid",
+    intimacy: INTIMACY = None,
+    recall: RECALL = False,
+) -> None:
+    """Show the prompt, the block and the message that an agent is given. Looking does not change memories."""
+    found = await client.context(
+        user, query, agent_id=agent, session_id=session, tier=tier, intimacy=intimacy, recall=recall
+    )
+    if output.as_json:
+        output.json(found)
+        return
+    parts = [found["prompt"].strip(), found["block"], *([found["message"]] if found["memories"] else [])]
+    parts.append("\n".join(f"{turn['role']}: {turn['content']}" for turn in found["working_memory"]))
+    if any(parts):
+        output.text("\n\n".join(part for part in parts if part))
+    else:
+        output.say(f"nothing is known about {user} (--user)")

@@ -1,0 +1,41 @@
+"""`mnemolog dead-letters`: what could not be read or handled, and the way back."""
+
+from typing import Annotated
+
+import typer
+
+from mnemolog.cli.invocation import command
+from mnemolog.cli.output import Output
+from mnemolog.client.client import AsyncClient
+
+IDS = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Which; all without.")]
+
+
+def install(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, "list", listed, only_reads=True, again=True)
+    command(app, "retry", retry)
+
+
+async def listed(client: AsyncClient, output: Output) -> None:
+    """List what could not be read or handled, and why."""
+    found = await client.dead_letters()
+    if output.as_json:
+        output.json(found)
+        return
+    output.table(
+        ("id", "position", "reason", "detail", "content"),
+        [(i["id"], i["position"], i["reason"], i["detail"], i["value"]) for i in found["items"]],
+        "there are no dead letters",
+    )
+    if found["total"] > len(found["items"]):
+        output.say(f"{len(found['items'])} of {found['total']}")
+
+
+async def retry(client: AsyncClient, output: Output, ids: IDS = None) -> None:
+    """Send dead letters back where they came from."""
+    found = await client.retry_dead_letters(ids or None)
+    if output.as_json:
+        output.json(found)
+    else:
+        output.text(f"sent back: {len(found['retried'])}")

@@ -1,0 +1,17 @@
+"""`mnemolog digest`: what is known, as one number for each projection."""
+
+import typer
+
+from mnemolog.cli.invocation import command
+from mnemolog.cli.output import Output
+from mnemolog.client.client import AsyncClient
+
+
+def install(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "digest", digest, only_reads=True, again=True)
+
+
+async def digest(client: AsyncClient, output: Output) -> None:
+    """Print one SHA-256 for each projection, and one over all: equal for equal decisions."""
+    output.fields(await client.digest())

@@ -1,0 +1,58 @@
+"""`mnemolog export`: a user's memories and their history leave as JSON Lines."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import orjson
+import typer
+
+from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.options import USER
+from mnemolog.cli.output import Output
+from mnemolog.client.client import AsyncClient
+from mnemolog.client.exchange import LAST
+from schemas.vocabulary.words import Scope
+
+SCOPE = Annotated[Scope, typer.Option("--scope", help="global exports what everyone knows.")]
+INTO = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to. [default: stdout]")]
+
+
+def install(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "export", export, only_reads=True)
+
+
+async def export(
+    client: AsyncClient, output: Output, *, user: USER = "owner", scope: SCOPE = "personal", into: INTO = None
+) -> None:
+    """Write a user's memories and their history as JSON Lines; `mnemolog import` reads them."""
+    try:
+        if into is None:
+            await _write(client, output, user, scope, sys.stdout.buffer)
+            return
+        part = into.with_name(into.name + ".part")  # a file of this name is whole
+        with part.open("wb") as file:
+            counts = await _write(client, output, user, scope, file)
+        part.replace(into)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise CommandFailed(f"cannot write: {error}") from error
+    memories, reminders = counts["Memory"], counts["Reminder"]
+    events = counts.total() - memories - reminders - counts["PeriodicWake"] - 1
+    output.fields({"memories": memories, "reminders": reminders, "events": events, "file": str(into)})
+
+
+async def _write(client: AsyncClient, output: Output, user: str, scope: Scope, file: BinaryIO) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    with output.progress("lines") as bar:
+        writing = bar.add_task("exporting", total=None)
+        async for line in client.export(user, scope=scope):
+            file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+            counts[line["type"]] += 1
+            bar.advance(writing)
+            if line["type"] == LAST:
+                file.flush()
+    return counts

@@ -1,0 +1,160 @@
+"""`mnemolog memories`, `memory`, `remember`, `revise`, `forget`, `restore`: memories, and commands about them."""
+
+from typing import Annotated
+
+import typer
+
+from mnemolog.cli.invocation import command
+from mnemolog.cli.options import AGENT, AS_OF, SOME_USER, USER
+from mnemolog.cli.output import Output
+from mnemolog.client.client import AsyncClient
+from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
+
+CONTENT = Annotated[str, typer.Argument(help="What to remember, as it is.")]
+MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
+STATUS = Annotated[Status, typer.Option("--status")]
+KIND = Annotated[Kind | None, typer.Option("--kind")]
+CATEGORY = Annotated[Category | None, typer.Option("--category")]
+TYPE = Annotated[MemoryType, typer.Option("--type")]
+IMPORTANCE = Annotated[float, typer.Option("--importance", min=0.0, max=1.0)]
+ATTRIBUTE = Annotated[str | None, typer.Option("--attribute", help="What slot of the profile it fills.")]
+VALUE = Annotated[str | None, typer.Option("--value", help="The value of the attribute.")]
+SCOPE = Annotated[Scope, typer.Option("--scope", help="global is for everyone.")]
+VERSION = Annotated[int | None, typer.Option("--expected-version", min=1, help="Fail if it has moved on from there.")]
+PAGE = Annotated[int, typer.Option("--page", min=1)]
+PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
+
+
+def install(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, "memories", memories, only_reads=True, again=True)
+    command(app, "memory", memory, only_reads=True, again=True)
+    command(app, "remember", remember)
+    command(app, "revise", revise)
+    command(app, "forget", forget)
+    command(app, "restore", restore)
+
+
+async def memories(
+    client: AsyncClient,
+    output: Output,
+    *,
+    user: USER = "owner",
+    agent: AGENT = None,
+    status: STATUS = "active",
+    kind: KIND = None,
+    category: CATEGORY = None,
+    as_of: AS_OF = None,
+    page: PAGE = 1,
+    page_size: PAGE_SIZE = 50,
+) -> None:
+    """List a user's memories, the most important first."""
+    found = await client.memories(
+        user,
+        agent_id=agent,
+        status=status,
+        kind=kind,
+        category=category,
+        as_of=as_of,
+        page=page,
+        page_size=page_size,
+    )
+    if output.as_json:
+        output.json(found)
+        return
+    output.table(
+        ("importance", "memory", "category", "type", "strength", "id"),
+        [
+            (m["importance"], m["content"], m["category"], m["memory_type"], m["strength"], m["memory_id"])
+            for m in found["items"]
+        ],
+        f"{user} has no {status} memories here",
+    )
+    if found["total"] > len(found["items"]):
+        output.say(f"page {found['page']}: {len(found['items'])} of {found['total']}; --page shows others")
+
+
+async def memory(
+    client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None, as_of: AS_OF = None
+) -> None:
+    """Show all of a memory, whatever its status."""
+    output.fields(await client.memory(memory_id, user_id=user, as_of=as_of))
+
+
+async def remember(
+    client: AsyncClient,
+    output: Output,
+    content: CONTENT,
+    *,
+    user: USER = "owner",
+    agent: AGENT = None,
+    category: Annotated[Category, typer.Option("--category")] = "fact",
+    memory_type: TYPE = "long_term",
+    importance: IMPORTANCE = 0.5,
+    attribute: ATTRIBUTE = None,
+    value: VALUE = None,
+    scope: SCOPE = "personal",
+) -> None:
+    """Remember a statement as it is; an exact duplicate of a known one counts as an access to that."""
+    _print(
+        output,
+        await client.remember(
+            content,
+            user,
+            agent,
+            category=category,
+            memory_type=memory_type,
+            importance=importance,
+            attribute=attribute,
+            value=value,
+            scope=scope,
+        ),
+    )
+
+
+async def revise(
+    client: AsyncClient,
+    output: Output,
+    memory_id: MEMORY_ID,
+    *,
+    user: SOME_USER = None,
+    content: Annotated[str | None, typer.Option("--content", help="What it says from now on.")] = None,
+    category: CATEGORY = None,
+    memory_type: Annotated[MemoryType | None, typer.Option("--type")] = None,
+    importance: Annotated[float | None, typer.Option("--importance", min=0.0, max=1.0)] = None,
+    value: VALUE = None,
+    expected_version: VERSION = None,
+) -> None:
+    """Change what is given of a memory, and nothing else."""
+    _print(
+        output,
+        await client.revise(
+            memory_id,
+            user_id=user,
+            content=content,
+            category=category,
+            memory_type=memory_type,
+            importance=importance,
+            value=value,
+            expected_version=expected_version,
+        ),
+    )
+
+
+async def forget(client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None) -> None:
+    """Forget a memory: it can no longer be found, and its history stays."""
+    _print(output, await client.forget(memory_id, user_id=user))
+
+
+async def restore(client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None) -> None:
+    """Bring a forgotten or expired memory back."""
+    _print(output, await client.restore(memory_id, user_id=user))
+
+
+def _print(output: Output, memory: dict[str, object]) -> None:
+    if output.as_json:
+        output.json(memory)
+    elif "memory_id" in memory:
+        output.text(f"{memory['memory_id']}  {memory['status']}  {memory['content']}")
+    else:
+        output.say("accepted; it will be decided in a moment")

@@ -1,0 +1,42 @@
+"""`mnemolog publish`: JSON Lines of input events go to the log."""
+
+from typing import Annotated, Any
+
+import typer
+
+from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.lines.publisher import LinePublisher
+from mnemolog.cli.lines.reader import missing, read_files, sizes
+from mnemolog.cli.lines.sender import Refusals, interruptible, send_all
+from mnemolog.cli.output import Output
+from mnemolog.client.client import AsyncClient
+
+FILES = Annotated[list[str], typer.Argument(metavar="FILE...", help="JSON Lines of input events; - is stdin.")]
+AGAIN = "Publish the same again: what was accepted counts once."
+
+
+def install(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "publish", publish)
+
+
+async def publish(client: AsyncClient, output: Output, files: FILES) -> None:
+    """Publish input events. A bad line is reported and never stops the good ones; publishing again changes nothing."""
+    if said := missing(files):
+        raise CommandFailed(f"{said}: nothing was published")
+    refusals = Refusals(output)
+
+    async def send(events: list[dict[str, Any]]) -> dict[int, str]:
+        await client.publish(events)
+        return {}  # all or none
+
+    publisher = LinePublisher(send, refusals.take, output.say)
+    async with interruptible(output, publisher, refusals, AGAIN):
+        await send_all(read_files(files), publisher, output, task="publishing", unit="bytes", total=sizes(files))
+    if output.as_json:
+        refused = refusals.listed(lambda bad: (files.index(bad.file), bad.line))
+        output.json({"accepted": publisher.accepted, "refused": refused})
+    else:
+        output.text(f"accepted {publisher.accepted}, refused {len(refusals.all)}")
+    if refusals.all:
+        raise CommandFailed

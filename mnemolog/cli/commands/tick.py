@@ -1,0 +1,80 @@
+"""`mnemolog tick`: says what time it is, and waits until what follows from it is done."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.options import instant
+from mnemolog.cli.output import Output
+from mnemolog.client.client import AsyncClient
+from schemas.vocabulary.words import RETENTION, WAKE, Policy
+
+AS_OF = Annotated[datetime, typer.Option("--as-of", parser=instant, metavar="TIME", help="The time that it is.")]
+POLICY = Annotated[Policy | None, typer.Option("--policy", help="[default: DECAY_POLICY]")]
+FORCE = Annotated[bool, typer.Option("--force", help="The time may lie in the future.")]
+TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.001, max=3600.0, help="Seconds to wait.")]
+
+
+def install(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, "decay", decay, again=True)
+    command(app, "retention", retention, again=True)
+    command(app, "wake", wake, again=True)
+    app.callback()(_ticks)
+
+
+def _ticks() -> None:
+    """Say what time it is."""
+
+
+async def decay(
+    client: AsyncClient,
+    output: Output,
+    *,
+    as_of: AS_OF,
+    policy: POLICY = None,
+    force: FORCE = False,
+    timeout: TIMEOUT = 60.0,  # noqa: ASYNC109 - the server's
+) -> None:
+    """Let memories fade as of a time, and print what changed."""
+    _print(output, await client.tick(as_of, policy=policy, force=force, timeout_seconds=timeout), timeout)
+
+
+async def wake(
+    client: AsyncClient,
+    output: Output,
+    *,
+    as_of: AS_OF,
+    force: FORCE = False,
+    timeout: TIMEOUT = 60.0,  # noqa: ASYNC109 - the server's
+) -> None:
+    """Raise the wakes and reminders that are due at a time, and print how many there were."""
+    _print(output, await client.tick(as_of, policy=WAKE, force=force, timeout_seconds=timeout), timeout)
+
+
+async def retention(
+    client: AsyncClient,
+    output: Output,
+    *,
+    as_of: AS_OF,
+    force: FORCE = False,
+    timeout: TIMEOUT = 60.0,  # noqa: ASYNC109 - the server's
+) -> None:
+    """Remove observations that are older than RETENTION_DAYS as of a time, and print how many are gone."""
+    _print(output, await client.tick(as_of, policy=RETENTION, force=force, timeout_seconds=timeout), timeout)
+
+
+def _print(output: Output, done: dict[str, Any], timeout: float) -> None:
+    output.fields(done)
+    if done["repeated"]:
+        output.say(
+            "this tick was applied before, and nothing was done again: the counts are those of then. For what has "
+            f"come since, give another time than {done['as_of']}"
+        )
+    if not done["applied"]:
+        raise CommandFailed(
+            f"the tick is in the log and not applied everywhere after {timeout:g} s: give the same command again to "
+            "wait for it, which changes nothing twice; the worker's log says what keeps it"
+        )

@@ -1,0 +1,37 @@
+"""`mnemolog topics`: the topics of the log."""
+
+import typer
+
+from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
+
+
+def install(app: typer.Typer) -> None:
+    """Add the commands."""
+    local_command(app, "create", create)
+    app.callback()(_topics)
+
+
+def _topics() -> None:
+    """Look after the topics of the log."""
+
+
+async def create(around: Surroundings) -> None:
+    """Create the topics with the right partitions and retention; safe to repeat.
+
+    A topic that has another number of partitions is refused: a user's events would be split over two of them.
+
+    A worker does the same when it starts; with Kafka this may be done before, by whoever may create topics.
+    """
+    from mnemolog.log.configured import create_topics, opened_log  # noqa: PLC0415 - --help needs none of the engines
+    from schemas.log import LogError  # noqa: PLC0415
+
+    settings = around.settings()
+    try:
+        async with opened_log(settings) as log:
+            created = await create_topics(log, settings)
+    except (LogError, OSError) as error:
+        raise CommandFailed(str(error)) from error
+    if around.output.as_json:
+        around.output.json({"topics": created})
+    else:
+        around.output.table(("topic", "partitions"), created.items(), "there are no topics")

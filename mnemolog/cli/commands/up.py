@@ -1,0 +1,47 @@
+"""`mnemolog up`: a worker, the whole system in one process."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mnemolog.cli.data_directory import wait_until_free
+from mnemolog.cli.invocation import ENV_FILE, FAILED, CommandFailed, Surroundings, exit_code
+from mnemolog.cli.logs import start_logging
+from schemas.log import LogLocked
+
+
+def install(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("up")(up)
+
+
+def up(
+    *,
+    data: Annotated[Path | None, typer.Option("--data", help="The data directory. [default: ./var]")] = None,
+    host: Annotated[str | None, typer.Option("--host", help="Where to listen. [default: 127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option("--port", help="0 takes a free one. [default: 8420]")] = None,
+    env_file: ENV_FILE = None,
+) -> None:
+    """Run the whole system in one process, until Ctrl-C or SIGTERM."""
+    given = []
+
+    async def checked() -> None:
+        around = Surroundings.given({"data": data, "env_file": env_file})
+        settings = around.settings(host=host, port=port)
+        # It takes seconds, in which a command may take the folder: so one looks afterwards.
+        import mnemolog.server  # noqa: F401, PLC0415 - and --help needs none of it
+
+        try:
+            await wait_until_free(settings, around.output.say)
+        except LogLocked as error:
+            raise CommandFailed(str(error)) from None
+        given.append(settings)
+
+    if code := exit_code(checked):
+        raise typer.Exit(code)
+    settings = given[0]
+    start_logging(settings.log_level, settings.log_format)
+    from mnemolog.server import run  # noqa: PLC0415 - as above
+
+    raise typer.Exit(FAILED if run(settings) else 0)

@@ -1,0 +1,162 @@
+"""How a command is invoked: the options that all have, one event loop, and the exit code that an error stands for."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
+
+import typer
+
+from mnemolog.cli.connect import FoldedAnew, NotReached, reached
+from mnemolog.cli.data_directory import check_folder
+from mnemolog.cli.output import Output
+from mnemolog.client.errors import MnemologError
+from mnemolog.settings import URL_VARIABLE, Settings, SettingsError, check_names, from_environment, read_env_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from mnemolog.client.client import AsyncClient
+
+P = ParamSpec("P")
+Run: TypeAlias = "Coroutine[Any, Any, None]"
+
+FAILED: Final = 1
+WRONG_USAGE: Final = 2
+INTERRUPTED: Final = 130
+
+JSON = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+ENV_FILE = Annotated[Path | None, typer.Option("--env-file", help="A file of settings, NAME=value a line.")]
+DATA = Annotated[Path | None, typer.Option("--data", help="The data directory. [default: MNEMOLOG_DATA_DIR, ./var]")]
+URL = Annotated[
+    str | None, typer.Option("--url", help="The server to talk to. [default: MNEMOLOG_URL, this machine's]")
+]
+
+
+class CommandFailed(Exception):
+    """The command did not do what it was asked; the message says what to do. Empty when that was said before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the command line was given besides the command: variables, and the options that all commands have."""
+
+    environment: dict[str, str]
+    data: Path | None
+    url: str | None
+    output: Output
+
+    @classmethod
+    def given(cls, given: dict[str, Any]) -> Surroundings:
+        """Take the common options out of the arguments of a command. Raises SettingsError."""
+        environment = dict(os.environ)
+        if (file := given.pop("env_file", None)) is not None:
+            environment |= read_env_file(file)
+        check_names(environment)
+        data, option = given.pop("data", None), given.pop("url", None)
+        url = option or environment.get(URL_VARIABLE) or None
+        if url is not None:
+            _check_url("--url" if option else URL_VARIABLE, url)
+        return cls(environment, data, url, Output(as_json=given.pop("json", False)))
+
+    def settings(self, **overrides: object) -> Settings:
+        """Build the settings. Raises SettingsError."""
+        settings = from_environment(self.environment, data_dir=self.data, **overrides)
+        check_folder(settings.data_dir)
+        return settings
+
+
+def _check_url(source: str, url: str) -> None:
+    if not url.startswith(("http://", "https://")):
+        raise SettingsError(f"{source} {url}: must begin with http:// or https://")
+    if url.partition("://")[2].rstrip("/").partition("/")[1] or "?" in url or "#" in url:
+        raise SettingsError(f"{source} {url}: give the URL without a path")
+
+
+def command(
+    app: typer.Typer,
+    name: str,
+    run: Callable[Concatenate[AsyncClient, Output, P], Run],
+    *,
+    only_reads: bool = False,
+    again: bool = False,
+) -> None:
+    """Add a command that talks to a worker: it is given a client and the output, and the arguments after them.
+
+    One that `only_reads` does not begin a data directory. One that does the same when it is run `again`, and prints
+    nothing before its end, is run again when its engine found damaged shards, which are folded anew then.
+    """
+
+    async def reach(around: Surroundings, *args: P.args, **kwargs: P.kwargs) -> None:
+        settings = None if around.url else around.settings()
+        shards = 0 if settings is None else settings.partitions + 1
+        for found in range(shards + 1):  # what is damaged may be found one by one
+            try:
+                async with reached(around.url, settings, around.output, only_reads=only_reads) as client:
+                    await run(client, around.output, *args, **kwargs)
+            except FoldedAnew as error:
+                if not again or found == shards:
+                    raise
+                around.output.say(f"{error}; doing so")
+            else:
+                return
+
+    _add(app, name, run, reach, {"json": JSON, "env_file": ENV_FILE, "data": DATA, "url": URL}, skipped=2)
+
+
+def local_command(app: typer.Typer, name: str, run: Callable[Concatenate[Surroundings, P], Run]) -> None:
+    """Add a command that does its work here, without a worker."""
+    _add(app, name, run, run, {"json": JSON, "env_file": ENV_FILE, "data": DATA, "url": URL}, skipped=1)
+
+
+def _add(
+    app: typer.Typer,
+    name: str,
+    run: Callable[..., Run],
+    start: Callable[..., Run],
+    options: dict[str, Any],
+    *,
+    skipped: int,
+) -> None:
+    own = list(inspect.signature(run, eval_str=True).parameters.values())[skipped:]
+    common = [
+        inspect.Parameter(
+            option, inspect.Parameter.KEYWORD_ONLY, default=False if option == "json" else None, annotation=kind
+        )
+        for option, kind in options.items()
+    ]
+
+    def invoke(**given: Any) -> None:  # noqa: ANN401 - typer's own, checked by the signature
+        code = exit_code(lambda: start(Surroundings.given(given), **given))
+        if code:
+            raise typer.Exit(code)
+
+    invoke.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined] # how typer is told
+    app.command(name, help=inspect.getdoc(run))(invoke)
+
+
+def exit_code(start: Callable[[], Run]) -> int:
+    """Run a command to its end; say on stderr what went wrong, and return the exit code."""
+    try:
+        asyncio.run(start())
+    except SettingsError as error:
+        return _said(error, WRONG_USAGE)
+    except (CommandFailed, NotReached, MnemologError) as error:
+        return _said(error, FAILED)
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read the output has seen enough
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def _said(error: Exception, code: int) -> int:
+    if str(error):
+        print(f"mnemolog: {error}", file=sys.stderr)  # noqa: T201 - the command line talks to a person
+    return code

@@ -1,0 +1,93 @@
+"""JSON Lines of input events: each line checked here, so that a bad one is known by its number and stops nobody."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+import orjson
+
+from schemas.identity import derived_id
+from schemas.inputs.decoding import DEFAULT_TENANT
+from schemas.inputs.input_events import InvalidEvent, parse_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+MAX_LINE_BYTES: Final = 4 * 1024 * 1024
+"""A line beyond this cannot be an event: its text alone may have 64 KiB."""
+_BOM: Final = b"\xef\xbb\xbf"
+_OPENINGS: Final = (b"{", b"[")
+"""How a file of JSON over several lines begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """A line that can be published: where it stands, and the event as JSON with its id."""
+
+    file: str
+    line: int
+    event: dict[str, Any]
+    size: int
+    """Bytes of the event as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that cannot be published, and why."""
+
+    file: str
+    line: int
+    error: str
+
+
+def event_lines(name: str, stream: BinaryIO, now: datetime) -> Iterator[EventLine | BadLine]:
+    """Read the lines of a stream one after the other; blank ones do not count. The stream is never held as a whole.
+
+    An event without an `event_id` gets one from its content and which occurrence of it in the stream this is, so that
+    the same file published twice counts once.
+    """
+    met: Counter[bytes] = Counter()
+    return json_lines(name, stream, lambda text: _checked(text, now, met))
+
+
+def json_lines(
+    name: str, stream: BinaryIO, checked: Callable[[bytes], dict[str, Any]]
+) -> Iterator[EventLine | BadLine]:
+    """Read the lines of a stream one after the other, each as `checked` returns it, which raises InvalidEvent."""
+    number = 0
+    while raw := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(raw) > MAX_LINE_BYTES and not raw.endswith(b"\n"):
+            _skip_rest(stream)
+            yield BadLine(name, number, f"has more than {MAX_LINE_BYTES} bytes: split the event")
+            continue
+        text = raw.removeprefix(_BOM).strip() if number == 1 else raw.strip()
+        if not text:
+            continue
+        try:
+            event = checked(text)
+        except orjson.JSONDecodeError as error:
+            hint = "; put one event on each line" if text in _OPENINGS else ""
+            yield BadLine(name, number, f"is not JSON: {error}{hint}")
+        except InvalidEvent as error:
+            yield BadLine(name, number, str(error))
+        else:
+            yield EventLine(name, number, event, len(orjson.dumps(event)))
+
+
+def _checked(text: bytes, now: datetime, met: Counter[bytes]) -> dict[str, Any]:
+    raw: Any = orjson.loads(text)
+    observation = parse_event(raw, tenant=DEFAULT_TENANT, accepted_at=now, event_id="unnamed")
+    if raw.get("event_id") is not None:
+        return dict(raw)
+    digest = observation.body_digest or b""
+    met[digest] += 1
+    return {**raw, "event_id": derived_id("line", digest.hex(), met[digest])}
+
+
+def _skip_rest(stream: BinaryIO) -> None:
+    while (part := stream.readline(MAX_LINE_BYTES)) and not part.endswith(b"\n"):
+        pass

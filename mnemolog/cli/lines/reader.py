@@ -1,0 +1,137 @@
+"""Reads files of event lines beside the event loop: a pipe that waits holds up neither the engine nor Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from mnemolog.cli.lines.event_lines import BadLine, EventLine, event_lines
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+
+STDIN: Final = "-"
+LINES_AT_ONCE: Final = 200
+PARTS_AHEAD: Final = 4
+PAUSE_SECONDS: Final = 0.5
+"""After so long without a line the reader is told that there are none for now."""
+
+Part: TypeAlias = "tuple[list[EventLine | BadLine], int] | OSError | None"
+"""Lines and the bytes that they took; or why reading ended; or None at the end."""
+
+
+class ReaderFailed(OSError):
+    """The reader met what it does not know; the message says what."""
+
+
+class _NobodyReads(Exception):
+    """The loop is gone, and wants no lines any more."""
+
+
+def read_files(names: Sequence[str]) -> AsyncIterator[tuple[list[EventLine | BadLine], int]]:
+    """Give the lines of all files, some at a time, with the bytes they took; [] when no line comes for a while.
+
+    Raises OSError.
+    """
+    return _beside(lambda give: _read_all(names, give))
+
+
+def read_rows(
+    rows: Callable[[], Iterator[tuple[EventLine | BadLine, int]]],
+) -> AsyncIterator[tuple[list[EventLine | BadLine], int]]:
+    """Give rows, some at a time, with how much of the whole they are. `rows` runs beside the loop. Raises OSError."""
+
+    def read(give: Callable[[Part], None]) -> None:
+        ready: list[EventLine | BadLine] = []
+        far = 0
+        for row, size in rows():
+            ready.append(row)
+            far += size
+            if len(ready) >= LINES_AT_ONCE:
+                give((ready, far))
+                ready, far = [], 0
+        give((ready, far))
+
+    return _beside(read)
+
+
+async def _beside(
+    read: Callable[[Callable[[Part], None]], None],
+) -> AsyncIterator[tuple[list[EventLine | BadLine], int]]:
+    loop, parts = asyncio.get_running_loop(), asyncio.Queue[Part](PARTS_AHEAD)
+
+    def give(part: Part) -> None:
+        try:
+            asyncio.run_coroutine_threadsafe(parts.put(part), loop).result()
+        except (RuntimeError, CancelledError) as error:
+            raise _NobodyReads from error
+
+    # A daemon: a read from a terminal or a pipe cannot be called off, and must not keep the process.
+    threading.Thread(target=_run, args=(read, give), name="reading", daemon=True).start()
+    while True:
+        try:
+            part = await asyncio.wait_for(parts.get(), PAUSE_SECONDS)
+        except TimeoutError:
+            yield [], 0
+            continue
+        if part is None:
+            return
+        if isinstance(part, OSError):
+            raise part
+        yield part
+
+
+def _run(read: Callable[[Callable[[Part], None]], None], give: Callable[[Part], None]) -> None:
+    """Read to the end, and give what ended it: nobody must wait for ever for lines that do not come."""
+    with suppress(_NobodyReads):
+        try:
+            read(give)
+            give(None)
+        except _NobodyReads:
+            raise
+        except OSError as error:
+            give(error)
+        except Exception as error:  # noqa: BLE001 - told where the lines are waited for
+            failed = ReaderFailed(f"the reader failed with {type(error).__name__}: {error}")
+            failed.__cause__ = error
+            give(failed)
+
+
+def sizes(names: Sequence[str]) -> int | None:
+    """Return the bytes of all files, None when stdin is among them. Raises OSError."""
+    return None if STDIN in names else sum(Path(name).stat().st_size for name in names)
+
+
+def missing(names: Sequence[str]) -> str | None:
+    """Return what is wrong with the first name that is no file's, None when all are."""
+    for name in names:
+        if name != STDIN and Path(name).is_dir():
+            return f"{name} is a folder, not a file"
+        if name != STDIN and not Path(name).exists():
+            return f"there is no file {name}"
+    return None
+
+
+def _read_all(names: Sequence[str], give: Callable[[Part], None]) -> None:
+    for name in names:
+        _read(name, give)
+
+
+def _read(name: str, give: Callable[[Part], None]) -> None:
+    # stdin by its number: at the end of the process nobody waits for the lock of sys.stdin, which this thread may hold
+    with open(sys.stdin.fileno() if name == STDIN else name, "rb", closefd=name != STDIN) as stream:
+        ready: list[EventLine | BadLine] = []
+        seen = 0
+        for line in event_lines(name, stream, datetime.now(UTC)):
+            ready.append(line)
+            if name == STDIN or len(ready) >= LINES_AT_ONCE:
+                here = 0 if name == STDIN else stream.tell()
+                give((ready, here - seen))
+                ready, seen = [], here
+        give((ready, 0 if name == STDIN else stream.tell() - seen))

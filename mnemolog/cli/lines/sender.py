@@ -1,0 +1,76 @@
+"""What commands share that send lines: a bar, the lines that were refused, and how far they came."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from mnemolog.cli.invocation import CommandFailed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from mnemolog.cli.lines.event_lines import BadLine, EventLine
+    from mnemolog.cli.lines.publisher import LinePublisher
+    from mnemolog.cli.output import Output
+
+SHOWN_REFUSALS: Final = 100
+
+
+@dataclass(slots=True)
+class Refusals:
+    """The lines that were refused; a person is shown the first of them."""
+
+    output: Output
+    all: list[BadLine] = field(default_factory=list)
+
+    def take(self, bad: BadLine) -> None:
+        """Note a line, and show it."""
+        self.all.append(bad)
+        if len(self.all) <= SHOWN_REFUSALS:
+            self.output.say(f"{bad.file}:{bad.line}: {bad.error}")
+        elif len(self.all) == SHOWN_REFUSALS + 1:
+            self.output.say("…and more; --json lists all")
+
+    def listed(self, order: Callable[[BadLine], Any]) -> list[dict[str, Any]]:
+        """Return them for --json."""
+        return [{"file": b.file, "line": b.line, "error": b.error} for b in sorted(self.all, key=order)]
+
+
+async def send_all(
+    reading: AsyncIterator[tuple[list[EventLine | BadLine], int]],
+    publisher: LinePublisher,
+    output: Output,
+    *,
+    task: str,
+    unit: str,
+    total: int | None,
+) -> None:
+    """Send what is read, with a bar of its size. Raises CommandFailed when it cannot be read."""
+    try:
+        with output.progress(unit) as bar:
+            going = bar.add_task(task, total=total)
+            async for lines, size in reading:
+                for line in lines:
+                    await publisher.take(line)
+                if not lines:
+                    await publisher.flush()
+                bar.advance(going, size)
+            await publisher.flush()
+    except OSError as error:
+        raise CommandFailed(f"cannot read: {error}") from error
+
+
+@asynccontextmanager
+async def interruptible(
+    output: Output, publisher: LinePublisher, refusals: Refusals, again: str
+) -> AsyncIterator[None]:
+    """Say how far it came, however it ends before the end; and to do it `again`, unless what is read must change."""
+    try:
+        yield
+    except BaseException as error:
+        far = f"everything up to {publisher.reached} is settled" if publisher.reached else "nothing was sent"
+        hint = "" if isinstance(error, CommandFailed) else f" {again}"
+        output.say(f"stopped: accepted {publisher.accepted}, refused {len(refusals.all)}; {far}.{hint}")
+        raise

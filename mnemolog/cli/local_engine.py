@@ -1,0 +1,89 @@
+"""The engine in the command's own process: a worker, and its front door without a port."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import httpx
+
+from mnemolog.cli.logs import start_logging
+from mnemolog.client.client import AsyncClient
+from mnemolog.http.app import make_http
+from mnemolog.worker.worker import Worker
+from projections.shard.errors import ShardDamaged, ShardUnavailable, find_damaged
+from projections.threads import in_thread
+from schemas.codec import UnknownSchema
+from streams.registry.registry import RegistryRefused
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
+
+    from mnemolog.settings import Settings
+
+
+class EngineStopped(Exception):
+    """The worker met what it cannot handle; the message is its last word."""
+
+
+class ShardsDamaged(EngineStopped):
+    """Shards cannot be read; with the next start they are folded anew, so the same command given again works."""
+
+
+async def started(settings: Settings) -> AbstractAsyncContextManager[AsyncClient]:
+    """Start a worker; the context gives its client and stops it. Raises LogError, EngineStopped, OSError."""
+    start_logging("warning", settings.log_format)  # a command's own engine has no news, only warnings
+    worker = Worker(settings)
+    try:
+        await worker.start()
+    except BaseException as error:
+        await worker.stop()
+        if isinstance(error, ShardDamaged):
+            raise await _damaged(settings) from error
+        if isinstance(error, (ShardUnavailable, UnknownSchema, RegistryRefused)):
+            raise EngineStopped(str(error)) from error
+        raise
+    return _open(worker, settings)
+
+
+@asynccontextmanager
+async def _open(worker: Worker, settings: Settings) -> AsyncIterator[AsyncClient]:
+    failure, mine, is_open, was_stopped = worker.failure, asyncio.current_task(), True, False
+    assert failure is not None  # noqa: S101 - a started worker has one
+    assert mine is not None  # noqa: S101 - this is a coroutine
+
+    def stop(_: asyncio.Future[None]) -> None:
+        nonlocal was_stopped
+        if is_open:  # else the worker is being stopped, and that must come to its end
+            was_stopped = mine.cancel()
+
+    failure.add_done_callback(stop)
+    try:
+        async with AsyncClient("http://127.0.0.1", transport=httpx.ASGITransport(make_http(worker))) as client:
+            yield client
+    except (Exception, asyncio.CancelledError):  # an answer may have told of the failure in its own words before
+        is_open = False
+        if not failure.done() or (error := failure.exception()) is None:
+            raise
+        if was_stopped:
+            mine.uncancel()
+        await worker.stop()
+        if isinstance(error, ShardDamaged) or isinstance(error.__cause__, ShardDamaged):
+            raise await _damaged(settings) from error
+        raise EngineStopped(f"{type(error).__name__}: {error}") from error
+    finally:
+        is_open = False
+        await worker.stop()
+
+
+async def _damaged(settings: Settings) -> ShardsDamaged:
+    """Look at all shards, closed by now, so that all that are damaged are folded anew at once."""
+    folder = settings.data_dir.resolve() / "shards"
+    found = [path for generation in sorted(folder.glob("*/")) for path in await in_thread(find_damaged, generation)]
+    names = ", ".join(str(path.relative_to(folder)) for path in found) or "no more, by now"
+    return ShardsDamaged(
+        f"shards in {folder} are damaged ({names}): give the same command again, and they are set aside and folded "
+        "anew from the log, which has everything"
+    )

@@ -1,0 +1,70 @@
+"""The operators' routes as values, as client_calls has the others. They are sent once: only the caller knows better."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mnemolog.client.call import Call, Instant, Json, get, given, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+REBUILD_SECONDS: Final = 86_400.0
+"""A rebuild answers when it is done, and nobody knows before how long that takes."""
+
+
+def digest() -> Call[Json]:
+    """Return one SHA-256 for each projection, and `total` over all."""
+    return get("/v1/admin/digest")
+
+
+def checks() -> Call[Json]:
+    """Return what the server reaches: `{ok, checks: [{name, ok, detail, advice}]}`."""
+    return get("/v1/admin/checks")
+
+
+def drain(timeout_seconds: float = 60.0) -> Call[Json]:
+    """End open sessions and return the counts when everything published so far can be found.
+
+    Raises Unavailable when that takes longer than `timeout_seconds`.
+    """
+    return _post("drain", {"timeout": timeout_seconds}, timeout_seconds)
+
+
+def tick(
+    as_of: Instant, *, policy: str | None = None, force: bool = False, timeout_seconds: float = 60.0
+) -> Call[Json]:
+    """Let decay happen as of an instant: `{tick_id, policy, as_of, changed, decayed, expired, applied}`."""
+    return _post("ticks", given(as_of=as_of, policy=policy, force=force, timeout=timeout_seconds), timeout_seconds)
+
+
+def rebuild(what: str = "all", *, activate: int | None = None) -> Call[Json]:
+    """Fold the log into a new generation: `{generation, decisions, seconds, digest_before, digest_after, equal}`.
+
+    With `activate` that of the number is brought up to date and switched to.
+    """
+    return _post("rebuild", given(what=what, activate=activate), REBUILD_SECONDS)
+
+
+def generations() -> Call[Json]:
+    """List the generations: `{active, generations: [number]}`."""
+    return get("/v1/admin/rebuild")
+
+
+def metrics() -> Call[str]:
+    """Return what Prometheus would read."""
+    return Call(method="GET", path="/metrics", is_text=True, is_repeatable=True, read=lambda body: str(body["text"]))
+
+
+def dead_letters() -> Call[Json]:
+    """List what could not be read or handled, and why: `{items, total}`."""
+    return get("/v1/admin/dead-letters")
+
+
+def retry_dead_letters(ids: Sequence[str] | None = None) -> Call[Json]:
+    """Send dead letters (all, or those named) back where they came from: `{retried: [id]}`."""
+    return _post("dead-letters", given(ids=None if ids is None else list(ids)))
+
+
+def _post(name: str, body: Json, patience_seconds: float = 0.0) -> Call[Json]:
+    return Call(method="POST", path=f"/v1/admin/{name}", body=body, patience_seconds=patience_seconds, read=whole)

@@ -1,0 +1,78 @@
+"""The routes before an agent speaks, as values: the context of its next answer, a greeting, how the two get on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from mnemolog.client.call import Call, Instant, Json, get, given, path_of, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from schemas.vocabulary.words import Tier
+
+
+def context(
+    user_id: str,
+    query: str = "",
+    *,
+    agent_id: str | None = None,
+    session_id: str | None = None,
+    tier: Tier = "paid",
+    intimacy: float | None = None,
+    working_memory: Sequence[Mapping[str, Any]] | None = None,
+    **limits: Any,  # noqa: ANN401 - any scalar
+) -> Call[Json]:
+    """Return what to tell an agent before its next answer: Luna's MemoryContext, `prompt`, `block` and `message`.
+
+    `limits` are the other fields of `POST /v1/context`, such as `top_k`, `memory_limit` and `recall`.
+    """
+    body = given(
+        user_id=user_id,
+        query=query,
+        agent_id=agent_id,
+        session_id=session_id,
+        tier=tier,
+        intimacy=intimacy,
+        working_memory=None if working_memory is None else [dict(turn) for turn in working_memory],
+        **limits,
+    )
+    # Recalls are counted once for each user and minute, however often they are reported.
+    return Call(method="POST", path="/v1/context", body=body, is_repeatable=True, read=whole)
+
+
+def greeting(user_id: str, agent_id: str | None = None) -> Call[str]:
+    """Return a greeting for a user who comes back; empty when nothing is known or the model does not answer."""
+    body = given(user_id=user_id, agent_id=agent_id)
+    return Call(
+        method="POST", path="/v1/greeting", body=body, is_repeatable=True, read=lambda told: str(told["greeting"])
+    )
+
+
+def emotions(
+    user_id: str,
+    agent_id: str | None = None,
+    *,
+    page: int = 1,
+    page_size: int = 50,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    as_of: Instant | None = None,
+) -> Call[Json]:
+    """Return feelings over time, oldest first: `{items, total, page, page_size, by_emotion, by_month}`."""
+    asked: dict[str, Any] = {"page": page, "page_size": page_size, "since": since, "until": until, "as_of": as_of}
+    return get(path_of("v1", "users", user_id, "emotions"), agent_id=agent_id, **asked)
+
+
+def upcoming(
+    user_id: str, agent_id: str | None = None, *, days: int = 30, limit: int = 50, as_of: Instant | None = None
+) -> Call[Json]:
+    """Return dated plans and days that come back every year, the nearest first: `{items, total, as_of}`."""
+    return get(path_of("v1", "users", user_id, "upcoming"), agent_id=agent_id, days=days, limit=limit, as_of=as_of)
+
+
+def report(
+    user_id: str, agent_id: str | None = None, *, lang: Literal["en", "zh"] = "en", as_of: Instant | None = None
+) -> Call[Json]:
+    """Return how the relationship developed, month by month; `zh` names event types in Luna's words."""
+    return get(path_of("v1", "users", user_id, "report"), agent_id=agent_id, lang=lang, as_of=as_of)

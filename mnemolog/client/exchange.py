@@ -1,0 +1,77 @@
+"""What a user's memories leave and come in by: lines that are read as they arrive, and memories of elsewhere."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from mnemolog.client.call import Call, Json, path_of, query_of, whole
+from mnemolog.client.errors import ServerFailed
+from mnemolog.client.transport import read_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import httpx
+
+LAST: Final = "Exported"
+"""The type of an export's last line."""
+
+
+def export_call(user_id: str, scope: str) -> Call[Json]:
+    """Return the request of an export."""
+    return Call(method="GET", path=path_of("v1", "users", user_id, "export"), query=query_of(scope=scope), read=whole)
+
+
+def import_memories(
+    memories: Iterable[Mapping[str, Any]], user_id: str | None = None, *, wait_seconds: float = 5.0
+) -> Call[Json]:
+    """Import at most 1,000 memories, as `export` gives them; of `user_id`, else each of its own user.
+
+    Returns `{items: [{memory_id, action, reason}], imported, known, waiting, refused, skipped}`.
+
+    The same again changes nothing.
+    """
+    return Call(
+        method="POST",
+        path="/v1/import",
+        query=query_of(user_id=user_id, wait=wait_seconds),
+        body=list(memories),
+        patience_seconds=wait_seconds,
+        is_repeatable=True,
+        read=whole,
+    )
+
+
+class Lines:
+    """Puts an export together from the lines that arrive, and notices when it ends before its end."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        """Take the answer before its body is read."""
+        self._response = response
+        self._is_whole = False
+        self._rest = b""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the answer is no export: then its body is a problem, to be read and given to `refuse`."""
+        return self._response.status_code != HTTPStatus.OK
+
+    def refuse(self, call: Call[Json]) -> None:
+        """Raise the MnemologError that the answer stands for."""
+        read_answer(call, self._response)
+
+    def read(self, part: bytes) -> list[Json]:
+        """Return the lines that are complete by now."""
+        *whole_lines, self._rest = (self._rest + part).split(b"\n")  # text may hold other line ends: those are no ends
+        found: list[Json] = [orjson.loads(line) for line in whole_lines]
+        if found:
+            self._is_whole = found[-1].get("type") == LAST
+        return found
+
+    def end(self) -> None:
+        """Note the end. Raises ServerFailed when lines are missing."""
+        if not self._is_whole or self._rest:
+            raise ServerFailed("the export ended before its last line: export again", self._response.status_code)

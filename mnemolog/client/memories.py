@@ -1,0 +1,255 @@
+"""The routes as values: each function says what to send and how to read the answer; the clients only carry it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from mnemolog.client.call import Call, Instant, Json, command, get, given, path_of, query_of, whole
+from mnemolog.client.errors import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+SPEAKERS: Final = ("user", "assistant")
+MESSAGE_FIELDS: Final = ("role", "content", "event_id", "occurred_at")
+"""What of a message is sent; agents' own fields stay with them."""
+
+
+def add(
+    conversation: Iterable[Mapping[str, Any]],
+    user_id: str,
+    agent_id: str | None = None,
+    session_id: str | None = None,
+    *,
+    end_session: bool = True,
+    infer: bool = True,
+    wait_seconds: float = 0.0,
+) -> Call[Json]:
+    """Publish a conversation `[{role, content}]`; sending a whole context again adds only what is new.
+
+    The same words in the same session are not new: who sends only the newest messages gives each conversation a
+    `session_id`, or each message an `event_id`. A request has at most 1,000 messages. Those of other roles than user
+    and assistant, and those whose content is not text, are left out; with none left nothing is sent, and
+    `session_id` is the one given here. Returns `{accepted, session_id}`; `wait_seconds` (at most 60) waits for the
+    final states. Raises Refused for what is no list of messages.
+    """
+    messages = [
+        given(**{name: message.get(name) for name in MESSAGE_FIELDS})
+        for message in _messages(conversation)
+        if message.get("role") in SPEAKERS and isinstance(message.get("content"), str)
+    ]
+    if not messages:
+        return Call(method="", read=lambda _: {"accepted": [], "session_id": session_id})
+    body = given(user_id=user_id, agent_id=agent_id, session_id=session_id)
+    return Call(
+        method="POST",
+        path="/v1/conversations",
+        query=query_of(wait=wait_seconds or None),
+        body=body | {"messages": messages, "end_session": end_session, "infer": infer},
+        patience_seconds=wait_seconds,
+        is_repeatable=True,  # the ids of the turns are derived from what was said
+        read=whole,
+    )
+
+
+def _messages(conversation: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    # Text and a lone message can be iterated over as well, into what nobody meant.
+    messages = [] if isinstance(conversation, str | bytes | Mapping) else list(conversation)
+    if isinstance(conversation, str | bytes | Mapping) or not all(isinstance(m, Mapping) for m in messages):
+        raise Refused('a conversation is a list of messages: [{"role": "user", "content": "..."}]')
+    return messages
+
+
+def search(
+    user_id: str,
+    agent_id: str | None = None,
+    query: str = "",
+    *,
+    session_id: str | None = None,
+    limit: int = 5,
+    scope: str = "all",
+    include_global: bool = True,
+    filters: Mapping[str, Any] | None = None,
+    min_score: float = 0.0,
+    as_of: Instant | None = None,
+    recall: bool = True,
+) -> Call[Json]:
+    """Find memories by words and by meaning; returns `{"results": [{"memory": text, "score": …, …}]}`, best first.
+
+    A blank query is refused; it has a default only because its place is after the agent's, as in PowerMem.
+    """
+    body = given(
+        user_id=user_id,
+        query=query,
+        agent_id=agent_id,
+        session_id=session_id,
+        limit=limit,
+        scope=scope,
+        include_global=include_global,
+        filters=given(**filters) if filters else None,
+        min_score=min_score,
+        as_of=as_of,
+        recall=recall,
+    )
+    # Recalls are counted once for each user and minute, however often they are reported.
+    return Call(method="POST", path="/v1/search", body=body, is_repeatable=True, read=whole)
+
+
+def get_user_profile(user_id: str, agent_id: str | None = None) -> Call[str]:
+    """Return what is known about the user as text, a line for each value; empty when nothing is known."""
+    call = profile(user_id, agent_id)
+    return Call(method="GET", path=call.path, query=call.query, is_repeatable=True, read=lambda body: str(body["text"]))
+
+
+def profile(user_id: str, agent_id: str | None = None, *, as_of: Instant | None = None) -> Call[Json]:
+    """Return the profile: one entry for each attribute, `text`, and under `sources` each value's memory."""
+    return get(path_of("v1", "users", user_id, "profile"), agent_id=agent_id, as_of=as_of)
+
+
+def publish(
+    events: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None, wait_seconds: float = 0.0
+) -> Call[Json]:
+    """Publish input events; returns `{"accepted": [{event_id, position}]}` in their order when the log has them.
+
+    All or none: one bad event refuses the request. Events without an `event_id` get one from the key.
+    """
+    return Call(
+        method="POST",
+        path="/v1/events",
+        query=query_of(wait=wait_seconds or None),
+        body=list(events),
+        key=idempotency_key or str(uuid4()),
+        patience_seconds=wait_seconds,
+        is_repeatable=True,
+        read=whole,
+    )
+
+
+def event(event_id: str, user_id: str = "owner") -> Call[Json]:
+    """Return how far an event has come: `{state, reason, memory_ids, decisions}`. Raises NotFound."""
+    return get(path_of("v1", "events", event_id), user_id=user_id)
+
+
+def events_status(event_ids: Sequence[str], user_id: str = "owner") -> Call[Json]:
+    """Return the same for at most 1,000 events: `{items, unknown}`."""
+    body = {"user_id": user_id, "event_ids": list(event_ids)}
+    return Call(method="POST", path="/v1/events/status", body=body, is_repeatable=True, read=whole)
+
+
+def remember(
+    content: str,
+    user_id: str = "owner",
+    agent_id: str | None = None,
+    *,
+    key: str | None = None,
+    **fields: Any,  # noqa: ANN401
+) -> Call[Json]:
+    """Remember a fact as it is; `fields` are those of `POST /v1/memories`. Returns the memory, new or known."""
+    body = given(user_id=user_id, content=content, agent_id=agent_id, **fields)
+    return command("POST", "/v1/memories", body, key)
+
+
+def tools() -> Call[Json]:
+    """Return the two tools as OpenAI function schemas: `{"tools": [...]}`, as a chat completion takes them."""
+    return get("/v1/tools")
+
+
+def call_tool(
+    name: str,
+    arguments: Mapping[str, Any] | str,
+    user_id: str = "owner",
+    agent_id: str | None = None,
+    *,
+    key: str | None = None,
+) -> Call[Json]:
+    """Call a tool for a model, whose arguments may still be the JSON that it wrote. Answers as the tool's route."""
+    read = _arguments(arguments)
+    # Whose memory it is stands last: a model cannot say otherwise.
+    body = given(**read) | given(user_id=user_id, agent_id=agent_id)
+    return command("POST", path_of("v1", "tools", name), body, key)
+
+
+def _arguments(arguments: Mapping[str, Any] | str) -> Mapping[str, Any]:
+    try:
+        read = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except ValueError as error:
+        raise Refused(f"the arguments of the tool are not JSON: {error}") from None
+    if not isinstance(read, Mapping):
+        raise Refused("the arguments of a tool are a JSON object")
+    return {name: value for name, value in read.items() if name not in ("user_id", "agent_id")}
+
+
+def memories(user_id: str, **filters: Any) -> Call[Json]:  # noqa: ANN401 - any scalar
+    """List memories, the most important first: `{items, total, page, page_size}`; `filters` as `GET /v1/memories`."""
+    return get("/v1/memories", user_id=user_id, **filters)
+
+
+def memory(memory_id: str, *, user_id: str | None = None, as_of: Instant | None = None) -> Call[Json]:
+    """Return a memory, whatever its status. Raises NotFound."""
+    return get(path_of("v1", "memories", memory_id), user_id=user_id, as_of=as_of)
+
+
+def revise(memory_id: str, *, user_id: str | None = None, key: str | None = None, **changes: Any) -> Call[Json]:  # noqa: ANN401
+    """Change content, category, importance, memory_type or value; raises Conflict if `expected_version` is past."""
+    return command("PATCH", path_of("v1", "memories", memory_id), given(**changes), key, user_id=user_id)
+
+
+def forget(memory_id: str, *, user_id: str | None = None, key: str | None = None) -> Call[Json]:
+    """Forget a memory; returns it as it is then. Raises NotFound."""
+    return command("DELETE", path_of("v1", "memories", memory_id), key=key, user_id=user_id)
+
+
+def restore(memory_id: str, *, user_id: str | None = None, key: str | None = None) -> Call[Json]:
+    """Bring a forgotten or expired memory back."""
+    return command("POST", path_of("v1", "memories", memory_id, "restore"), key=key, user_id=user_id)
+
+
+def share(
+    memory_id: str,
+    *,
+    agent_id: str | None = None,
+    with_user: str | None = None,
+    scope: str | None = None,
+    user_id: str | None = None,
+    key: str | None = None,
+) -> Call[Json]:
+    """Share a memory: with another agent of its user, `with_user`, or everyone (`scope="global"`).
+
+    Returns the memory as the other has it. `user_id` is whose it is.
+    """
+    body = given(agent_id=agent_id, user_id=with_user, scope=scope)
+    return command("POST", path_of("v1", "memories", memory_id, "share"), body, key, user_id=user_id)
+
+
+def history(memory_id: str, *, user_id: str | None = None) -> Call[Json]:
+    """Return every event about a memory, oldest first, and its `lineage`."""
+    return get(path_of("v1", "memories", memory_id, "history"), user_id=user_id)
+
+
+def turns(session_id: str, user_id: str = "owner", *, limit: int = 20) -> Call[Json]:
+    """Return a session's most recent turns as published, oldest first: `{items}`."""
+    return get(path_of("v1", "sessions", session_id, "turns"), user_id=user_id, limit=limit)
+
+
+def importance(
+    memory_id: str, *, points: int = 31, begin: Instant | None = None, end: Instant | None = None
+) -> Call[Json]:
+    """Return importance and strength at evenly spaced instants: `{memory_id, points}`."""
+    query = {"points": points, "from": begin, "to": end}
+    return get(path_of("v1", "memories", memory_id, "importance"), **query)
+
+
+def episodes(
+    user_id: str, agent_id: str | None = None, *, page: int = 1, page_size: int = 50, as_of: Instant | None = None
+) -> Call[Json]:
+    """List what happened, the newest first: `{items, total, page, page_size}`."""
+    query = query_of(agent_id=agent_id, page=page, page_size=page_size, as_of=as_of)
+    return get(path_of("v1", "users", user_id, "episodes"), **query)
+
+
+def stats(user_id: str, agent_id: str | None = None) -> Call[Json]:
+    """Count a user's active memories, or those that an agent knows: `{total, by_type, by_category}`."""
+    return get(path_of("v1", "users", user_id, "stats"), agent_id=agent_id)

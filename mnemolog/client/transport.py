@@ -1,0 +1,76 @@
+"""What both clients share: how a call becomes an HTTP request, what an answer means, and when to try again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from mnemolog.client.errors import ServerFailed, Unavailable, error_of
+
+if TYPE_CHECKING:
+    import httpx
+
+    from mnemolog.client.call import Call
+
+T = TypeVar("T")
+TIMEOUT_SECONDS: Final = 30.0
+RETRIES: Final = 3
+EXAMPLE: Final = "127.0.0.1:8420"
+FIRST_PAUSE_SECONDS: Final = 0.2
+LONGEST_PAUSE_SECONDS: Final = 5.0
+
+
+def address(url: str) -> str:
+    """Return the address of a server. Raises ValueError for what is none."""
+    if not url.startswith(("http://", "https://")):
+        raise ValueError(f"{url!r} is no address of a server: it begins with http:// or https://, as http://{EXAMPLE}")
+    return url
+
+
+def headers_of(api_key: str | None) -> dict[str, str]:
+    """Return the headers of every request."""
+    return {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
+
+
+def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[T], timeout_seconds: float) -> httpx.Request:
+    """Return the HTTP request of a call."""
+    return http.build_request(
+        call.method,
+        call.path,
+        params=dict(call.query),
+        json=call.body,
+        headers={} if call.key is None else {"Idempotency-Key": call.key},
+        timeout=timeout_seconds + call.patience_seconds,
+    )
+
+
+def read_answer(call: Call[T], response: httpx.Response) -> T:
+    """Return what the answer says. Raises MnemologError."""
+    body: Any
+    try:
+        body = response.json()
+    except ValueError:
+        body = None
+    if not response.is_success:
+        raise error_of(response.status_code, body, response.headers.get("Retry-After"))
+    if call.is_text:
+        return call.read({"text": response.text})
+    if not isinstance(body, dict):
+        where = response.request.url
+        raise ServerFailed(f"{where} did not answer with a JSON object: is that mnemolog?", response.status_code)
+    return call.read(body)
+
+
+def unreachable(http: httpx.Client | httpx.AsyncClient, error: httpx.TransportError) -> Unavailable:
+    """Return what a lost connection means to the caller."""
+    reason = str(error) or type(error).__name__
+    return Unavailable(f"{http.base_url} does not answer ({reason}): is `mnemolog up` running there?")
+
+
+def pause_before(attempt: int, call: Call[T], error: Unavailable, retries: int) -> float:
+    """Return how many seconds to wait before sending the call again; raises the error when it must not be."""
+    if not call.is_repeatable or attempt >= retries:
+        raise error
+    asked = error.retry_after_seconds or 0.0
+    if asked > LONGEST_PAUSE_SECONDS:
+        raise error
+    return max(asked, min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * float(2**attempt)))

@@ -1,0 +1,276 @@
+"""Commands: what callers ask remember to do, appended to the inbox and waited for."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import orjson
+
+from mnemolog.log.health import at_leisure
+from projections.partitions.shards import NotHeld
+from projections.state.evolve import is_decided
+from projections.state.memory import ACTIVE
+from schemas import codec
+from schemas.identity import GLOBAL_USER, Owner, partition_owner
+from schemas.log import NewRecord, Position
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.inbox import ForgetMemory, ImportMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+from schemas.messages.wakes import ConfigureWake, ScheduleReminder
+from schemas.topics import INBOX
+from streams.ticks.scheduler import decay_due, tick_id, tick_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from projections.embedding.embedder import Embedder
+    from projections.partitions.shards import Shards
+    from schemas.clock import Clock
+    from schemas.log import Log
+    from schemas.messages.decision import Decision, Outcome
+    from schemas.messages.inbox import Tick, UserItem
+    from streams.agents.remember import Remember
+
+DECISION_SECONDS: Final = 5.0
+"""How long a command waits for its decision before it answers 202."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """What to remember as is; defaults are those of INTERFACE."""
+
+    content: str
+    agent_id: str | None = None
+    scope: str = "personal"
+    kind: str = "semantic"
+    memory_type: str = "long_term"
+    category: str = "fact"
+    importance: float = 0.5
+    attribute: str | None = None
+    value: str | None = None
+    session_id: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What to change of a memory; None leaves a field as it is."""
+
+    content: str | None = None
+    category: str | None = None
+    importance: float | None = None
+    memory_type: str | None = None
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a command: its outcomes, or None while it is not decided."""
+
+    command_id: str
+    outcomes: tuple[Outcome, ...] | None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The first outcome, that of the command itself."""
+        return self.outcomes[0] if self.outcomes else None
+
+
+class AnotherCommand(Exception):
+    """The command's id (its Idempotency-Key) was used for another command: use a new one. Nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TickAnswer:
+    """What a tick changed over all partitions; `applied` is False when not all were done in time."""
+
+    tick_id: str
+    policy: str
+    as_of: datetime
+    decayed: int
+    expired: int
+    raised: int
+    applied: bool
+    repeated: bool
+    """It was applied everywhere before: the counts are those of then."""
+
+
+class Commands:
+    """Embeds, appends and waits; deciding is remember's."""
+
+    def __init__(self, log: Log, shards: Shards, remember: Remember, embedder: Embedder, clock: Clock) -> None:
+        self._log = log
+        self._shards = shards
+        self._remember = remember
+        self._embedder = embedder
+        self._clock = clock
+
+    @property
+    def embedding_model(self) -> str:
+        """What texts are embedded with."""
+        return self._embedder.model
+
+    async def remember(self, owner: Owner, fact: Fact, command_id: str) -> Answer:
+        """Remember a fact as is; global ones belong to the tenant's reserved user."""
+        whose = Owner(owner.tenant, GLOBAL_USER) if fact.scope == "global" else owner
+        envelope = await self.envelope(whose, command_id, agent_id=None if fact.scope == "global" else fact.agent_id)
+        item = RememberFact(
+            envelope=envelope,
+            content=Sealed.clear(fact.content),
+            vector=await self.vector(fact.content),
+            embedding_model=self._embedder.model,
+            scope=fact.scope,
+            kind=fact.kind,
+            memory_type=fact.memory_type,
+            category=fact.category,
+            importance=fact.importance,
+            attribute=fact.attribute,
+            value=None if fact.value is None else Sealed.clear(fact.value),
+            session_id=fact.session_id,
+            metadata=Sealed.clear(orjson.dumps(fact.metadata)) if fact.metadata else None,
+        )
+        return await self.submit(item)
+
+    async def revise(
+        self, owner: Owner, memory_id: str, changes: Changes, command_id: str, expected_version: int | None
+    ) -> Answer:
+        """Change a memory."""
+        new = changes.content
+        item = ReviseMemory(
+            envelope=await self.envelope(owner, command_id),
+            memory_id=memory_id,
+            expected_version=expected_version,
+            content=None if new is None else Sealed.clear(new),
+            vector=None if new is None else await self.vector(new),
+            embedding_model=None if new is None else self._embedder.model,
+            category=changes.category,
+            importance=changes.importance,
+            memory_type=changes.memory_type,
+            value=None if changes.value is None else Sealed.clear(changes.value),
+        )
+        return await self.submit(item)
+
+    async def share(self, owner: Owner, memory_id: str, agent_id: str, command_id: str) -> Answer:
+        """Make a memory known to another agent of the user: a revision that changes nothing else."""
+        envelope = await self.envelope(owner, command_id, agent_id=agent_id)
+        return await self.submit(ReviseMemory(envelope=envelope, memory_id=memory_id))
+
+    async def forget(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
+        """Forget a memory."""
+        return await self.submit(ForgetMemory(envelope=await self.envelope(owner, command_id), memory_id=memory_id))
+
+    async def restore(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
+        """Bring a memory back."""
+        return await self.submit(RestoreMemory(envelope=await self.envelope(owner, command_id), memory_id=memory_id))
+
+    async def recall(self, owner: Owner, memory_ids: Sequence[str], at: datetime, command_id: str) -> None:
+        """Report that an agent was shown memories; return when the log has it."""
+        envelope = Envelope(event_id=command_id, tenant=owner.tenant, user_id=owner.user_id, occurred_at=at)
+        await self._append(RecordRecall(envelope=envelope, memory_ids=list(memory_ids)))
+
+    async def submit(self, item: UserItem) -> Answer:
+        """Append an item and wait up to 5 s for its decision. Raises AnotherCommand, and NotHeld before appending."""
+        owner, command_id = item.envelope.owner, item.envelope.event_id
+        self._shards.require(owner)
+        await self._refuse_another(item)
+        await self._append(item)
+        try:
+            await asyncio.wait_for(self._remember.decided(owner, command_id), DECISION_SECONDS)
+            await self._refuse_another(item)  # one sent at the same time may have come first
+            decisions: list[Decision] = self._shards.of(owner).ledger.decided(owner, command_id)
+        except (TimeoutError, NotHeld):  # it is in the log: whoever has the partition now decides it
+            return Answer(command_id, None)
+        return Answer(command_id, tuple(o for d in decisions for o in d.outcomes))
+
+    async def tick(
+        self, policy: str, as_of: datetime, seconds: float, make: Callable[[int, datetime], Tick] | None = None
+    ) -> TickAnswer:
+        """Emit a tick in every partition held and wait, at most so long, until all are applied.
+
+        Without `make` it is one of decay.
+        """
+        ticks = {p: make(p, as_of) if make else decay_due(p, policy, as_of) for p in self._shards.held()}
+        repeated = all(
+            is_decided(self._shards.state(partition_owner(p)), tick.envelope.event_id) for p, tick in ticks.items()
+        )
+        await self._log.append([tick_record(p, tick) for p, tick in ticks.items()])
+        waits = [self._remember.decided(partition_owner(p), tick.envelope.event_id) for p, tick in ticks.items()]
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.gather(*waits)
+            applied = True
+        except TimeoutError:
+            applied = False
+        decayed = expired = raised = 0
+        for partition, tick in ticks.items():
+            closed = self._shards.at(partition).ledger.tick_applied(partition, tick.envelope.event_id)
+            raised += self._shards.at(partition).ledger.wakes.raised_by(tick.envelope.event_id)
+            if closed is not None:
+                decayed, expired = decayed + closed.decayed, expired + closed.expired
+        return TickAnswer(
+            tick_id=tick_id(policy, as_of),
+            policy=policy,
+            as_of=as_of,
+            decayed=decayed,
+            expired=expired,
+            raised=raised,
+            applied=applied,
+            repeated=repeated,
+        )
+
+    def is_active(self, owner: Owner, memory_id: str) -> bool:
+        """Tell whether a memory can be found now."""
+        memory = self._shards.state(owner).memories.get(memory_id)
+        return memory is not None and memory.status_at(self._clock.now()) == ACTIVE
+
+    async def _refuse_another(self, item: UserItem) -> None:
+        owner, command_id = item.envelope.owner, item.envelope.event_id
+        for decision in self._shards.of(owner).ledger.decided(owner, command_id):
+            position = Position(INBOX.name, decision.item_partition, decision.item_offset)
+            record = await self._shards.record(position)
+            if record is not None and _asks(codec.decode(record.value)) != _asks(item):
+                raise AnotherCommand(f"the key of command {command_id} was used for another command: use a new one")
+
+    async def _append(self, item: UserItem) -> None:
+        owner = item.envelope.owner
+        partition = self._shards.partition(owner)
+        await self._log.append(
+            [NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))]
+        )
+
+    async def vector(self, text: str) -> Sealed:
+        """Return a text's embedding as messages carry it. Raises EmbedderUnavailable, EmbedderRefused."""
+        with at_leisure():
+            vectors = await self._embedder.embed([text])
+        return Sealed.clear(np.asarray(vectors[0], "<f4").tobytes())
+
+    async def envelope(self, owner: Owner, command_id: str, agent_id: str | None = None) -> Envelope:
+        """Return the envelope of a command that is given now. Raises NotHeld."""
+        self._shards.require(owner)
+        return Envelope(
+            event_id=command_id,
+            tenant=owner.tenant,
+            user_id=owner.user_id,
+            agent_id=agent_id,
+            occurred_at=await self._now(owner),
+        )
+
+    async def _now(self, owner: Owner) -> datetime:
+        """Return when a command is true: now, but not before what was asked earlier, should the clock be set back."""
+        partition = self._shards.partition(owner)
+        end = await self._log.end(INBOX.name, partition)
+        last = await self._log.read(INBOX.name, partition, end - 1, 1) if end else []
+        return max([self._clock.now(), *(record.recorded_at for record in last)])
+
+
+def _asks(item: UserItem) -> object:
+    """Return what a command asks for, whenever it was sent and whatever its text was embedded with."""
+    envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None)
+    if isinstance(item, (RememberFact, ReviseMemory, ImportMemory)):
+        return replace(item, envelope=envelope, vector=Sealed.clear(b""), embedding_model="")
+    if isinstance(item, (ScheduleReminder, ConfigureWake)):
+        return replace(item, envelope=envelope, vector=None, embedding_model=None)
+    return replace(item, envelope=envelope)

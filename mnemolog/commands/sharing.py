@@ -1,0 +1,132 @@
+"""Sharing a memory with another user, or with everyone: a snapshot that names its source goes to the other's inbox."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import orjson
+
+from mnemolog.cluster.peers import ANSWER_SECONDS, PeerUnavailable
+from mnemolog.commands.commands import DECISION_SECONDS, AnotherCommand
+from projections.partitions.shards import NotHeld
+from projections.queries.views import memory_view
+from projections.state.evolve import is_decided
+from projections.state.memory import ACTIVE
+from schemas import codec
+from schemas.identity import OURS, derived_id, import_id
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.inbox import ImportMemory
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mnemolog.worker.worker import Worker
+    from projections.state.memory import Memory
+    from schemas.identity import Owner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What became of it: the memory as it is at the other's, or None while it is not decided."""
+
+    command_id: str
+    is_new: bool
+    memory: dict[str, Any] | None
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The same as JSON."""
+        return {"command_id": self.command_id, "is_new": self.is_new, "memory": self.memory}
+
+
+async def share(worker: Worker, source: Owner, memory: Memory, target: Owner, agent_id: str | None) -> Shared:
+    """Share an active memory of a user of this worker; it is imported once for each target, whatever it becomes here.
+
+    The worker that holds the target appends and decides. Raises PeerUnavailable, LogUnavailable.
+    """
+    vector = worker.shards.of(source).ledger.vectors(source)[memory.memory_id]
+    at = worker.clock.now()
+    item = snapshot(source, memory, vector=vector, target=target, agent_id=agent_id, at=at)
+    try:
+        url = worker.peers.owner(worker.shards.partition(target))
+        if url is None:
+            return await share_here(worker, item)
+    except NotHeld as moving:  # of the target: this worker has the source
+        raise PeerUnavailable(str(moving)) from moving
+    body = {"message": b64encode(codec.encode(item)).decode()}
+    return Shared(**await worker.peers.ask(url, "/v1/internal/share", body, DECISION_SECONDS + ANSWER_SECONDS))
+
+
+async def share_here(worker: Worker, item: ImportMemory) -> Shared:
+    """Have a user of this worker import a snapshot, and wait for the decision. Raises NotHeld, LogUnavailable.
+
+    The copy is made once, whichever agent it is for; an agent that does not know it is told of it.
+    """
+    owner, command_id = item.envelope.owner, item.envelope.event_id
+    worker.shards.require(owner)
+    is_new = not is_decided(worker.shards.state(owner), command_id)
+    if is_new:
+        with suppress(AnotherCommand):  # shared twice at the same time: the first one counts
+            if (await worker.commands.submit(item)).outcome is None:
+                return Shared(command_id=command_id, is_new=True, memory=None)
+    decisions = worker.shards.of(owner).ledger.decided(owner, command_id)
+    outcome = next((o for d in decisions for o in d.outcomes), None)
+    if outcome is None or outcome.memory_id is None:
+        return Shared(command_id=command_id, is_new=is_new, memory=None)
+    now, agent_id = worker.clock.now(), item.envelope.agent_id
+    memory = worker.shards.state(owner).memories[outcome.memory_id]
+    if memory.status_at(now) == ACTIVE and not memory.visible_to(agent_id):  # it came for another agent of the user
+        told_id = derived_id("shared", command_id, agent_id, memory.memory_id)
+        told = await worker.commands.share(owner, memory.memory_id, cast("str", agent_id), told_id)
+        if told.outcome is None:
+            return Shared(command_id=told_id, is_new=False, memory=None)
+        memory = worker.shards.state(owner).memories[memory.memory_id]
+    view = memory_view(owner, memory, now)
+    return Shared(command_id=command_id, is_new=is_new and outcome.action != "nothing", memory=view)
+
+
+def snapshot(
+    source: Owner, memory: Memory, *, vector: bytes, target: Owner, agent_id: str | None, at: datetime
+) -> ImportMemory:
+    """Return what a memory is to another user, who learns it at an instant.
+
+    It fills no slot there, because it is about somebody else; nor was it met, said or seen there.
+    """
+    metadata = {
+        **orjson.loads(memory.metadata),
+        "shared_from": {"user_id": source.user_id, "memory_id": memory.memory_id},
+    }
+    return ImportMemory(
+        envelope=Envelope(
+            event_id=import_id(target, OURS, source.user_id, memory.memory_id),
+            tenant=target.tenant,
+            user_id=target.user_id,
+            agent_id=None if target.is_global else agent_id,
+            occurred_at=at,
+        ),
+        source_system=OURS,
+        source_user=source.user_id,
+        source_memory=memory.memory_id,
+        source_type=memory.source_type,
+        content=Sealed.clear(memory.content),
+        vector=Sealed.clear(vector),
+        embedding_model=memory.embedding_model,
+        scope="global" if target.is_global else "personal",
+        kind=memory.kind,
+        memory_type=memory.memory_type,
+        category=memory.category,
+        event_type=memory.event_type,
+        emotion=memory.emotion,
+        emotion_intensity=memory.emotion_intensity,
+        key_dialogue=Sealed.clear(orjson.dumps(memory.key_dialogue)) if memory.key_dialogue else None,
+        importance=memory.importance,
+        source_ids=[],
+        happened_at=memory.occurred_at,
+        formed_at=at,
+        last_accessed_at=at,
+        expires_at=memory.expires_at,
+        metadata=Sealed.clear(orjson.dumps(metadata)),
+    )

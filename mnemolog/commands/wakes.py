@@ -1,0 +1,119 @@
+"""Commands about wakes: what callers ask remember to do about a user's reminders and periodic wake."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from mnemolog.reminder_template import reminder_text
+from schemas.messages.envelope import Sealed
+from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mnemolog.commands.commands import Answer, Commands
+    from mnemolog.settings import Settings
+    from schemas.identity import Owner
+    from schemas.messages.envelope import Envelope
+
+
+MAX_WAKE_CHARACTERS: Final = 16_384
+MAX_WAKE_MEMORIES: Final = 100
+MAX_REMINDER_BYTES: Final = 4 * 1024
+DEFAULT_CHANNEL: Final = "dm"
+Asked = TypeVar("Asked", ScheduleReminder, ConfigureWake)
+
+
+def fits_a_reminder(text: str) -> str:
+    """Return the text of a reminder. Raises ValueError when it is too long."""
+    if len(text.encode()) > MAX_REMINDER_BYTES:
+        raise ValueError(f"has {len(text.encode())} bytes: a reminder has at most {MAX_REMINDER_BYTES}")
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Periodic:
+    """How to wake an agent again and again."""
+
+    every_seconds: float
+    text: str
+    query: str | None = None
+    memory_limit: int = 0
+    agent_id: str | None = None
+
+
+class WakeCommands:
+    """Embeds what memories will be looked for with, and submits."""
+
+    def __init__(self, commands: Commands, settings: Settings) -> None:
+        self._commands = commands
+        self._template = settings.reminder_template
+        self._shows_memories = settings.wake_memory_limit > 0
+
+    async def schedule(
+        self,
+        owner: Owner,
+        due_at: datetime,
+        content: str,
+        *,
+        channel: str,
+        agent_id: str | None,
+        command_id: str,
+    ) -> Answer:
+        """Remind of a content once. Where reminders show no memories, no embedder is asked."""
+        envelope = await self._commands.envelope(owner, command_id, agent_id)
+        return await self._submit(self.reminder(envelope, due_at, content, channel))
+
+    async def cancel(self, owner: Owner, reminder_id: str, command_id: str) -> Answer:
+        """Remind of it no more."""
+        envelope = await self._commands.envelope(owner, command_id)
+        return await self._commands.submit(CancelReminder(envelope=envelope, reminder_id=reminder_id))
+
+    async def configure(
+        self, owner: Owner, periodic: Periodic | None, command_id: str, settings_id: str | None = None
+    ) -> Answer:
+        """Wake the user's agent like this from now on; None: not at all."""
+        agent_id = periodic.agent_id if periodic else None
+        envelope = await self._commands.envelope(owner, command_id, agent_id)
+        if periodic is None:
+            return await self._submit(ConfigureWake(envelope=envelope, settings_id=settings_id))
+        return await self._submit(replace(self.periodic(envelope, periodic), settings_id=settings_id))
+
+    def reminder(self, envelope: Envelope, due_at: datetime, content: str, channel: str) -> ScheduleReminder:
+        """Return the command, with the text of the template, and without a vector."""
+        text = reminder_text(self._template, user_id=envelope.user_id, channel=channel, content=content)
+        return ScheduleReminder(
+            envelope=envelope,
+            due_at=due_at,
+            content=Sealed.clear(content),
+            channel=channel,
+            text=Sealed.clear(text),
+        )
+
+    def periodic(self, envelope: Envelope, how: Periodic) -> ConfigureWake:
+        """Return the command without a vector."""
+        return ConfigureWake(
+            envelope=envelope,
+            every_seconds=how.every_seconds,
+            text=Sealed.clear(how.text),
+            query=None if how.query is None else Sealed.clear(how.query),
+            memory_limit=how.memory_limit,
+        )
+
+    def looks_for(self, item: ScheduleReminder | ConfigureWake) -> str | None:
+        """Return what the wake will look for memories with, None when it shows none."""
+        if isinstance(item, ScheduleReminder):
+            return item.text.text if self._shows_memories else None
+        looks = item.query or item.text
+        return looks.text if looks is not None and item.memory_limit else None
+
+    def looking(self, item: Asked, vector: Sealed) -> Asked:
+        """Return the command with the vector of what it looks for."""
+        return replace(item, vector=vector, embedding_model=self._commands.embedding_model)
+
+    async def _submit(self, item: Asked) -> Answer:
+        text = self.looks_for(item)
+        return await self._commands.submit(
+            item if text is None else self.looking(item, await self._commands.vector(text))
+        )

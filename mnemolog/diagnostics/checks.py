@@ -1,0 +1,272 @@
+"""The doctor's checks: each reaches one component and says how it is, and what to do about what is wrong.
+
+A worker makes them too, for who asks it what it reaches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+import httpx
+
+from mnemolog.diagnostics.liveness import live_url
+from mnemolog.log.configured import opened_log, retention_of
+from mnemolog.operations.generations import Generations
+from mnemolog.worker.components import make_registry
+from projections.index.protocol import IndexUnavailable
+from projections.index.weaviate.address import WeaviateAddress
+from projections.shard.errors import find_damaged
+from projections.threads import in_thread
+from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
+from schemas.topics import TOPICS
+from streams.registry.registry import SchemaRegistry
+from streams.registry.requests import RegistryUnavailable, shown
+from streams.transports.directory_lock import read_note
+from streams.transports.sqlite.log import SqliteLog
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+
+    from mnemolog.settings import Settings
+    from schemas.log import Log
+    from streams.transports.kafka.log import KafkaLog
+
+OPENAI_URL: Final = "https://api.openai.com/v1"
+REACH_SECONDS: Final = 5.0
+"""Enough for what is well; what is frozen keeps nobody longer."""
+_KEPT_SECONDS: Final = 1.0
+"""For the shards of a generation that is only kept."""
+LEAST_FREE_BYTES: Final = 100 * 1024 * 1024
+_START_KAFKA: Final = "start Kafka, or correct MNEMOLOG_BROKER"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """How a component is; `advice` says what to do where it is not `ok`."""
+
+    name: str
+    ok: bool
+    detail: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """How all components are."""
+
+    ok: bool
+    checks: list[Check]
+
+
+async def checked(settings: Settings, log_away: str | None = None) -> list[Check]:
+    """Reach every component that the settings name, within a few seconds; `log_away` says why not to try the log."""
+    folder = _data_directory(settings)
+    log = []
+    note = read_note(settings.data_dir.resolve() / "log") if folder.ok else None
+    if note is not None:
+        log.append(await _held(note, "log" if settings.is_embedded else "worker"))
+    if folder.ok and (note is None or not settings.is_embedded):
+        log.append(Check("log", ok=False, detail=log_away, advice=_START_KAFKA) if log_away else await _log(settings))
+    registry, llm = shown(settings.schema_registry_url or ""), settings.llm_base_url or OPENAI_URL
+    embedding = settings.embedding_base_url or OPENAI_URL
+    asked = [
+        _in_time("index", _index(settings), settings.index, "INDEX"),
+        _in_time("schema registry", _registry(settings), registry, "SCHEMA_REGISTRY_URL"),
+        _in_time("extractor", _model(settings), llm, "LLM_BASE_URL"),
+        _in_time("embedder", _embedder(settings), embedding, "EMBEDDING_BASE_URL"),
+    ]
+    if folder.ok:
+        asked.append(_in_time("shards", _shards(settings), str(settings.data_dir), None))
+    return [folder, *log, *await asyncio.gather(*asked)]
+
+
+async def _in_time(name: str, check: Awaitable[Check], place: str | None, setting: str | None) -> Check:
+    """Make a check of what is at a place that a setting names, None for a folder of this machine."""
+    try:
+        return await asyncio.wait_for(check, REACH_SECONDS)
+    except TimeoutError:
+        if setting is None:
+            detail = f"{place} cannot be read within {REACH_SECONDS:.0f} s"
+            return Check(
+                name, ok=False, detail=detail, advice="see how busy the disk and the machine are, then look again"
+            )
+        detail = f"{place} does not answer within {REACH_SECONDS:.0f} s, and does not refuse: it hangs"
+        advice = f"look at its process and its log, or correct MNEMOLOG_{setting}; nothing is lost meanwhile"
+        return Check(name, ok=False, detail=detail, advice=advice)
+
+
+def _data_directory(settings: Settings) -> Check:
+    folder = settings.data_dir.resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"mnemolog")
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        advice = "make it writable, or name another with --data or MNEMOLOG_DATA_DIR"
+        return Check("data directory", ok=False, detail=f"{folder}: {error.strerror}", advice=advice)
+    detail = f"{folder} is writable, {free // 2**20:,} MiB free"
+    enough = free >= LEAST_FREE_BYTES
+    return Check("data directory", ok=enough, detail=detail, advice="" if enough else "free some space")
+
+
+async def _shards(settings: Settings) -> Check:
+    """Read through the shards, as far as there is time: what is damaged may be met by nobody for long."""
+    generations = Generations(settings.data_dir.resolve())
+    complete = await in_thread(generations.complete)
+    if not complete:
+        return Check("shards", ok=True, detail="none yet")
+    active = await in_thread(lambda: generations.active)
+    damaged = await in_thread(find_damaged, generations.folder(active), REACH_SECONDS / 2)
+    if damaged:
+        detail = f"damaged: {', '.join(map(str, damaged))}"
+        advice = "start the worker again, or give any command: they are set aside and folded anew from the log"
+        return Check("shards", ok=False, detail=detail, advice=advice)
+    others = {g: await in_thread(find_damaged, generations.folder(g), _KEPT_SECONDS) for g in complete if g != active}
+    kept = [g for g, found in others.items() if found]
+    if kept:
+        detail = (
+            f"can be read; of generation {kept[0]}, which is only kept to switch back to, some are damaged: switching "
+            "folds them anew from the log, and the next `mnemolog rebuild` deletes it"
+        )
+        return Check("shards", ok=True, detail=detail)
+    return Check("shards", ok=True, detail="can be read")
+
+
+async def _log(settings: Settings) -> Check:
+    try:
+        async with asyncio.timeout(2 * REACH_SECONDS), opened_log(settings) as log:
+            counts = {topic.name: await _partitions(log, topic.name) for topic in TOPICS}
+            misfits = [] if isinstance(log, SqliteLog) else await _misfits(log, settings, counts)
+    except LogLocked as error:
+        return Check("log", ok=True, detail=str(error))
+    except TimeoutError:
+        detail = f"{settings.broker} does not answer within {2 * REACH_SECONDS:.0f} s"
+        return Check("log", ok=False, detail=detail, advice=_START_KAFKA)
+    except (LogError, OSError) as error:
+        away = isinstance(error, LogUnavailable) and not settings.is_embedded
+        advice = _START_KAFKA if away else "mend what it says"
+        return Check("log", ok=False, detail=f"{settings.broker}: {reason(error)}", advice=advice)
+    wanted = {topic.name: 1 if topic.single_partition else settings.partitions for topic in TOPICS}
+    wrong = [name for name, count in counts.items() if count not in (0, wanted[name])]
+    if wrong:
+        detail = f"{wrong[0]} has {counts[wrong[0]]} partitions, not {wanted[wrong[0]]}"
+        return Check("log", ok=False, detail=detail, advice=f"set MNEMOLOG_PARTITIONS={counts[wrong[0]]}")
+    if misfits:
+        advice = "set it with `kafka-configs --alter --entity-type topics`; what was dropped meanwhile is gone"
+        return Check("log", ok=False, detail="; ".join(misfits), advice=advice)
+    missing = sum(count == 0 for count in counts.values())
+    state = (
+        f"{missing} topics are still to be created, by `up` or `topics create`" if missing else "all topics are there"
+    )
+    free = " and free" if settings.is_embedded else ""
+    return Check("log", ok=True, detail=f"{settings.broker} is reachable{free}: {state}")
+
+
+async def _misfits(log: KafkaLog, settings: Settings, counts: Mapping[str, int]) -> list[str]:
+    """Return the settings of topics that are there and would lose or misdate what they hold."""
+    found = []
+    for topic in TOPICS:
+        if counts[topic.name]:
+            settings_of_it = await log.misfits(topic.name, retention_of(topic, settings))
+            found += [f"{topic.name} has {setting}" for setting in settings_of_it]
+    return found
+
+
+async def _partitions(log: Log, topic: str) -> int:
+    try:
+        return await log.partitions(topic)
+    except UnknownTopic:
+        return 0
+
+
+async def _held(note: dict[str, object], name: str) -> Check:
+    """Say who holds the data directory; that is as it should be if somebody answers there."""
+    holder = f"held by process {note['pid']}"
+    if "url" not in note:
+        return Check(name, ok=True, detail=f"{holder}, which is starting, or is a command")
+    if await live_url(note) is not None:
+        return Check(name, ok=True, detail=f"{holder}, which answers at {note['url']}")
+    advice = f"look at its log; if it hangs, end it (kill {note['pid']}) and start `mnemolog up` again"
+    return Check(name, ok=False, detail=f"{holder}, but {note['url']} does not answer", advice=advice)
+
+
+async def _index(settings: Settings) -> Check:
+    if settings.index == "embedded":
+        return Check("index", ok=True, detail="embedded, in process")
+    from projections.index.weaviate.collection import WeaviateCollection  # noqa: PLC0415 - takes a second to import
+
+    collection = WeaviateCollection(WeaviateAddress.parse(settings.index), settings.weaviate_api_key)
+    try:
+        version = await collection.version()
+    except IndexUnavailable as error:
+        advice = (
+            "start Weaviate, or correct MNEMOLOG_INDEX or MNEMOLOG_WEAVIATE_API_KEY; until then searches answer 503, "
+            "and nothing is lost"
+        )
+        return Check("index", ok=False, detail=str(error), advice=advice)
+    finally:
+        await collection.close()
+    return Check("index", ok=True, detail=f"Weaviate {version} at {settings.index}, which answers")
+
+
+async def _registry(settings: Settings) -> Check:
+    if not isinstance(registry := make_registry(settings), SchemaRegistry):
+        return Check("schema registry", ok=True, detail="none; registry Avro is not read")
+    try:
+        lacking, refusing = await registry.unregistered()
+    except RegistryUnavailable as error:
+        advice = "start it, or correct MNEMOLOG_SCHEMA_REGISTRY_URL; until then records of schemas new to us wait"
+        return Check("schema registry", ok=False, detail=str(error), advice=advice)
+    finally:
+        await registry.aclose()
+    if refusing:
+        advice = "delete its versions that are a mistake; a worker does not start otherwise"
+        return Check("schema registry", ok=False, detail=f"{refusing[0]} is incompatible with ours", advice=advice)
+    lack = (
+        f"{len(lacking)} of our schemas are not registered: a worker registers them when it starts, start one (again)"
+    )
+    state = lack if lacking else "our schemas are registered"
+    return Check("schema registry", ok=True, detail=f"{registry.url} answers: {state}")
+
+
+async def _model(settings: Settings) -> Check:
+    if settings.extracts_with != "model":
+        return Check("extractor", ok=True, detail=f"{settings.extracts_with}, in process; no model is asked")
+    url = settings.llm_base_url or OPENAI_URL
+    return await _endpoint("model", url, settings.llm_api_key, settings.llm_model, "LLM")
+
+
+async def _embedder(settings: Settings) -> Check:
+    if settings.embedding_model == "builtin":
+        return Check("embedder", ok=True, detail="builtin, on this machine")
+    url, key = settings.embedding_base_url or OPENAI_URL, settings.embedding_api_key
+    return await _endpoint("embedder", url, key, settings.embedding_model, "EMBEDDING")
+
+
+async def _endpoint(name: str, url: str, key: str | None, model: str, prefix: str) -> Check:
+    """Ask an OpenAI-compatible endpoint for its models; one that has no such list is reached all the same."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    async with httpx.AsyncClient(timeout=REACH_SECONDS, headers=headers) as http:
+        try:
+            answer = await http.get(f"{url.rstrip('/')}/models")
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            advice = f"start it, or correct MNEMOLOG_{prefix}_BASE_URL; until then events wait and nothing is lost"
+            return Check(name, ok=False, detail=f"{url}: {reason(error)}", advice=advice)
+    if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        advice = f"correct MNEMOLOG_{prefix}_API_KEY"
+        return Check(name, ok=False, detail=f"{url} answers {answer.status_code}", advice=advice)
+    if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        advice = "ask its operator; until then events wait and nothing is lost"
+        return Check(name, ok=False, detail=f"{url} answers {answer.status_code}", advice=advice)
+    return Check(name, ok=True, detail=f"{model} at {url}, which answers")
+
+
+def reason(error: Exception) -> str:
+    """Return what an error says, its type where it says nothing."""
+    return str(error) or type(error).__name__

@@ -1,0 +1,51 @@
+"""The doctor's checks of a server somewhere: is it ready, and what does it reach itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import httpx
+
+from mnemolog.diagnostics.checks import REACH_SECONDS, Check, reason
+
+_NEEDED: Final = ("log", "shards", "data directory")
+"""Without these a server is not ready; the first of them that is wrong is the reason."""
+
+
+async def of_server(url: str) -> list[Check]:
+    """Reach a server, and ask it what it reaches; one that does not say is the only check."""
+    return explained(await _server(url), await _reached_by(url))
+
+
+def explained(at: Check, reached: list[Check]) -> list[Check]:
+    """Return the check of a server before those of what it reaches, naming which of them keeps it from being ready."""
+    why = [one.name for one in reached if not one.ok and one.name in _NEEDED]
+    return [replace(at, advice=f"see the row {why[0]}") if why and not at.ok else at, *reached]
+
+
+async def _server(url: str) -> Check:
+    """Reach a server: live, and ready."""
+    async with httpx.AsyncClient(timeout=REACH_SECONDS) as http:
+        try:
+            answer = await http.get(f"{url.rstrip('/')}/health/ready")
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            return Check("server", ok=False, detail=f"{url}: {reason(error)}", advice="start `mnemolog up` there")
+    if answer.is_success:
+        return Check("server", ok=True, detail=f"{url} is ready")
+    try:
+        why = f": {answer.json()['detail']}"
+    except (ValueError, KeyError, TypeError):
+        why = ""
+    detail = f"{url} answers {answer.status_code}{why}"
+    return Check("server", ok=False, detail=detail, advice="wait until it has started, or read its log")
+
+
+async def _reached_by(url: str) -> list[Check]:
+    """Ask a server what it reaches; [] from one that does not say."""
+    async with httpx.AsyncClient(timeout=6 * REACH_SECONDS) as http:
+        try:
+            answer = await http.get(f"{url.rstrip('/')}/v1/admin/checks")
+            return [Check(**one) for one in answer.json()["checks"]] if answer.is_success else []
+        except (httpx.TransportError, httpx.InvalidURL, ValueError, KeyError, TypeError):
+            return []

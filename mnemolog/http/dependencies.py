@@ -1,0 +1,50 @@
+"""Whose request it is: the worker that answers, the caller's tenant, and the ids that a key makes repeatable."""
+
+from http import HTTPStatus
+from typing import Annotated
+from uuid import uuid4
+
+from fastapi import Depends, Header, Request
+
+from mnemolog.http.problems import OUT_OF_SESSION, Problem
+from mnemolog.worker.worker import Worker
+from schemas.identity import derived_id
+from schemas.inputs.decoding import DEFAULT_TENANT
+
+MAX_KEY_CHARACTERS = 256
+
+
+async def _worker(request: Request) -> Worker:
+    worker: Worker = request.app.state.worker
+    if not is_ready(worker):
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
+    if not worker.is_in_session():
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, worker.log_watch.away or OUT_OF_SESSION)
+    return worker
+
+
+def is_ready(worker: Worker) -> bool:
+    """Tell whether the worker has started and nothing has ended it. The model has no say in this."""
+    return worker.started and worker.failure is not None and not worker.failure.done()
+
+
+async def _tenant() -> str:
+    """Return the caller's tenant: without API keys there is one."""
+    return DEFAULT_TENANT
+
+
+Held = Annotated[Worker, Depends(_worker)]
+Tenant = Annotated[str, Depends(_tenant)]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(alias="Idempotency-Key", min_length=1, max_length=MAX_KEY_CHARACTERS, description="makes a repeat the same"),
+]
+
+
+async def _command_id(request: Request, tenant: Tenant, key: IdempotencyKey = None) -> str:
+    if key is None:
+        return str(uuid4())
+    return derived_id("command", tenant, key, request.method, request.url.path)
+
+
+CommandId = Annotated[str, Depends(_command_id)]

@@ -1,0 +1,43 @@
+"""The MCP server's one route: streamable HTTP without sessions, so every message is a request of its own."""
+
+import asyncio
+from http import HTTPStatus
+from typing import Annotated, Final
+
+from fastapi import Depends, Query, Request, Response
+
+from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.http.models.requests import Id, UserOrOwner
+from mnemolog.http.problems import UNKNOWN_HERE, Problem, summary
+from mnemolog.http.routing import routes
+from schemas.inputs.input_events import DEFAULT_USER, Fault
+
+WHOSE: Final = ("user_id", "agent_id")
+"""What the URL says."""
+
+router = routes("mcp")
+
+
+async def _known_here(request: Request) -> None:
+    """Refuse query parameters that say nothing here. Raises Problem."""
+    faults = [Fault(f"$.{name}", UNKNOWN_HERE) for name in request.query_params if name not in WHOSE]
+    if faults:
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+
+
+@router.post("/mcp", include_in_schema=False, dependencies=[Depends(_known_here)])
+async def exchange(
+    request: Request,
+    worker: Held,  # noqa: ARG001 - as every route, only of a started worker
+    tenant: Tenant,  # noqa: ARG001 - as every route, for a caller who has one
+    user_id: Annotated[UserOrOwner, Query()] = DEFAULT_USER,
+    agent_id: Annotated[Id | None, Query()] = None,
+) -> Response:
+    """Answer one message of an MCP client; the URL says whose memory it is about."""
+    return await asyncio.to_thread(_exchange, request, user_id, agent_id)  # loading it would keep the event loop
+
+
+def _exchange(request: Request, user_id: str, agent_id: str | None) -> Response:
+    from mnemolog.http.mcp.server import Caller, Exchange  # noqa: PLC0415 - takes long, and few speak MCP
+
+    return Exchange(Caller(request, user_id, agent_id))

@@ -1,0 +1,127 @@
+"""How an MCP client is answered: by the official package, and each call of a tool by a request to our own routes.
+
+So a call passes the same checks, and goes to the worker that has its user, as if it had come without MCP.
+"""
+
+from http import HTTPStatus
+from importlib.metadata import version
+from typing import Any, Final
+
+import httpx
+from fastapi import Request, Response
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+from starlette.types import Receive, Scope, Send
+
+from mnemolog.http.mcp.route import WHOSE
+from mnemolog.http.middleware import MAX_BODY_BYTES
+from mnemolog.http.tool_definitions import ADD, SEARCH, TOOLS
+from schemas.identity import derived_id
+from schemas.text import on_one_line
+
+PASSED_ON: Final = ("host", "authorization", "x-api-key")
+"""Headers of a request that its calls of tools have too."""
+INSTRUCTIONS: Final = (
+    "Long-term memory about the user. Search it before you ask for what may have been said before; add what will "
+    "matter in later conversations."
+)
+
+
+class Caller:
+    """Who asks, and how the tools are called for them."""
+
+    def __init__(self, request: Request, user_id: str, agent_id: str | None) -> None:
+        self._app = request.app
+        self._headers = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
+        self._key = request.headers.get("idempotency-key", "")
+        self._whose = {"user_id": user_id, "agent_id": agent_id}
+
+    def server(self) -> Server[Any]:
+        """Return a server that knows whose memory it is about."""
+        return Server(
+            "mnemolog",
+            version=version("mnemolog"),
+            instructions=INSTRUCTIONS,
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+        )
+
+    async def _list(self, _: ServerRequestContext[Any, Any], __: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(
+            tools=[
+                Tool(
+                    name=tool.name,
+                    description=tool.description,
+                    input_schema=tool.parameters,
+                    annotations=ToolAnnotations(read_only_hint=tool is SEARCH, destructive_hint=False),
+                )
+                for tool in TOOLS
+            ]
+        )
+
+    async def _call(self, context: ServerRequestContext[Any, Any], asked: CallToolRequestParams) -> CallToolResult:
+        if asked.name not in {tool.name for tool in TOOLS}:
+            raise MCPError(INVALID_PARAMS, f"there is no tool {asked.name!r}: tools/list names those there are")
+        arguments = asked.arguments or {}
+        if chosen := [name for name in WHOSE if name in arguments]:
+            return _refusal(f"$.{chosen[0]}: whose memory it is stands in the server's URL: leave it out")
+        answer = await self._post(f"/v1/tools/{asked.name}", arguments | self._whose, str(context.request_id))
+        body: dict[str, Any] = answer.json()
+        if not answer.is_success:
+            return _refusal(str(body["detail"]))
+        said = _told_of_search(body) if asked.name == SEARCH.name else _told_of_add(answer.status_code, body)
+        return CallToolResult(content=[TextContent(text=said)], structured_content=body)
+
+    async def _post(self, path: str, body: dict[str, Any], request_id: str) -> httpx.Response:
+        """Send a request to our own app, from its edge on; sent again under the same key, it is the same one."""
+        transport = httpx.ASGITransport(self._app)
+        headers = {**self._headers, "idempotency-key": derived_id("mcp", self._key, request_id)}
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+            return await http.post(path, json=body, headers=headers)
+
+
+class Exchange(Response):
+    """An answer that the MCP library writes: for each request a server of its own, so that nothing is kept between."""
+
+    def __init__(self, caller: Caller) -> None:
+        super().__init__()
+        self._caller = caller
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the library read the message and write the answer."""
+        manager = StreamableHTTPSessionManager(
+            self._caller.server(), json_response=True, stateless=True, max_request_body_size=MAX_BODY_BYTES
+        )
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+
+
+def _refusal(detail: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=detail)], is_error=True)
+
+
+def _told_of_add(status: int, memory: dict[str, Any]) -> str:
+    """Say what became of a fact; the memory itself is in the structured content."""
+    if status == HTTPStatus.ACCEPTED:
+        return "Accepted; it will be remembered in a moment."
+    return f"{'Remembered' if status == HTTPStatus.CREATED else 'Known already'}: {on_one_line(memory['content'])}"
+
+
+def _told_of_search(found: dict[str, Any]) -> str:
+    """Say what was found, a line for each memory, with the day on which it was true."""
+    lines = [
+        f"- {one['occurred_at'][:10]} [{one['category']}] {on_one_line(one['content'])}" for one in found["results"]
+    ]
+    return "\n".join(lines) or f"Nothing is remembered about this. {ADD.name} remembers something."

@@ -1,0 +1,92 @@
+"""What is asked before an agent speaks, and about how the two get on: the bodies and query strings."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from mnemolog.http.models.requests import (
+    MAX_FOUND,
+    MAX_PAGE_SIZE,
+    Asked,
+    Body,
+    Id,
+    Instant,
+    KnownAt,
+    Shallow,
+    Text,
+    Unit,
+    UserId,
+)
+from schemas.vocabulary.words import Tier
+
+MAX_WORKING_MEMORY = 1_000
+MAX_DAYS_AHEAD = 366
+
+
+class Context(Body):
+    """What to tell an agent before its next answer; a blank query finds nothing and shows the rest."""
+
+    user_id: UserId
+    agent_id: Id | None = None
+    session_id: Annotated[Id, Field(description="by default that of conversations without one")] | None = None
+    query: Text
+    tier: Tier = "paid"
+    intimacy: (
+        Annotated[
+            float, Field(ge=0, le=100, allow_inf_nan=False, description="by default the last that a turn carried")
+        ]
+        | None
+    ) = None
+    include_global: bool = True
+    top_k: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5
+    memory_limit: Annotated[int, Field(ge=0, le=MAX_PAGE_SIZE)] = 8
+    history_limit: Annotated[int, Field(ge=0, le=MAX_PAGE_SIZE)] = 10
+    working_memory: (
+        Annotated[
+            list[Shallow],
+            Field(max_length=MAX_WORKING_MEMORY, description="by default the last turns of the session"),
+        ]
+        | None
+    ) = None
+    similarity_threshold: (
+        Annotated[Unit, Field(description="least cosine of a relevant episode; by default as configured")] | None
+    ) = None
+    recall: bool = True
+
+
+class Greeting(Body):
+    """Whom to greet."""
+
+    user_id: UserId
+    agent_id: Id | None = None
+
+
+class EmotionsAsked(Asked):
+    """Which feelings to show."""
+
+    agent_id: Id | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    as_of: Instant | None = None
+    known_at: KnownAt = None
+
+
+class UpcomingAsked(Asked):
+    """How far ahead to look."""
+
+    agent_id: Id | None = None
+    days: Annotated[int, Field(ge=0, le=MAX_DAYS_AHEAD)] = 30
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    as_of: Instant | None = None
+    known_at: KnownAt = None
+
+
+class ReportAsked(Asked):
+    """In whose words."""
+
+    agent_id: Id | None = None
+    lang: Literal["en", "zh"] = "en"
+    as_of: Instant | None = None
+    known_at: KnownAt = None

@@ -1,0 +1,41 @@
+"""What workers may ask each other: about all users of a tenant, and to take in what one of theirs shares."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mnemolog.http.models.requests import MAX_PAGE_SIZE, Body, Id, Instant
+from schemas.vocabulary.words import Category, MemoryType
+
+
+class ShardWanted(Body):
+    """Which partition's shard a worker would copy."""
+
+    partition: Annotated[int, Field(ge=0)]
+
+
+class SharedMemory(Body):
+    """What a user of the worker is to import, in base64 as it will stand in the log."""
+
+    message: str
+
+
+class TenantMemories(Body):
+    """Which memories of all users of a worker are asked for, by another worker."""
+
+    tenant: str
+    now: Instant
+    memory_type: MemoryType | None = None
+    category: Category | None = None
+
+
+class TenantPlaces(TenantMemories):
+    """How many of them, the most important first."""
+
+    first: Annotated[int, Field(ge=1)]
+
+
+class TenantItems(TenantMemories):
+    """Which of them."""
+
+    memory_ids: Annotated[list[Id], Field(max_length=MAX_PAGE_SIZE)]

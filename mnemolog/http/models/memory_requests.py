@@ -1,0 +1,50 @@
+"""What requests may say about one memory: what to remember as it is, and what to change of it."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from mnemolog.http.models.requests import Body, Content, Id, Metadata, Unit, UserId, Value, not_blank
+from projections.profile.attribute_values import fault_of
+from schemas.vocabulary.words import Category, Kind, MemoryType, Scope
+
+
+class NewMemory(Body):
+    """What to remember as it is."""
+
+    user_id: UserId
+    content: Content
+    agent_id: Id | None = None
+    session_id: Id | None = None
+    scope: Scope = "personal"
+    kind: Kind = "semantic"
+    memory_type: MemoryType = "long_term"
+    category: Category = "fact"
+    importance: Unit = 0.5
+    attribute: Annotated[str, Field(max_length=64), not_blank("name the attribute, such as likes")] | None = None
+    value: Value | None = None
+    metadata: Metadata | None = None
+
+    @field_validator("value")
+    @classmethod
+    def _fits_attribute(cls, value: str | None, so_far: ValidationInfo) -> str | None:
+        if (fault := fault_of(so_far.data.get("attribute"), value)) is not None:
+            raise ValueError(fault)
+        return value
+
+    @model_validator(mode="after")
+    def _attribute_with_value(self) -> Self:
+        if self.attribute is not None and self.value is None:
+            raise ValueError("has an attribute without its value: give both, or neither")
+        return self
+
+
+class Revision(Body):
+    """What to change of a memory; what is null or left out stays."""
+
+    content: Content | None = None
+    category: Category | None = None
+    importance: Unit | None = None
+    memory_type: MemoryType | None = None
+    value: Value | None = None
+    expected_version: Annotated[int, Field(ge=0)] | None = None

@@ -1,0 +1,266 @@
+"""What requests may say: the shapes, bounds and closed lists of INTERFACE, as pydantic models."""
+
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import orjson
+from fastapi import Path
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+)
+from starlette.convertors import Convertor, register_url_convertor
+
+from schemas.identity import check_user_id
+from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
+from schemas.inputs.nesting import check_depth
+from schemas.instant import read_instant
+from schemas.text import is_blank
+from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, SourceType, Status, TickPolicy
+
+MAX_EVENTS = 1_000
+MAX_PAGE_SIZE = 200
+MAX_FOUND = 100
+DEFAULT_LIMIT = 10
+MAX_POINTS = 366
+MAX_WAIT_SECONDS = 60.0
+
+
+class _AnyText(Convertor[str]):
+    """A part of a path that may hold anything, percent-encoded: slashes and line ends too."""
+
+    regex = "(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("text", _AnyText())
+
+
+def _fits(text: str) -> str:
+    if len(text.encode()) > MAX_CONTENT_BYTES:
+        raise ValueError(f"has {len(text.encode())} bytes: at most {MAX_CONTENT_BYTES} are allowed")
+    return text
+
+
+def not_blank(do: str) -> AfterValidator:
+    """Return the check that a text is not blank; `do` says what to do about one that is."""
+
+    def check(text: str) -> str:
+        if is_blank(text):
+            raise ValueError(f"is blank: {do}")
+        return text
+
+    return AfterValidator(check)
+
+
+def _not_too_deep(value: dict[str, Any]) -> dict[str, Any]:
+    check_depth(value)
+    return value
+
+
+def _json(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        size = len(orjson.dumps(value))
+    except (TypeError, ValueError):
+        raise ValueError("holds text or numbers that JSON cannot carry") from None
+    if size > MAX_CONTENT_BYTES:
+        raise ValueError(f"has {size} bytes: at most {MAX_CONTENT_BYTES} are allowed")
+    return value
+
+
+def _not_yet(value: object) -> object:
+    if value is not None:
+        raise ValueError("is not yet supported by this version: leave it out, or use as_of")
+    return value
+
+
+Instant = Annotated[datetime, BeforeValidator(read_instant, json_schema_input_type=str)]
+KnownAt = Annotated[
+    None, BeforeValidator(_not_yet), WithJsonSchema({"type": "null", "description": "not yet supported"})
+]
+UserId = Annotated[str, AfterValidator(check_user_id)]
+UserOrOwner = Annotated[str, AfterValidator(partial(check_user_id, instead=OR_THE_OWNER))]
+UserOrNone = Annotated[str, AfterValidator(partial(check_user_id, instead=", or leave it out"))]
+Id = Annotated[str, Field(min_length=1, max_length=256)]
+Text = Annotated[str, AfterValidator(_fits)]
+Content = Annotated[Text, not_blank("say what to remember")]
+Question = Annotated[Text, not_blank("say what to look for")]
+Value = Annotated[Text, not_blank("say the value; to empty its place in the profile, forget the memory")]
+Shallow = Annotated[dict[str, Any], AfterValidator(_not_too_deep)]
+Metadata = Annotated[Shallow, AfterValidator(_json)]
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+Limit = Annotated[
+    int,
+    BeforeValidator(lambda given: DEFAULT_LIMIT if given == "" else given, json_schema_input_type=int),
+    Field(ge=1, le=MAX_PAGE_SIZE),
+]
+MemoryId = Annotated[str, Path(min_length=1, max_length=256)]
+
+
+class Body(BaseModel):
+    """A JSON body: nothing is guessed, and what is not known is refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Asked(BaseModel):
+    """The query string of a list."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class MemoriesAsked(Asked):
+    """Which memories to list."""
+
+    user_id: UserId | None = None
+    agent_id: Id | None = None
+    kind: Kind | None = None
+    memory_type: MemoryType | None = None
+    category: Category | None = None
+    source_type: SourceType | None = None
+    scope: Scope | None = None
+    include_global: Annotated[bool, Field(description="besides the user's own; without a scope")] = False
+    status: Status = "active"
+    attribute: Id | None = None
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    limit: Annotated[Limit, Field(description="the first so many, instead of a page; without a number 10")] | None = (
+        None
+    )
+    as_of: Instant | None = None
+    known_at: KnownAt = None
+
+
+class EpisodesAsked(Asked):
+    """Which episodes to list."""
+
+    agent_id: Id | None = None
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    as_of: Instant | None = None
+    known_at: KnownAt = None
+
+
+class SearchFilters(Body):
+    """What a search is narrowed to; `since` and `until` are effective times."""
+
+    category: Category | None = None
+    kind: Kind | None = None
+    memory_type: MemoryType | None = None
+    source_type: SourceType | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    min_importance: Unit | None = None
+
+
+class Search(Body):
+    """A question to the memories of a user."""
+
+    user_id: UserId
+    query: Question
+    agent_id: Id | None = None
+    session_id: Annotated[Id, Field(description="who asks; memories of all sessions are searched")] | None = None
+    limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5
+    scope: Literal["all", "personal", "global"] = "all"
+    include_global: bool = True
+    filters: SearchFilters = SearchFilters()
+    min_score: Unit = 0.0
+    as_of: Instant | None = None
+    known_at: KnownAt = None
+    recall: bool = True
+
+
+class Message(Body):
+    """One message of a conversation; the fields are those of TurnRecorded."""
+
+    role: str
+    content: str
+    event_id: str | None = None
+    occurred_at: Any = None
+    name: Any = None
+    context: Any = None
+    metadata: Any = None
+
+
+class Conversation(Body):
+    """A conversation, or the whole context again: what was accepted before is not accepted twice."""
+
+    user_id: UserId
+    agent_id: Id | None = None
+    session_id: Id | None = None
+    messages: Annotated[list[Message], Field(max_length=MAX_EVENTS)]
+    end_session: bool = True
+    infer: bool = True
+
+
+class EventsAsked(Body):
+    """Events whose states are asked for."""
+
+    user_id: UserOrOwner = DEFAULT_USER
+    event_ids: Annotated[list[Id], Field(max_length=MAX_EVENTS)]
+
+
+class TickDue(Body):
+    """It is now `as_of`."""
+
+    as_of: Instant
+    policy: TickPolicy | None = None
+    """`retention`, `wake`, or of decay; default: DECAY_POLICY."""
+    force: bool = False
+    timeout: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
+
+
+class Drain(Body):
+    """How long to wait, in seconds."""
+
+    timeout: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
+
+
+class Rebuild(Body):
+    """What to build anew."""
+
+    what: Literal["all", "shards", "index"] = "all"
+    activate: Annotated[int, Field(ge=1)] | None = None
+
+
+class RebuildPart(Body):
+    """What a worker is to build of a generation, or to switch to."""
+
+    what: Literal["all", "shards", "index"]
+    generation: Annotated[int, Field(ge=1)]
+    rebuild_id: Id
+    switches: Annotated[int, Field(ge=0)] = 0
+
+
+class ForwardedEvents(Body):
+    """Events of users of the worker that is asked, each in base64 as it will stand in the log."""
+
+    messages: Annotated[list[str], Field(max_length=MAX_EVENTS + 1)]  # a conversation's end besides
+    wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 0.0
+    only_check: bool = False
+
+
+class ForwardedSnapshots(Body):
+    """Memories to import for users of the worker that is asked, as the caller sent them."""
+
+    tenant: str
+    user_id: UserId | None = None
+    snapshots: Annotated[list[dict[str, Any]], Field(max_length=MAX_EVENTS)]
+    wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 0.0
+
+
+class Retry(Body):
+    """Which dead letters to send back; without ids all."""
+
+    ids: Annotated[list[Id], Field(max_length=MAX_EVENTS)] | None = None

@@ -1,0 +1,82 @@
+"""Conversations over HTTP: messages become turns with derived ids, so that a context may be sent again and again."""
+
+from collections import Counter
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Response
+
+from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.http.models import responses
+from mnemolog.http.models.requests import Conversation
+from mnemolog.http.problems import Problem, summary
+from mnemolog.http.routes.publishing import Wait, accept
+from mnemolog.http.routing import answers, refused, routes
+from schemas.identity import derived_id
+from schemas.inputs.input_events import Fault, InvalidEvent, parse_event
+from schemas.messages.observations import Observation
+
+router = routes("publishing")
+
+
+@router.post(
+    "/v1/conversations",
+    status_code=202,
+    response_model=responses.ConversationAccepted,
+    responses=answers(s200=responses.ConversationAccepted) | refused(HTTPStatus.CONFLICT),
+)
+async def converse(asked: Conversation, worker: Held, tenant: Tenant, wait: Wait = 0.0) -> Response:
+    """Accept a conversation. Without a session the user and the agent have one; by default it ends with the request."""
+    session_id = asked.session_id or derived_id("session", tenant, asked.user_id, asked.agent_id or "")
+    now, events, faults = worker.clock.now(), list[Observation](), list[Fault]()
+    ids = _ids(asked, session_id)
+    for place, (raw, event_id) in enumerate(zip(_turns(asked, session_id), ids, strict=True)):
+        # One microsecond apart, so that turns without times of their own keep their order.
+        at = now + timedelta(microseconds=place)
+        try:
+            events.append(parse_event(raw, tenant=tenant, accepted_at=at, event_id=event_id))
+        except InvalidEvent as error:
+            root = f"$.messages[{place}]"
+            faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
+    if faults:
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+    paths = [f"$.messages[{place}]" for place in range(len(events))]
+    if asked.end_session and events:
+        last = events[-1].envelope
+        end_id = derived_id("conversation-end", session_id, last.event_id)
+        raw = _given(type="SessionEnded", user_id=asked.user_id, agent_id=asked.agent_id, session_id=session_id)
+        at = max(last.occurred_at, now + timedelta(microseconds=len(events)))
+        events.append(parse_event(raw, tenant=tenant, accepted_at=at, event_id=end_id))
+        paths.append("$.end_session")
+    return await accept(worker, events, wait, paths, session_id=session_id)
+
+
+def _turns(asked: Conversation, session_id: str) -> list[dict[str, Any]]:
+    """Return the messages as input events with the fields that were given: only those make them the same or not."""
+    return [
+        _given(
+            type="TurnRecorded",
+            user_id=asked.user_id,
+            agent_id=asked.agent_id,
+            session_id=session_id,
+            infer=None if asked.infer else False,
+            **message.model_dump(),
+        )
+        for message in asked.messages
+    ]
+
+
+def _ids(asked: Conversation, session_id: str) -> list[str]:
+    """Return an id for each message: from agent, session, role, content and which occurrence of it this is."""
+    met: Counter[tuple[str, str]] = Counter()
+    ids = []
+    for message in asked.messages:
+        said = (message.role, message.content)
+        ids.append(derived_id("turn", asked.agent_id or "", session_id, *said, met[said]))
+        met[said] += 1
+    return ids
+
+
+def _given(**fields: object) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,114 @@
+"""Evatar's own routes: its names for the same memories, so that what speaks to Evatar need not change."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import Query, Response
+from pydantic import AfterValidator, Field
+
+from mnemolog.cluster import tenant_memories
+from mnemolog.http.dependencies import CommandId, Held, Tenant
+from mnemolog.http.models import responses
+from mnemolog.http.models.requests import MAX_PAGE_SIZE, Asked, MemoryId
+from mnemolog.http.problems import Problem
+from mnemolog.http.routes import memories
+from mnemolog.http.routing import answer, answers, routes
+from mnemolog.worker.worker import Worker
+from projections.queries.queries import Filters
+from projections.queries.tenant_memories import Wanted
+from projections.queries.views import evatar_view
+from projections.state.memory import Memory
+from schemas.identity import GLOBAL_USER, Owner, check_user_id
+from schemas.inputs.input_events import Fault
+from schemas.vocabulary.words import Category, MemoryType
+
+router = routes("evatar", "/api/memories")
+
+
+def _check_device(device: str) -> str:
+    return device if device == GLOBAL_USER else check_user_id(device, field="device_id", instead=", or leave it out")
+
+
+DeviceId = Annotated[str, AfterValidator(_check_device)]
+
+
+class DevicesMemories(Asked):
+    """Which memories Evatar lists or counts."""
+
+    device_id: DeviceId | None = None
+
+
+class EvatarsMemories(DevicesMemories):
+    """Which page of them."""
+
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    memory_type: MemoryType | None = None
+    category: Category | None = None
+
+
+class EvatarMemory(responses.Shape):
+    """A memory by the names of Evatar's data model; `source_id` is the photo's, article's or session's."""
+
+    id: str
+    content: str
+    memory_type: str
+    source_type: str
+    source_id: str | None
+    category: str
+    importance: float
+    access_count: int
+    device_id: str
+    created_at: str
+    last_accessed: str
+    expires_at: str | None
+
+
+class EvatarMemories(responses.Shape):
+    """One page of memories, the most important first, then those last accessed."""
+
+    items: list[EvatarMemory]
+    total: int
+    page: int
+    page_size: int
+
+
+@router.get("", response_model=EvatarMemories)
+async def listed(asked: Annotated[EvatarsMemories, Query()], worker: Held, tenant: Tenant) -> Response:
+    """List the memories of a device, or of all, those for everyone (device `*`) included."""
+    if asked.device_id is None:
+        if asked.page * asked.page_size > tenant_memories.REACH:
+            reach = f"reaches beyond the first {tenant_memories.REACH:,} of all devices: give a device_id, or a filter"
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"$.page: {reach}", [Fault("$.page", reach)])
+        wanted = Wanted(tenant=tenant, now=worker.clock.now(), memory_type=asked.memory_type, category=asked.category)
+        return answer(await tenant_memories.page(worker, wanted, asked.page, asked.page_size))
+    owner = Owner(tenant, asked.device_id)
+    found = await _of_device(worker, owner, Filters(memory_type=asked.memory_type, category=asked.category))
+    begin = (asked.page - 1) * asked.page_size
+    items = [evatar_view(owner, memory) for memory in found[begin : begin + asked.page_size]]
+    return answer({"items": items, "total": len(found), "page": asked.page, "page_size": asked.page_size})
+
+
+@router.get("/stats", response_model=responses.Stats)
+async def stats(asked: Annotated[DevicesMemories, Query()], worker: Held, tenant: Tenant) -> Response:
+    """Count the memories of a device, or of all."""
+    if asked.device_id is None:
+        return answer(await tenant_memories.stats(worker, Wanted(tenant=tenant, now=worker.clock.now())))
+    found = await _of_device(worker, Owner(tenant, asked.device_id), Filters())
+    return answer(tenant_memories.summed((memory.memory_type, memory.category, 1) for memory in found))
+
+
+@router.delete(
+    "/{memory_id}", response_model=EvatarMemory, responses=answers(s202=responses.Waiting) | memories.UNKNOWN
+)
+async def deleted(memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId) -> Response:
+    """Forget a memory: 200, with what it was, says that it can no longer be found."""
+    owner = worker.queries.owner_of(tenant, memory_id)
+    told = await worker.commands.forget(owner, memory_id, command_id)
+    return memories.decided(worker, owner, told, view=lambda memory: evatar_view(owner, memory))
+
+
+async def _of_device(worker: Worker, owner: Owner, filters: Filters) -> list[Memory]:
+    if owner.is_global:
+        await worker.follow_globals()
+    return worker.queries.memories(owner, filters, now=worker.clock.now())

@@ -1,0 +1,123 @@
+"""Export and import over HTTP: what is known of a user leaves as lines, and memories of elsewhere come in as lines."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from mnemolog.commands.batch import WAITING
+from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.http.models.exchange_responses import Imported
+from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserOrNone
+from mnemolog.http.problems import Problem, summary
+from mnemolog.http.routes.publishing import NDJSON, read_events
+from mnemolog.http.routing import answer, answers, routes
+from mnemolog.imports.importer import import_all, parse_line
+from mnemolog.imports.snapshot import BESIDES
+from mnemolog.worker.worker import Worker
+from projections.queries.export import export_of
+from schemas.identity import GLOBAL_USER, Owner, check_user_id
+from schemas.inputs.input_events import Fault, InvalidEvent
+from schemas.vocabulary.words import Scope
+
+CHUNK_BYTES = 1 << 16
+Wait = Annotated[
+    float,
+    Query(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False, description="seconds to wait until all are decided"),
+]
+_LINES: dict[int | str, dict[str, Any]] = {
+    HTTPStatus.OK.value: {
+        "description": "one JSON object a line",
+        "content": {NDJSON[0]: {"schema": {"type": "string"}}},
+    }
+}
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "one memory, an array of memories, or the lines of an export",
+        "content": {
+            "application/json": {"schema": {"anyOf": [{"type": "object"}, {"type": "array"}]}},
+            NDJSON[0]: {"schema": {"type": "string"}},
+        },
+    }
+}
+
+router = routes("exchange", "/v1")
+
+
+@router.get("/users/{user_id:text}/export", response_class=StreamingResponse, responses=_LINES)
+async def export(
+    user_id: str,
+    worker: Held,
+    tenant: Tenant,
+    scope: Annotated[Scope, Query(description="`global`: what everyone knows, instead of the user's own")] = "personal",
+) -> Response:
+    """Return a user's memories, whatever their status, wakes to come, then every event about the memories, one a line.
+
+    Wakes to come are the reminders that wait, and the periodic wake unless it is the settings' own.
+    The last line has the type `Exported` and counts the others: without it the export is not whole.
+    """
+    check_user_id(user_id)
+    if scope == "global":
+        await worker.follow_globals()
+    owner = Owner(tenant, GLOBAL_USER if scope == "global" else user_id)
+    lines = export_of(worker.shards, owner, worker.clock.now())
+    return StreamingResponse(_chunks(worker, lines), media_type=NDJSON[0])
+
+
+@router.post("/import", response_model=Imported, responses=answers(s202=Imported), openapi_extra=_BODY)
+async def import_(
+    request: Request,
+    worker: Held,
+    tenant: Tenant,
+    user_id: Annotated[UserOrNone | None, Query(description="whose they become; default: each line's own")] = None,
+    wait: Wait = 5.0,
+) -> Response:
+    """Import memories, reminders and periodic wakes, at most 1,000: 200 when all are decided, else 202.
+
+    Importing again changes nothing.
+
+    All are checked first: one bad line refuses the request. The history in an export is read over.
+    """
+    raws, many = read_events(await request.body(), request.headers.get("content-type", ""))
+    if len(raws) > MAX_EVENTS:
+        detail = f"the request has {len(raws)} lines: at most {MAX_EVENTS} are allowed, send them in parts"
+        raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+    now, faults, lines = worker.clock.now(), list[Fault](), list[Any]()
+    for place, raw in enumerate(raws):
+        if isinstance(raw, dict) and raw.get("type") in BESIDES:
+            continue
+        lines.append(raw)
+        try:
+            parse_line(raw, tenant=tenant, user_id=user_id, accepted_at=now)
+        except InvalidEvent as error:
+            root = f"$[{place}]" if many else "$"
+            faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
+    if faults:
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+    items = await import_all(worker, tenant, lines, user_id, wait)
+    actions = Counter(item["action"] for item in items)
+    waiting, known, refused = actions[WAITING], actions["nothing"], actions["refused"]
+    counts = {"imported": len(items) - waiting - known - refused, "known": known, "waiting": waiting}
+    body = {"items": items, "refused": refused} | counts | {"skipped": len(raws) - len(lines)}
+    return answer(body, HTTPStatus.ACCEPTED if waiting else HTTPStatus.OK)
+
+
+async def _chunks(worker: Worker, lines: Iterator[dict[str, Any]]) -> AsyncIterator[bytes]:
+    """Yield lines some at a time; others get their turn between. The last is held back if others may have decided."""
+    ready, size = list[bytes](), 0
+    for line in lines:
+        if line["type"] == "Exported" and not worker.is_in_session():
+            break
+        ready.append(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        size += len(ready[-1])
+        if size >= CHUNK_BYTES:
+            yield b"".join(ready)
+            ready, size = [], 0
+            await asyncio.sleep(0)
+    yield b"".join(ready)

@@ -1,0 +1,49 @@
+"""What machines ask: is the process alive, may it be sent requests, how is it doing, and what does it reach."""
+
+from dataclasses import asdict
+from http import HTTPStatus
+
+from fastapi import Request, Response
+
+from mnemolog.diagnostics.checks import Checks, checked
+from mnemolog.http.dependencies import is_ready
+from mnemolog.http.models import responses
+from mnemolog.http.problems import Problem
+from mnemolog.http.routing import answer, refused, routes
+from mnemolog.worker.metrics import MEDIA_TYPE
+
+router = routes("health", always=(), about_itself=True)
+
+
+@router.get("/health/live", response_model=responses.Health)
+async def live() -> Response:
+    """Tell that the process answers."""
+    return answer({"status": "live"})
+
+
+@router.get("/health/ready", response_model=responses.Health, responses=refused(HTTPStatus.SERVICE_UNAVAILABLE))
+async def ready(request: Request) -> Response:
+    """Tell whether requests may be sent here: started, not ended, its log answers, its shards can be written."""
+    worker = request.app.state.worker
+    if not is_ready(worker):
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
+    if (away := worker.log_watch.away) is not None:
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, away)
+    if (trouble := worker.shards.trouble()) is not None:
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(trouble))
+    return answer({"status": "ready"})
+
+
+@router.get("/metrics")
+async def metrics(request: Request) -> Response:
+    """Return Prometheus metrics."""
+    worker = request.app.state.worker
+    return Response(await worker.metrics.exposition(worker if is_ready(worker) else None), media_type=MEDIA_TYPE)
+
+
+@router.get("/v1/admin/checks", response_model=Checks)
+async def checks(request: Request) -> Response:
+    """Reach every component that the worker's settings name, and say what to do about what is wrong."""
+    worker = request.app.state.worker
+    found = await checked(worker.settings, worker.log_watch.away)
+    return answer(asdict(Checks(all(check.ok for check in found), found)))

@@ -1,0 +1,170 @@
+"""Publishing over HTTP: events come in, all are checked first, and the answer says where the log holds them."""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Annotated, Any
+from uuid import uuid4
+
+import orjson
+from fastapi import Query, Request, Response
+
+from mnemolog.cluster.peers import LINES
+from mnemolog.http.dependencies import Held, IdempotencyKey, Tenant
+from mnemolog.http.models import responses
+from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
+from mnemolog.http.problems import Problem, summary
+from mnemolog.http.routing import answer, answers, refused, routes
+from mnemolog.publishing.publisher import Conflict
+from mnemolog.publishing.router import accept as accept_events
+from mnemolog.worker.worker import Worker
+from schemas.identity import Owner, derived_id
+from schemas.inputs.images import Sight
+from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, parse_event
+from schemas.inputs.pieces import image_of, is_extractable
+from schemas.messages.observations import Observation
+
+NDJSON = (LINES, "application/ndjson", "application/jsonl")
+Wait = Annotated[
+    float,
+    Query(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False, description="seconds to wait until all states are final"),
+]
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "one event, an array of events, or one event a line",
+        "content": {
+            "application/json": {"schema": {"anyOf": [{"type": "object"}, {"type": "array"}]}},
+            NDJSON[0]: {"schema": {"type": "string"}},
+        },
+    }
+}
+
+router = routes("publishing")
+
+
+@router.post(
+    "/v1/events",
+    status_code=202,
+    response_model=responses.Accepted,
+    responses=answers(s200=responses.Accepted) | refused(HTTPStatus.CONFLICT),
+    openapi_extra=_BODY,
+)
+async def publish(
+    request: Request, worker: Held, tenant: Tenant, key: IdempotencyKey = None, wait: Wait = 0.0
+) -> Response:
+    """Accept one event, an array of events, or NDJSON. All are checked first: one bad event refuses the request."""
+    raws, many = read_events(await request.body(), request.headers.get("content-type", ""))
+    if len(raws) > MAX_EVENTS:
+        detail = f"the request has {len(raws)} events: at most {MAX_EVENTS} are allowed, send them in parts"
+        raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+    now, sight = worker.clock.now(), worker.settings.sight
+    events: list[Observation] = []
+    faults: list[Fault] = []
+    for place, raw in enumerate(raws):
+        if isinstance(raw, dict) and raw.get("event_id") is not None:
+            event_id = ""  # it has its own
+        else:
+            event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
+        try:
+            event = parse_event(raw, tenant=tenant, accepted_at=now, event_id=event_id)
+            _check_sight(event, sight)
+            events.append(event)
+        except InvalidEvent as error:
+            faults += [_placed(f, f"$[{place}]" if many else "$") for f in error.faults]
+    if faults:
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+    return await accept(worker, events, wait, [f"$[{n}]" if many else "$" for n in range(len(events))])
+
+
+@router.get("/v1/events/{event_id:text}", response_model=responses.EventState, responses=refused(HTTPStatus.NOT_FOUND))
+async def state(event_id: str, worker: Held, tenant: Tenant, user_id: UserOrOwner = DEFAULT_USER) -> Response:
+    """Return how far an event has come, and what it led to."""
+    states = await worker.publishing.states(Owner(tenant, user_id), [event_id])
+    if event_id not in states:
+        detail = (
+            f"no event {event_id!r} of user {user_id!r} is known: none was accepted, or it is older than RETENTION_DAYS"
+        )
+        raise Problem(HTTPStatus.NOT_FOUND, detail)
+    return answer(states[event_id])
+
+
+@router.post("/v1/events/status", response_model=responses.EventStates)
+async def status(asked: EventsAsked, worker: Held, tenant: Tenant) -> Response:
+    """Return how far many events have come; those that were never accepted are named under `unknown`."""
+    states = await worker.publishing.states(Owner(tenant, asked.user_id), asked.event_ids)
+    ids = list(dict.fromkeys(asked.event_ids))
+    return answer({"items": [states[i] for i in ids if i in states], "unknown": [i for i in ids if i not in states]})
+
+
+async def accept(
+    worker: Worker, events: Sequence[Observation], wait: float, paths: Sequence[str], **more: object
+) -> Response:
+    """Publish checked events and answer when the log has them, or, if asked, when they are in a final state."""
+    try:
+        items, final = await accept_events(worker, events, wait)
+    except Conflict as conflict:
+        faults = [
+            Fault(f"{paths[n]}.event_id", _conflict(events[n].envelope.event_id, str(at) if at else None))
+            for n, at in conflict.places.items()
+        ]
+        raise Problem(HTTPStatus.CONFLICT, summary(faults), faults) from None
+    return answer({"accepted": items} | more, HTTPStatus.OK if wait and final else HTTPStatus.ACCEPTED)
+
+
+def _check_sight(event: Observation, sight: Sight) -> None:
+    """Refuse a picture that would not be looked at. Raises InvalidEvent."""
+    image = image_of(event)
+    if image is not None and is_extractable(event) and (refusal := sight.refusal(image)):
+        raise InvalidEvent([Fault("$.image_url" if isinstance(image, str) else "$.image", refusal)])
+
+
+def _conflict(event_id: str, position: str | None) -> str:
+    where = f"was accepted at {position}" if position else "stands in this request"
+    return f"{event_id!r} {where} with another body: give the new event another event_id"
+
+
+def read_events(body: bytes, content_type: str) -> tuple[list[Any], bool]:
+    """Return the raw events, and whether they came as a list. Raises Problem.
+
+    NDJSON is known by its content type, and else by a first line that is JSON by itself while the whole is not.
+    """
+    if content_type.partition(";")[0].strip().lower() in NDJSON:
+        return _lines(body), True
+    try:
+        whole = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        if _is_json(body.lstrip().partition(b"\n")[0]):
+            return _lines(body), True
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"the body is not JSON: {error}", [_not_json("$")]) from None
+    return (whole, True) if isinstance(whole, list) else ([whole], False)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _lines(body: bytes) -> list[Any]:
+    events: list[Any] = []
+    faults: list[Fault] = []
+    for number, line in enumerate(body.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            events.append(orjson.loads(line))
+        except orjson.JSONDecodeError as error:
+            faults.append(Fault(f"$[{len(events) + len(faults)}]", f"line {number} is not JSON: {error}"))
+    if faults:
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+    return events
+
+
+def _not_json(path: str) -> Fault:
+    return Fault(path, "must be one event, an array of events, or one event a line")
+
+
+def _placed(fault: Fault, root: str) -> Fault:
+    return Fault(root + fault.path.removeprefix("$"), fault.message)

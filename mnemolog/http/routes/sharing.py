@@ -1,0 +1,76 @@
+"""Sharing over HTTP: a memory becomes known to another agent of the user, to another user, or to everyone."""
+
+from http import HTTPStatus
+from typing import Literal, Self
+
+from fastapi import Response
+from pydantic import model_validator
+
+from mnemolog.commands import sharing
+from mnemolog.http.dependencies import CommandId, Held, Tenant
+from mnemolog.http.models import responses
+from mnemolog.http.models.requests import Body, Id, MemoryId, UserOrNone
+from mnemolog.http.problems import Problem
+from mnemolog.http.routes import memories
+from mnemolog.http.routing import answer, answers, routes
+from projections.queries.views import memory_view
+from projections.state.memory import ACTIVE
+from schemas.identity import GLOBAL_USER, Owner
+
+router = routes("memories", "/v1/memories")
+
+
+class Share(Body):
+    """With whom: an agent of the user, another user (and, if named, an agent of theirs), or everyone."""
+
+    agent_id: Id | None = None
+    user_id: UserOrNone | None = None
+    scope: Literal["global"] | None = None
+
+    @model_validator(mode="after")
+    def _with_somebody(self) -> Self:
+        if self.scope is None and self.user_id is None and self.agent_id is None:
+            raise ValueError('names nobody: give an agent_id, a user_id, or the scope "global"')
+        if self.scope is not None and (self.user_id is not None or self.agent_id is not None):
+            raise ValueError("is for everyone and for somebody: give either the scope, or a user_id or agent_id")
+        return self
+
+
+@router.post(
+    "/{memory_id}/share",
+    response_model=responses.Memory,
+    responses=answers(s201=responses.Memory) | memories.COMMAND,
+)
+async def share(
+    *,
+    memory_id: MemoryId,
+    asked: Share,
+    worker: Held,
+    tenant: Tenant,
+    command_id: CommandId,
+    user_id: UserOrNone | None = None,
+) -> Response:
+    """Share a memory, and answer with what the other has then: 201 when it is new there, 200 when it was known.
+
+    With an agent it stays one memory, which both know; with another user, or everyone, it is a copy, made once.
+    """
+    source = memories.owner_of(worker, tenant, memory_id, user_id)
+    now = worker.clock.now()
+    memory = worker.shards.state(source).memories[memory_id]
+    if memory.status_at(now) != ACTIVE:
+        raise Problem(HTTPStatus.CONFLICT, f"the memory is {memory.status_at(now)}: only active ones can be shared")
+    target = Owner(tenant, GLOBAL_USER if asked.scope else asked.user_id or source.user_id)
+    if source.is_global:  # everybody knows it, and has it from there
+        return answer(memory_view(source, memory, now))
+    if target == source:
+        if asked.agent_id is None:
+            return answer(memory_view(source, memory, now))
+        told = await worker.commands.share(source, memory_id, asked.agent_id, command_id)
+        return memories.decided(worker, source, told)
+    shared = await sharing.share(worker, source, memory, target, asked.agent_id)
+    if shared.memory is None:
+        return answer({"command_id": shared.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
+    if shared.memory["status"] != ACTIVE:
+        detail = f"the copy that the other has is {shared.memory['status']}: it is made once, and is theirs"
+        raise Problem(HTTPStatus.CONFLICT, detail)
+    return answer(shared.memory, HTTPStatus.CREATED if shared.is_new else HTTPStatus.OK)

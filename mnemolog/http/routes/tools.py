@@ -1,0 +1,76 @@
+"""The two tools over HTTP: told to a model as function schemas, and called on the store that everything else uses."""
+
+from http import HTTPStatus
+from typing import Annotated, Any, Literal, get_args
+
+from fastapi import Response
+from pydantic import Field
+
+from mnemolog.http.dependencies import CommandId, Held, Tenant
+from mnemolog.http.models import responses
+from mnemolog.http.models.memory_requests import NewMemory
+from mnemolog.http.models.requests import MAX_FOUND, Body, Content, Id, Question, Search, UserOrOwner
+from mnemolog.http.routes import memories, search
+from mnemolog.http.routing import answer, answers, refused, routes
+from mnemolog.http.tool_definitions import TOOLS
+from schemas.inputs.input_events import DEFAULT_USER
+from schemas.vocabulary.words import Category, MemoryType, Scope
+
+router = routes("agents", "/v1/tools")
+
+
+class Tools(responses.Shape):
+    """What a model is told: the `tools` of a chat completion."""
+
+    tools: list[dict[str, Any]]
+
+
+class MemoryAdd(Body):
+    """The arguments of memory_add, and whose agent calls it."""
+
+    user_id: UserOrOwner = DEFAULT_USER
+    agent_id: Id | None = None
+    content: Content
+    scope: Scope = "personal"
+    memory_type: MemoryType = "long_term"
+    type: Annotated[
+        str,
+        Field(min_length=1, max_length=64, description="a category; another word is kept as metadata of a fact"),
+    ] = "fact"
+    session_id: Id | None = None
+
+
+class MemorySearch(Body):
+    """The arguments of memory_search, and whose agent calls it."""
+
+    user_id: UserOrOwner = DEFAULT_USER
+    agent_id: Id | None = None
+    query: Question
+    scope: Literal["all", "global", "personal"] = "all"
+    limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5
+
+
+@router.get("", response_model=Tools)
+async def told(worker: Held) -> Response:  # noqa: ARG001 - as every route, only of a started worker
+    """Return the tools as OpenAI function schemas; who calls them is not for the model to say."""
+    return answer({"tools": [tool.as_function for tool in TOOLS]})
+
+
+@router.post(
+    "/memory_add",
+    status_code=201,
+    response_model=responses.Memory,
+    responses=answers(s200=responses.Memory, s202=responses.Waiting) | refused(HTTPStatus.CONFLICT),
+)
+async def memory_add(asked: MemoryAdd, worker: Held, tenant: Tenant, command_id: CommandId) -> Response:
+    """Remember what a model wants remembered: answers as `POST /v1/memories`."""
+    is_category = asked.type in get_args(Category)
+    given: dict[str, Any] = asked.model_dump(exclude={"type"})
+    kept = {"category": asked.type} if is_category else {"metadata": {"type": asked.type}}
+    return await memories.remember(NewMemory(**given, **kept), worker, tenant, command_id)
+
+
+@router.post("/memory_search", response_model=responses.Results)
+async def memory_search(asked: MemorySearch, worker: Held, tenant: Tenant) -> Response:
+    """Find what a model looks for: answers as `POST /v1/search`, and is a recall as that is."""
+    return await search.search(Search(**asked.model_dump()), worker, tenant)

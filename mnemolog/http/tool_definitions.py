@@ -1,0 +1,80 @@
+"""The two tools that a model may call by itself, as what it is told about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from schemas.vocabulary.words import Category, MemoryType, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool's name, what it is for, and the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+    @property
+    def as_function(self) -> dict[str, Any]:
+        """The tool as an OpenAI function schema."""
+        function = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return {"type": "function", "function": function}
+
+
+def _text(description: str, **more: object) -> dict[str, Any]:
+    return {"type": "string", "description": description, **more}
+
+
+def _arguments(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [required], "additionalProperties": False}
+
+
+ADD: Final = Tool(
+    name="memory_add",
+    description=(
+        "Remember a fact for later conversations: something lasting that was said about the user, their plans or their "
+        "world. Not for small talk, and not for what was just found with memory_search."
+    ),
+    parameters=_arguments(
+        "content",
+        content=_text("The fact as one self-contained sentence, in the language of the conversation."),
+        scope=_text(
+            "personal: only for this user. global: for everyone, such as how an office is reached.",
+            enum=list(get_args(Scope)),
+            default="personal",
+        ),
+        memory_type=_text(
+            "long_term is kept; short_term is gone after 48 hours.",
+            enum=list(get_args(MemoryType)),
+            default="long_term",
+        ),
+        type=_text("What the fact is about.", enum=list(get_args(Category)), default="fact"),
+        session_id=_text("The conversation that it comes from, if it has an id."),
+    ),
+)
+SEARCH: Final = Tool(
+    name="memory_search",
+    description=(
+        "Look up what is remembered from earlier conversations, by words and by meaning. Use it when the user refers "
+        "to something that this conversation does not tell."
+    ),
+    parameters=_arguments(
+        "query",
+        query=_text("What to look for, as a question or in a few words."),
+        scope=_text(
+            "all: this user's memories and those for everyone. personal, global: only the one or the other.",
+            enum=["all", "global", "personal"],
+            default="all",
+        ),
+        limit={
+            "type": "integer",
+            "description": "How many memories at most.",
+            "minimum": 1,
+            "maximum": 100,
+            "default": 5,
+        },
+    ),
+)
+TOOLS: Final = (ADD, SEARCH)

@@ -1,0 +1,230 @@
+"""Snapshots: a memory as an export spells it, checked field by field, and what to import it as."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final, Literal, get_args
+
+import orjson
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+
+from schemas.identity import (
+    GLOBAL_USER,
+    MAX_USER_ID_CHARACTERS,
+    Owner,
+    check_user_id,
+    commanded_memory_id,
+    derived_id,
+    import_id,
+)
+from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent, fault_of
+from schemas.inputs.nesting import check_depth
+from schemas.instant import read_instant
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.events import MemoryEvent
+from schemas.messages.inbox import ImportMemory, ReviseMemory
+from schemas.text import digest, is_blank
+from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
+
+MEMORY: Final = "Memory"
+"""The type of an export's line that is a memory."""
+END: Final = "Exported"
+"""The type of its last line."""
+BESIDES: Final = frozenset({END, *(event.__name__ for event in get_args(MemoryEvent))})
+"""The other lines of an export: they are history, and are not imported."""
+ANYWHERE: Final = "elsewhere"
+"""The source system of what does not say where it was kept."""
+AHEAD: Final = timedelta(minutes=5)
+"""How far a clock elsewhere may be ahead of ours."""
+
+_Time = Annotated[datetime, BeforeValidator(read_instant)]
+_Word = Annotated[str, Field(min_length=1, max_length=64)]
+_Id = Annotated[str, Field(min_length=1, max_length=256)]
+_Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_Count = Annotated[int, Field(ge=0, le=1 << 53)]
+
+
+class Snapshot(BaseModel):
+    """One memory of an export, with an export's defaults; what is computed anew is read over."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    type: Literal["Memory"] = "Memory"
+    source_system: _Word = ANYWHERE
+    memory_id: _Id | None = None
+    user_id: Annotated[str, Field(min_length=1, max_length=MAX_USER_ID_CHARACTERS)] = DEFAULT_USER
+    agent_id: _Id | None = None
+    shared_with: list[_Id] = []
+    scope: Scope = "personal"
+    kind: Kind = "semantic"
+    memory_type: MemoryType = "long_term"
+    category: Category = "fact"
+    content: str
+    attribute: _Word | None = None
+    value: str | None = None
+    event_type: _Word | None = None
+    emotion: _Word | None = None
+    emotion_intensity: _Unit | None = None
+    key_dialogue: list[str] = []
+    importance: _Unit = 0.5
+    initial_strength: _Unit = 1.0
+    access_count: _Count = 0
+    recall_count: _Count = 0
+    source_type: _Word | None = None
+    source_ids: list[_Id] = []
+    source_ref: _Id | None = None
+    session_id: _Id | None = None
+    occurred_at: _Time | None = None
+    formed_at: _Time | None = None
+    said_at: _Time | None = None
+    last_accessed_at: _Time | None = None
+    restored_at: _Time | None = None
+    expires_at: _Time | None = None
+    forgotten_at: _Time | None = None
+    status: Status = "active"
+    superseded_by: _Id | None = None
+    metadata: dict[str, Any] = {}
+    content_hash: Any = None
+    grade: Any = None
+    strength: Any = None
+    version: Any = None
+
+    @field_validator("content")
+    @classmethod
+    def _says_something(cls, text: str) -> str:
+        if is_blank(text):
+            raise ValueError("is blank: say what was remembered")
+        return _short_enough(text)
+
+    @field_validator("value")
+    @classmethod
+    def _fits(cls, text: str | None) -> str | None:
+        return None if text is None else _short_enough(text)
+
+    @field_validator("key_dialogue", "metadata")
+    @classmethod
+    def _is_json(cls, value: object) -> object:
+        check_depth(value)
+        try:
+            size = len(orjson.dumps(value))
+        except (TypeError, ValueError):
+            raise ValueError("holds text or numbers that JSON cannot carry") from None
+        if size > MAX_CONTENT_BYTES:
+            raise ValueError(f"has {size} bytes: at most {MAX_CONTENT_BYTES} are allowed")
+        return value
+
+
+class Importable:
+    """A snapshot with whose it becomes: everything of an ImportMemory but its vector and its time."""
+
+    def __init__(self, snapshot: Snapshot, tenant: str, user_id: str | None) -> None:
+        """`user_id` becomes its user; None: the one that it had. Raises ValueError."""
+        self.snapshot = snapshot
+        whose = GLOBAL_USER if snapshot.scope == "global" else check_user_id(user_id or snapshot.user_id)
+        self.owner = Owner(tenant, whose)
+        self.source_memory = snapshot.memory_id or _derived(snapshot)
+        named = self.source_memory
+        if snapshot.source_system == ANYWHERE and snapshot.memory_id is not None:
+            named = f"{named}#{digest(snapshot.content).hex()}"  # two systems that are not named may both have a "1"
+        self.command_id = self._command_of(named)
+        self.memory_id = commanded_memory_id(self.owner, self.command_id)
+
+    def _command_of(self, source_memory: str) -> str:
+        return import_id(self.owner, self.snapshot.source_system, self.snapshot.user_id, source_memory)
+
+    def shares(self, at: datetime, memory_id: str) -> list[ReviseMemory]:
+        """Return the commands that make what it is here known to the agents that it was shared with."""
+        if self.owner.is_global:
+            return []
+        return [
+            ReviseMemory(
+                envelope=Envelope(
+                    event_id=derived_id("shared", self.command_id, agent_id, memory_id),
+                    tenant=self.owner.tenant,
+                    user_id=self.owner.user_id,
+                    agent_id=agent_id,
+                    occurred_at=at,
+                ),
+                memory_id=memory_id,
+            )
+            for agent_id in dict.fromkeys(self.snapshot.shared_with)
+        ]
+
+    def item(self, at: datetime, vector: bytes, model: str, successor: str | None = None) -> ImportMemory:
+        """Return the command, given at an instant; `successor` is what superseded it, if that is imported with it."""
+        its = self.snapshot
+        formed = its.formed_at or its.occurred_at or at
+        formed = min(formed, at)  # a plan's day may lie ahead, and a clock elsewhere go before ours
+        by = its.superseded_by
+        return ImportMemory(
+            envelope=Envelope(
+                event_id=self.command_id,
+                tenant=self.owner.tenant,
+                user_id=self.owner.user_id,
+                agent_id=None if self.owner.is_global else its.agent_id,
+                occurred_at=at,
+            ),
+            source_system=its.source_system,
+            source_user=its.user_id,
+            source_memory=self.source_memory,
+            source_type=its.source_type,
+            content=Sealed.clear(its.content),
+            vector=Sealed.clear(vector),
+            embedding_model=model,
+            scope=its.scope,
+            kind=its.kind,
+            memory_type=its.memory_type,
+            category=its.category,
+            attribute=its.attribute,
+            value=None if its.value is None else Sealed.clear(its.value),
+            event_type=its.event_type,
+            emotion=its.emotion,
+            emotion_intensity=its.emotion_intensity,
+            key_dialogue=Sealed.clear(orjson.dumps(its.key_dialogue)) if its.key_dialogue else None,
+            importance=its.importance,
+            initial_strength=its.initial_strength,
+            access_count=its.access_count,
+            recall_count=its.recall_count,
+            source_ids=its.source_ids,
+            source_ref=its.source_ref,
+            session_id=its.session_id,
+            happened_at=its.occurred_at or formed,
+            formed_at=formed,
+            said_at=its.said_at,
+            last_accessed_at=its.last_accessed_at or formed,
+            restored_at=its.restored_at,
+            expires_at=its.expires_at,
+            status=its.status,
+            superseded_by=by and (successor or commanded_memory_id(self.owner, self._command_of(by))),
+            forgotten_at=its.forgotten_at,
+            metadata=Sealed.clear(orjson.dumps(its.metadata)) if its.metadata else None,
+        )
+
+
+def parse_snapshot(raw: object, *, tenant: str, user_id: str | None, accepted_at: datetime) -> Importable:
+    """Check one line of an export and return what to import. Raises InvalidEvent."""
+    if not isinstance(raw, dict):
+        raise InvalidEvent([Fault("$", "a memory must be a JSON object")])
+    try:
+        snapshot = Snapshot.model_validate(raw)
+    except ValidationError as error:
+        unknown = "a memory: remove it, or put it into metadata"
+        raise InvalidEvent([fault_of(e, unknown) for e in error.errors(include_url=False)]) from None
+    for name in ("formed_at", "said_at", "last_accessed_at", "restored_at", "forgotten_at"):
+        moment = getattr(snapshot, name)
+        if moment is not None and moment > accepted_at.astimezone(UTC) + AHEAD:
+            raise InvalidEvent([Fault(f"$.{name}", "lies in the future: an import tells of the past")])
+    try:
+        return Importable(snapshot, tenant, user_id)
+    except ValueError as error:
+        raise InvalidEvent([Fault("$.user_id", str(error))]) from None
+
+
+def _short_enough(text: str) -> str:
+    if len(text.encode()) > MAX_CONTENT_BYTES:
+        raise ValueError(f"has {len(text.encode())} bytes: at most {MAX_CONTENT_BYTES} are allowed")
+    return text
+
+
+def _derived(snapshot: Snapshot) -> str:
+    """Return an id for a memory that has none, from what it says: the same line is the same memory."""
+    given = snapshot.model_dump(mode="json", exclude_defaults=True)
+    return derived_id("snapshot", orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode())

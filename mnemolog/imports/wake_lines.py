@@ -1,0 +1,139 @@
+"""Wakes to come as an export spells them, checked field by field, and the commands that they are here."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+
+from mnemolog.commands.wakes import DEFAULT_CHANNEL, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES, Periodic, fits_a_reminder
+from projections.queries.export import PERIODIC_WAKE, REMINDER
+from projections.state.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
+from schemas.identity import MAX_USER_ID_CHARACTERS, OURS, Owner, check_user_id, derived_id
+from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, fault_of
+from schemas.instant import read_instant
+from schemas.messages.envelope import Envelope
+from schemas.text import is_blank
+from streams.decisions.wakes import MAX_REMINDERS, TOO_MANY
+
+if TYPE_CHECKING:
+    from mnemolog.commands.wakes import WakeCommands
+    from projections.state.memory import UserState
+    from schemas.messages.wakes import ConfigureWake, ScheduleReminder
+
+WAKE_LINES: Final = frozenset({REMINDER, PERIODIC_WAKE})
+_Time = Annotated[datetime, BeforeValidator(read_instant)]
+_Id = Annotated[str, Field(min_length=1, max_length=256)]
+
+
+class _Line(BaseModel):
+    """What both kinds of lines say."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    source_system: Annotated[str, Field(min_length=1, max_length=64)] = "elsewhere"
+    user_id: Annotated[str, Field(min_length=1, max_length=MAX_USER_ID_CHARACTERS)] = DEFAULT_USER
+    agent_id: _Id | None = None
+    command_id: _Id | None = None
+
+
+class _Reminder(_Line):
+    type: Literal["Reminder"]
+    reminder_id: _Id | None = None
+    due_at: _Time
+    content: str
+    channel: _Id = DEFAULT_CHANNEL
+
+    @field_validator("content")
+    @classmethod
+    def _says_something(cls, text: str) -> str:
+        if is_blank(text):
+            raise ValueError("is blank: say what to remind of")
+        return fits_a_reminder(text)
+
+
+class _PeriodicWake(_Line):
+    type: Literal["PeriodicWake"]
+    every_seconds: Annotated[float, Field(ge=LEAST_EVERY_SECONDS, le=MOST_EVERY_SECONDS, allow_inf_nan=False)]
+    text: Annotated[str, Field(max_length=MAX_WAKE_CHARACTERS)]
+    query: Annotated[str, Field(max_length=MAX_WAKE_CHARACTERS)] | None = None
+    memory_limit: Annotated[int, Field(ge=0, le=MAX_WAKE_MEMORIES)] = 0
+
+    @field_validator("text", "query")
+    @classmethod
+    def _says_something(cls, text: str | None) -> str | None:
+        if text is not None and is_blank(text):
+            raise ValueError("is blank: say what to tell the agent, or look for")
+        return text
+
+
+_Known: TypeAlias = _Reminder | _PeriodicWake
+_LINES: Final[TypeAdapter[_Known]] = TypeAdapter(Annotated[_Known, Field(discriminator="type")])
+
+
+class ImportableWake:
+    """A line with whose it becomes, and the command that it is here: the same one each time."""
+
+    def __init__(self, line: _Known, tenant: str, user_id: str | None) -> None:
+        """`user_id` becomes its user; None: the one that it had. Raises InvalidOwner."""
+        self.line = line
+        self.owner = Owner(tenant, check_user_id(user_id or line.user_id))
+        self.command_id = self._command_id()
+
+    @property
+    def key(self) -> tuple[Owner, str]:
+        """What names the command: its id, of its owner."""
+        return self.owner, self.command_id
+
+    def why_not(self, state: UserState, given: int) -> tuple[str, str] | None:
+        """Return the action and the reason when the line is not wanted as things are, None when it is.
+
+        `given` counts the owner's new lines of the same type before it. A command that would only be refused is not
+        given: its id would be used up.
+        """
+        if isinstance(self.line, _PeriodicWake):
+            is_woken = state.wakes.configured is not None or given > 0
+            return ("nothing", "the user is woken here already, and that stays as it is") if is_woken else None
+        return ("refused", TOO_MANY) if len(state.wakes.reminders) + given >= MAX_REMINDERS else None
+
+    def item(self, at: datetime, commands: WakeCommands) -> ScheduleReminder | ConfigureWake:
+        """Return the command, given at an instant, without a vector."""
+        line = self.line
+        envelope = Envelope(
+            event_id=self.command_id,
+            tenant=self.owner.tenant,
+            user_id=self.owner.user_id,
+            agent_id=line.agent_id,
+            occurred_at=at,
+        )
+        if isinstance(line, _Reminder):
+            return commands.reminder(envelope, line.due_at, line.content, line.channel)
+        periodic = Periodic(
+            every_seconds=line.every_seconds,
+            text=line.text,
+            query=line.query,
+            memory_limit=line.memory_limit,
+            agent_id=line.agent_id,
+        )
+        return commands.periodic(envelope, periodic)
+
+    def _command_id(self) -> str:
+        """Return the same id whoever's it becomes: what comes back to where it is from is known there."""
+        line = self.line
+        if line.source_system == OURS and line.command_id is not None:
+            return line.command_id  # where it is from it was given already, raised or cancelled since or not
+        named = line.reminder_id if isinstance(line, _Reminder) else line.command_id
+        named = named or line.model_dump_json(exclude_defaults=True)
+        return derived_id("import-wake", line.type, line.source_system, line.user_id, named)
+
+
+def parse_wake_line(raw: dict[str, Any], *, tenant: str, user_id: str | None) -> ImportableWake:
+    """Check one line of an export whose type is of WAKE_LINES. Raises InvalidEvent."""
+    try:
+        return ImportableWake(_LINES.validate_python(raw), tenant, user_id)
+    except ValidationError as error:
+        faults = [fault_of(e, "this line: remove it", WAKE_LINES) for e in error.errors(include_url=False)]
+        raise InvalidEvent(faults) from None
+    except ValueError as error:
+        raise InvalidEvent([Fault("$.user_id", str(error))]) from None

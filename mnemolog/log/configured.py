@@ -1,0 +1,109 @@
+"""The log that the settings name, and its topics."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from schemas.topics import TOPICS
+from streams.transports.directory_lock import DirectoryLock
+from streams.transports.kafka.log import KafkaLog
+from streams.transports.kafka.security import KafkaSecurity
+from streams.transports.sqlite.log import SqliteLog
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from datetime import datetime
+    from pathlib import Path
+
+    from mnemolog.settings import Settings
+    from schemas.topics import Topic
+
+
+async def open_log(settings: Settings, now: Callable[[], datetime] | None = None) -> SqliteLog | KafkaLog:
+    """Open the log; on the embedded engine `now` says its log time. Raises LogError."""
+    if settings.is_embedded:
+        _make(settings.data_dir)
+        return SqliteLog.open(settings.data_dir.resolve() / "log", now)
+    servers = settings.broker.removeprefix("kafka://").split(",")
+    kafka = KafkaLog(servers, security=kafka_security(settings), replication=settings.replication_factor)
+    try:
+        await kafka.start()
+    except BaseException:
+        await kafka.stop()
+        raise
+    return kafka
+
+
+def broker_url(settings: Settings) -> str:
+    """Return the log's address as Faust spells it."""
+    if settings.is_embedded:
+        return f"sqlite://{settings.data_dir.resolve() / 'log'}"
+    return settings.broker.replace(",", ";kafka://")
+
+
+def kafka_security(settings: Settings) -> KafkaSecurity:
+    """Return how the brokers are spoken to."""
+    password = settings.kafka_sasl_password
+    return KafkaSecurity(
+        protocol=settings.kafka_security_protocol,
+        mechanism=settings.kafka_sasl_mechanism,
+        username=settings.kafka_sasl_username,
+        password=password.get_secret_value() if password else None,
+        cafile=settings.kafka_ssl_cafile,
+        certfile=settings.kafka_ssl_certfile,
+        keyfile=settings.kafka_ssl_keyfile,
+    )
+
+
+def lock_directory(settings: Settings) -> DirectoryLock:
+    """Keep other processes from the data directory, as the embedded log does by itself. Raises LogError."""
+    folder = settings.data_dir.resolve() / "log"
+    _make(folder)
+    return DirectoryLock.take(folder)
+
+
+def _make(folder: Path) -> None:
+    """Make a folder where there is none. Raises OSError with a sentence."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"the data directory {folder} cannot be created: {error.strerror}; name another with --data"
+        raise OSError(reason) from error
+
+
+async def close_log(log: SqliteLog | KafkaLog) -> None:
+    """Close the log."""
+    if isinstance(log, SqliteLog):
+        log.close()
+    else:
+        await log.stop()
+
+
+@asynccontextmanager
+async def opened_log(settings: Settings) -> AsyncIterator[SqliteLog | KafkaLog]:
+    """Open the log, and close it at the end. Raises LogError."""
+    log = await open_log(settings)
+    try:
+        yield log
+    finally:
+        await close_log(log)
+
+
+async def create_topics(log: SqliteLog | KafkaLog, settings: Settings) -> dict[str, int]:
+    """Create the topics that are missing; return how many partitions each has.
+
+    Raises LogError when one has another number of partitions than it should have.
+    """
+    created = {}
+    for topic in TOPICS:
+        created[topic.name] = 1 if topic.single_partition else settings.partitions
+        await log.create_topic(topic.name, created[topic.name], retention_of(topic, settings))
+    return created
+
+
+def retention_of(topic: Topic, settings: Settings) -> timedelta | None:
+    """Return how long a topic's records are kept; None is for ever."""
+    days = settings.retention_days
+    return timedelta(days=days) if topic.expires and days else None

@@ -1,0 +1,269 @@
+"""rebuild: folds the log from offset 0 into a generation beside the live one, verifies it, and switches.
+
+In two steps, because several workers each build a part: all build and verify, and only then all switch. Each part is a
+fold of the same log, so whoever dies between the two leaves nothing wrong behind; it switches when it is back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from mnemolog.operations.generations import Generations
+from projections.shard.snapshot import Committed
+from projections.state.digest import combined
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+    from projections.partitions.shards import Shards
+    from projections.shard.shard import Shard
+    from schemas.identity import Owner
+    from schemas.log import Log
+
+MOVED: Final = "partitions have moved between workers meanwhile: rebuild again"
+RUNNING: Final = "a rebuild is running already: wait until it is done"
+What: TypeAlias = Literal["all", "shards", "index"]
+log = logging.getLogger("mnemolog.rebuild")
+
+
+class RebuildRunning(Exception):
+    """A rebuild is running already: wait for it."""
+
+
+class RebuildDiffers(Exception):
+    """The new generation's digest is not the live one's: nothing was switched; the log or the fold is at fault."""
+
+
+class RebuildInterrupted(Exception):
+    """What was built cannot be switched to: rebuild again."""
+
+
+class UnknownGeneration(Exception):
+    """There is no such generation: `rebuild --list` lists those there are."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a rebuild has come: records folded, of how many."""
+
+    folded: int = 0
+    total: int = 0
+
+    @property
+    def ratio(self) -> float:
+        """0 to 1; 1 when none is running."""
+        return 1.0 if self.total == 0 else min(1.0, self.folded / self.total)
+
+
+@dataclass(slots=True)
+class _Built:
+    """A generation that was built and verified, and waits to be switched to."""
+
+    generation: int
+    held: dict[int, Shard]
+    shared: Shard
+
+    @property
+    def shards(self) -> list[Shard]:
+        return [*self.held.values(), self.shared]
+
+
+class Rebuilding:
+    """Calls no model and no embedder: answers and vectors are in the log."""
+
+    def __init__(self, data_dir: Path, log: Log, shards: Shards) -> None:
+        self.generations = Generations(data_dir)
+        self._log = log
+        self._shards = shards
+        self._asked = False
+        self._running = asyncio.Lock()
+        self._built: _Built | None = None
+        self._rebuild_id = ""
+        self._tenure: dict[int, int] = {}
+        self._unwanted = ""
+        """The rebuild that was given up last."""
+        self.progress = Progress()
+
+    @contextmanager
+    def asked(self) -> Iterator[None]:
+        """Be the worker that was asked for a rebuild on all, until it is over: who else is asked sees one running.
+
+        Raises RebuildRunning.
+        """
+        if self.is_running:
+            raise RebuildRunning(RUNNING)
+        self._asked = True
+        try:
+            yield
+        finally:
+            self._asked = False
+
+    async def build(self, what: What, generation: int, rebuild_id: str) -> dict[str, Any]:
+        """Build the shards held (unless only the index is wanted), and the index, of a generation beside the live ones.
+
+        A generation that was active before is brought up to date; shards that are live already stay as they are.
+        Returns `{decisions, seconds, digests_before, digests_after}`. Raises RebuildRunning, RebuildDiffers,
+        RebuildInterrupted, IndexUnavailable, ShardUnavailable, ShardDamaged. The worker serves all the while.
+        """
+        if self._running.locked():
+            raise RebuildRunning(RUNNING)
+        async with self._running:
+            await self._drop()
+            self._rebuild_id, self._tenure = rebuild_id, self._shards.tenure()
+            started = time.monotonic()
+            try:
+                self._go_on()
+                log.info("generation %s is being built", generation)
+                if what == "index" or generation == self.generations.active:
+                    before = after = await self._shards.digests(self._go_on)
+                else:
+                    before, after = await self._build_shards(generation)
+                    log.info("generation %s is verified", generation)
+                if what != "shards":
+                    await self._shards.following.build(generation, self._shards.owners(), self._go_on)
+                self._go_on()
+                log.info("generation %s is built", generation)
+            except BaseException:
+                await self._drop()
+                raise
+            finally:
+                self.progress = Progress()
+            return {
+                "decisions": sum(shard.ledger.count() for shard in self._shards.all()),
+                "seconds": round(time.monotonic() - started, 3),
+                "digests_before": before,
+                "digests_after": after,
+            }
+
+    @property
+    def is_running(self) -> bool:
+        """Tell whether something is being built, or this worker has asked all for it."""
+        return self._asked or self._running.locked()
+
+    async def switch(self, what: What, generation: int, rebuild_id: str, switches: int) -> None:
+        """Make the generation that was built the live one. The generation before is kept, older ones are dropped.
+
+        `switches` counts those of all workers, this one included. Switching again changes nothing.
+        Raises RebuildInterrupted when it was not built by this process, was given up, or partitions have moved since;
+        ShardUnavailable, ShardDamaged.
+        """
+        async with self._running:
+            if rebuild_id != self._rebuild_id:
+                raise RebuildInterrupted(MOVED)
+            self._go_on()
+            if what != "index" and generation != self.generations.active:
+                await self._switch_shards(generation, switches)
+            elif what != "index":
+                self.generations.activate(generation, switches)
+            await self._shards.following.switch()
+            log.info("generation %s is switched to", generation)
+
+    async def drop(self, rebuild_id: str) -> None:
+        """Give up what this rebuild has built and not switched to; it is built no further when this returns."""
+        self._unwanted = rebuild_id
+        if rebuild_id == self._rebuild_id:
+            await self.close()
+
+    async def close(self) -> None:
+        """Give up what is being built, and what was built and not switched to."""
+        self._unwanted = self._rebuild_id
+        async with self._running:
+            await self._drop()
+
+    async def _build_shards(self, generation: int) -> tuple[dict[str, str], dict[str, str]]:
+        held, shared = self._shards.open_generation(self.generations.begin(generation))
+        self._built = built = _Built(generation, held, shared)
+        self.progress = Progress(
+            folded=sum(shard.offset(t) for shard in built.shards for t in shard.topics),
+            total=sum([await self._log.end(t, shard.partition) for shard in built.shards for t in shard.topics]),
+        )
+        for shard in built.shards:
+            if not await shard.follows_log():
+                shard.start_over()
+            await shard.catch_up_in_thread(self._advance)
+        for shard in built.shards:  # so that little is left for when all stand still
+            await shard.catch_up_in_thread(self._advance)
+        before, after = [], []
+        with ExitStack() as opened:
+            async with self._standing_still(built) as live:
+                pairs = [
+                    [opened.enter_context(closing(Committed(shard.path))) for shard in pair]
+                    for pair in zip(live, built.shards, strict=True)
+                ]
+            # as of one moment, and beside what goes on
+            for shard, pair in zip(built.shards, pairs, strict=True):
+                old, new = [await each.digests(_everybody, self._go_on) for each in pair]
+                if old != new:
+                    self.generations.drop(generation)
+                    raise RebuildDiffers(
+                        f"the live digest of {shard.path.name} is {old['total']}, the rebuilt one {new['total']}: "
+                        "nothing was switched"
+                    )
+                if shard is built.shared:  # everybody's memories, which all workers have: each counts its own
+                    old, new = [await each.digests(self._shards.counts) for each in pair]
+                before.append(old)
+                after.append(new)
+                for each in pair:
+                    each.close()
+        return combined(before), combined(after)
+
+    async def _switch_shards(self, generation: int, switches: int) -> None:
+        built = self._built
+        if built is None or built.generation != generation:
+            raise RebuildInterrupted(f"generation {generation} is not built here any more: rebuild again")
+        for shard in built.shards:
+            await shard.catch_up_in_thread(lambda _: self._go_on())  # so that what came meanwhile keeps nobody waiting
+        async with self._standing_still(built):
+            self._go_on()
+            before = self.generations.active
+            self.generations.finish(generation, switches)
+            retired = self._shards.switch(self.generations.folder(generation), built.held, built.shared)
+            self._built = None
+        for shard in retired:
+            shard.close()
+        self.generations.keep_only({before, generation})
+
+    def _go_on(self) -> None:
+        """Raise RebuildInterrupted when nobody wants what is being built, or it cannot be switched to any more."""
+        if self._unwanted == self._rebuild_id:
+            raise RebuildInterrupted("who asked for the rebuild has given it up")
+        if self._tenure != self._shards.tenure():
+            raise RebuildInterrupted(MOVED)
+
+    @asynccontextmanager
+    async def _standing_still(self, built: _Built) -> AsyncIterator[list[Shard]]:
+        """Bring the live shards and those built to the same offsets, and let none be folded; give the live ones."""
+        live = self._shards.all()
+        async with AsyncExitStack() as still:
+            for shard in live:
+                await still.enter_async_context(shard.folding)
+            if self._shards.held() == sorted(built.held):
+                for old, new in zip(live, built.shards, strict=True):
+                    for topic in new.topics:
+                        # The new one read the log to its end, and the live one may not have come there yet.
+                        both = max(old.offset(topic), new.offset(topic))
+                        await old.level(topic, both)
+                        await new.level(topic, both)
+            if self._shards.held() != sorted(built.held):
+                raise RebuildInterrupted(MOVED)
+            yield live
+
+    async def _drop(self) -> None:
+        built, self._built = self._built, None
+        for shard in built.shards if built is not None else ():
+            shard.close()
+        await self._shards.following.drop_built()
+
+    def _advance(self, records: int) -> None:
+        self._go_on()
+        self.progress.folded += records
+
+
+def _everybody(_: Owner) -> bool:
+    return True

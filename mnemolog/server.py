@@ -1,0 +1,246 @@
+"""serve: a worker and its front door in one event loop, until a signal or a failure ends them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+import uvicorn
+from threadpoolctl import threadpool_limits
+
+from mnemolog.http.app import make_http
+from mnemolog.settings import SettingsError
+from mnemolog.worker.worker import Worker
+from projections.shard.errors import ShardDamaged, ShardUnavailable
+from schemas.codec import UnknownSchema
+from schemas.log import LogError
+from streams.registry.registry import RegistryRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from mnemolog.settings import Settings
+    from schemas.clock import Clock
+
+GRACE_SECONDS: Final = 5
+"""How long requests that are being answered may go on after a signal."""
+STOP_SECONDS: Final = 30
+"""How long a worker may take to stop after a signal; half of what the chart gives it."""
+TELL_SECONDS: Final = 1.0
+"""How long it may take to log that it did not."""
+BACKLOG: Final = 2048
+PAUSE_SECONDS: Final = 1.0
+"""Before the worker that follows one whose shard is damaged."""
+EXPECTED: Final = (LogError, ShardUnavailable, UnknownSchema, RegistryRefused, SettingsError, OSError)
+"""What an operator can mend: said as a sentence, without a traceback."""
+
+COLLECT_AFTER: Final = (50_000, 20, 100)
+"""Allocations before Python looks for cycles: a worker keeps many small values for long, and makes few cycles."""
+SWITCH_SECONDS: Final = 0.0005
+"""How long the event loop may keep the interpreter lock from the log's writer and other threads, instead of 5 ms."""
+ANSWERS: Final = "mnemolog answers at %s (docs at /docs)"
+
+log = logging.getLogger("mnemolog")
+
+
+class WorkerFailed(Exception):
+    """A step met what it cannot handle; the log has everything for the next start."""
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, without its own signal handlers: they would end the process before the worker has stopped."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+async def serve(
+    settings: Settings,
+    ready: asyncio.Future[str] | None = None,
+    clock: Clock | None = None,
+    signalled: Callable[[], None] = lambda: None,
+) -> None:
+    """Start a worker, answer HTTP, and stop both at SIGINT or SIGTERM; `ready` is told the URL.
+
+    A clock given here takes the place of the machine's; `signalled` is called at each signal.
+
+    Health answers from the beginning; everything else when the worker has started. A worker that finds a shard damaged
+    is followed by a new one, which folds it anew. Raises WorkerFailed, and what EXPECTED lists, when the worker cannot
+    start or go on.
+    """
+    listening = _listen(settings.host, settings.port)
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        stopping.set()
+        signalled()
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop)
+    try:
+        while await _serve_until_damaged(settings, listening, stopping, ready, clock):  # noqa: ASYNC110 - nothing is polled
+            await asyncio.sleep(PAUSE_SECONDS)
+    finally:
+        listening.close()
+        for name in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(name)
+
+
+async def _serve_until_damaged(
+    settings: Settings,
+    listening: socket.socket,
+    stopping: asyncio.Event,
+    ready: asyncio.Future[str] | None,
+    clock: Clock | None,
+) -> bool:
+    """Let one worker serve until it is to stop; return whether another one is to follow. Raises as `serve`."""
+    worker = Worker(settings, url=_url(listening), clock=clock)
+    config = uvicorn.Config(
+        make_http(worker),
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    server = _Server(config)
+    # uvicorn closes what it is given: callers of the next worker wait in the queue of the one that stays open
+    answering = asyncio.get_running_loop().create_task(server.serve(sockets=[listening.dup()]))
+    try:
+        await _run(worker, answering, stopping, ready, _url(listening))
+    except (WorkerFailed, ShardDamaged) as error:
+        if isinstance(error, ShardDamaged) or isinstance(error.__cause__, ShardDamaged):
+            return not stopping.is_set()
+        raise
+    finally:
+        worker.stopping.set()  # streams of wakes would go on until the grace is over
+        server.should_exit = True
+        await asyncio.gather(answering, return_exceptions=True)
+        await worker.stop()
+    return False
+
+
+async def _run(
+    worker: Worker,
+    answering: asyncio.Task[None],
+    stopping: asyncio.Event,
+    ready: asyncio.Future[str] | None,
+    url: str,
+) -> None:
+    """Start the worker and wait for what comes first: a signal, a failure, or the end of the HTTP server."""
+    stop = asyncio.get_running_loop().create_task(stopping.wait())
+    start = asyncio.get_running_loop().create_task(worker.start())
+    try:
+        await asyncio.wait({start, stop, answering}, return_when=asyncio.FIRST_COMPLETED)
+        if not start.done():
+            return
+        start.result()
+        worker.write_note({"pid": os.getpid(), "url": url})
+        log.info(ANSWERS, url)
+        if ready is not None and not ready.done():
+            ready.set_result(url)
+        failure = worker.failure
+        assert failure is not None  # noqa: S101 - a started worker has one
+        ends: set[asyncio.Future[Any]] = {failure, stop, answering}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        if failure.done() and (error := failure.exception()) is not None:
+            raise WorkerFailed(f"{type(error).__name__}: {error}") from error
+        if answering.done():
+            answering.result()
+    finally:
+        for task in (start, stop):
+            task.cancel()
+        await asyncio.gather(start, stop, return_exceptions=True)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Bind before anything else is done, so that a port in use is said at once. Raises OSError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sets TCP_NODELAY only where the protocol is named; without it each answer waits 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise OSError(f"cannot listen on {host}:{port}: {error.strerror}; set MNEMOLOG_PORT or --port") from error
+    listening.setblocking(False)  # noqa: FBT003 - the socket's own signature
+    return listening
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def tune_process() -> None:
+    """Set what belongs to a process, not to a library: this one is a worker and nothing else."""
+    gc.set_threshold(*COLLECT_AFTER)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    # A user's few thousand vectors are multiplied faster by one thread than two find each other; texts are embedded in
+    # another process.
+    threadpool_limits(limits=1, user_api="blas")
+
+
+def run(settings: Settings, told: TextIO | None = None) -> int:
+    """Serve until a signal; return the exit code: 0 after a signal, 1 with a sentence on `told` (stderr) else."""
+    told = told or sys.stderr
+    tune_process()
+
+    async def announced() -> None:
+        ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        ready.add_done_callback(lambda done: _announce(done, told))
+        try:
+            await serve(settings, ready, signalled=_end_in_time)
+        finally:
+            ready.cancel()
+
+    try:
+        asyncio.run(announced())
+    except WorkerFailed as error:
+        print(f"mnemolog stopped: {error}. Mend that and start it again: nothing accepted is lost.", file=told)
+    except EXPECTED as error:
+        print(f"mnemolog cannot start: {error}", file=told)
+    else:
+        return 0
+    return 1
+
+
+def _end_in_time() -> None:
+    """End this process when what it waits for does not let it stop: a thread, for the event loop may stand still.
+
+    Not where it stands still at the signal: it is the loop that hears of signals.
+    """
+
+    def tell() -> None:
+        log.warning(
+            "the worker has not stopped within %d s of the signal: it ends as it is, nothing that was accepted is lost",
+            STOP_SECONDS,
+        )
+
+    def end() -> None:
+        telling = threading.Thread(target=tell, daemon=True)  # nobody may read stderr any more
+        telling.start()
+        telling.join(TELL_SECONDS)
+        os._exit(0)
+
+    last_resort = threading.Timer(STOP_SECONDS, end)
+    last_resort.daemon = True
+    last_resort.start()
+
+
+def _announce(done: asyncio.Future[str], told: TextIO) -> None:
+    """Say where it answers, unless the log says it."""
+    if not done.cancelled() and not log.isEnabledFor(logging.INFO):
+        print(ANSWERS % done.result(), file=told, flush=True)

@@ -1,0 +1,84 @@
+"""The greeting of somebody who comes back: the model is asked with PowerMem's template, and never waited for long."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from mnemolog.worker.components import make_model
+from projections.queries.context import Contexts
+from streams.extraction.protocol import ExtractorError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from contextlib import AsyncExitStack
+    from datetime import datetime
+    from typing import Self
+
+    from mnemolog.settings import Settings
+    from mnemolog.worker.metrics import Metrics
+    from projections.queries.queries import Queries
+    from schemas.identity import Owner
+
+PROMPT: Final = """You are a friendly and helpful voice assistant. Based on the following memory summary of previous \
+conversations with this user, generate a warm, personalized greeting (2-3 sentences maximum). Reference specific \
+details from the memories naturally, but keep it concise and friendly.
+
+If the memory summary contains information about the user's location/region, please respond in the most commonly used \
+language of that region.
+
+Memory Summary:
+{memory_summary}
+
+Generate a personalized greeting:"""
+"""PowerMem's PERSONALIZED_GREETING_TEMPLATE."""
+
+log = logging.getLogger("mnemolog.greeting")
+
+
+class Greeting:
+    """Greets, or says nothing: then the agent has a greeting of its own. It meets no memory: nothing is recalled."""
+
+    def __init__(self, contexts: Contexts, write: Callable[[str], Awaitable[str]] | None, *, seconds: float) -> None:
+        """`write` asks a model, None without one; `seconds` bound how long it is waited for."""
+        self._contexts = contexts
+        self._write = write
+        self._seconds = seconds
+
+    async def greet(self, owner: Owner, agent_id: str | None, now: datetime) -> str:
+        """Return a greeting; empty when nothing is remembered, there is no model, it fails or takes too long."""
+        found = self._contexts.profile(owner, agent_id, now)
+        if self._write is None or found is None or not found["sources"]:  # how somebody talks is not yet who it is
+            return ""
+        try:
+            async with asyncio.timeout(self._seconds):
+                return (await self._write(PROMPT.format(memory_summary=found["text"]))).strip()
+        except (TimeoutError, ExtractorError) as error:
+            log.warning("no greeting: %s", error or f"the model took longer than {self._seconds:g} s")
+            return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Speaking:
+    """What a worker tells agents that are about to speak."""
+
+    contexts: Contexts
+    greeting: Greeting
+
+    @classmethod
+    def made(cls, settings: Settings, metrics: Metrics, queries: Queries, exits: AsyncExitStack) -> Self:
+        """Return both; `exits` closes the model that greetings ask, where there is one and anything is remembered."""
+        contexts = Contexts(
+            queries,
+            levels=settings.levels,
+            threshold=settings.similarity_threshold,
+            shows_profile=settings.user_profile,
+        )
+        write = None
+        if settings.has_model and settings.memorize and settings.user_profile:
+            model = make_model(settings, metrics)
+            exits.push_async_callback(model.aclose)
+            write = model.write
+        return cls(contexts, Greeting(contexts, write, seconds=settings.greeting_timeout_seconds))

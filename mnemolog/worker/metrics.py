@@ -1,0 +1,114 @@
+"""Metrics for Prometheus: counted as it happens where it happens, and read from log and shards when scraped."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from mnemolog.worker.gauges import Gauging
+from schemas.messages.inbox import ExtractionRejected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mnemolog.worker.worker import Worker
+    from schemas.messages.inbox import CandidatesExtracted
+
+MEDIA_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
+WAITING: Final = "waiting"
+"""Not an outcome: the item is tried again."""
+REASONS: Final = ("cut off", "not JSON", "wrong shape", "refused", "embedder", "failed")
+"""What a rejection's reason begins with; labels are a closed set."""
+
+
+class Metrics:
+    """One registry for each worker. Labels never hold an id."""
+
+    def __init__(self) -> None:
+        registry = self.registry = CollectorRegistry()
+        items = Counter("mnemolog_items", "Items by what became of them", ("step", "outcome"), registry=registry)
+        self._item = cache(items.labels)  # asked several times for each item, and the library looks each up with care
+        seconds = Histogram("mnemolog_step_seconds", "Time that an item takes", ("step",), registry=registry)
+        self._second = cache(seconds.labels)
+        self._redelivered = Counter(
+            "mnemolog_redeliveries", "Items that were done already", ("step",), registry=registry
+        )
+        self._retries = Counter("mnemolog_retries", "Attempts that are repeated", ("step", "reason"), registry=registry)
+        self._rejections = Counter(
+            "mnemolog_rejections", "Windows that could not be extracted", ("reason",), registry=registry
+        )
+        self._requests = Counter("mnemolog_model_requests", "Requests to the model", ("outcome",), registry=registry)
+        self._tokens = Counter(
+            "mnemolog_model_tokens", "Tokens of the model, in and out", ("direction",), registry=registry
+        )
+        self._index_errors = Counter("mnemolog_index_errors", "Failed writes to the index", registry=registry)
+        self._ticks = Counter(
+            "mnemolog_ticks", "Ticks by what became of them", ("policy", "outcome"), registry=registry
+        )
+        self._answers = Counter("mnemolog_http_requests", "HTTP requests", ("route", "status"), registry=registry)
+        self._answering = Histogram(
+            "mnemolog_http_seconds", "Time until a request is answered", ("route",), registry=registry
+        )
+        self._rebuilt = Gauge(
+            "mnemolog_rebuild_progress_ratio", "How far the running rebuild is; 1 without one", registry=registry
+        )
+        self._rebuilt.set(1)
+        self._gauging = Gauging()
+        registry.register(self._gauging)
+
+    def counted(self, step: str, outcome: str) -> None:
+        """Count an item of a step; one that waits to be tried again is counted as a retry."""
+        if outcome == WAITING:
+            self._retries.labels(step, "unavailable").inc()
+            if step == "project":
+                self._index_errors.inc()
+            return
+        self._item(step, outcome).inc()
+        if outcome == "repeated":
+            self._redelivered.labels(step).inc()
+
+    def took(self, step: str, seconds: float) -> None:
+        """Keep how long an item of a step took."""
+        self._second(step).observe(seconds)
+
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Keep how long the block takes."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.took(step, time.perf_counter() - began)
+
+    def extracted(self, item: CandidatesExtracted | ExtractionRejected) -> None:
+        """Count the tokens of an extraction, and why it was rejected if it was."""
+        self._tokens.labels("in").inc(item.tokens_in)
+        self._tokens.labels("out").inc(item.tokens_out)
+        if isinstance(item, ExtractionRejected):
+            reason = next((r for r in REASONS if item.reason.startswith(r)), "other")
+            self._rejections.labels(reason).inc()
+
+    def asked(self, outcome: str) -> None:
+        """Count a request to the model."""
+        self._requests.labels(outcome).inc()
+
+    def ticked(self, policy: str, outcome: str) -> None:
+        """Count a tick."""
+        self._ticks.labels(policy, outcome).inc()
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
+        """Count an HTTP request by the template of its route."""
+        self._answers.labels(route, str(status)).inc()
+        self._answering.labels(route).observe(seconds)
+
+    async def exposition(self, worker: Worker | None) -> bytes:
+        """Return everything in Prometheus' text format; without a started worker, what was counted."""
+        if worker is not None:
+            self._rebuilt.set(worker.rebuilding.progress.ratio)
+            await self._gauging.look(worker)
+        return generate_latest(self.registry)

@@ -1,0 +1,1 @@
+"""TODO projections/embedding."""

@@ -1,0 +1,97 @@
+"""The built-in embedder: Universal Sentence Encoder, multilingual v3, on this machine. Needs no server and no key."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from projections.embedding.encoder import DIMENSIONS
+from projections.embedding.encoder_process import BATCH_CHARACTERS, BATCH_TEXTS, RUNS_AHEAD, EncoderProcess, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from projections.embedding.embedder import Vectors
+
+_CACHED_CHARACTERS = 500
+
+
+class BuiltinEmbedder:
+    """512 dimensions, one space for all its languages. A text's vector is the same whatever texts are beside it (1e-6).
+
+    It computes in a child process, which loads the model at first use (a second or two, 150 MB), a few texts at a
+    time: the event loop stays free, and a query waits for at most two small runs, not for a whole import. Texts of
+    calls that wait at the same time are computed together, which takes half as long as one by one.
+    """
+
+    def __init__(self, *, cached_texts: int = 1024) -> None:
+        """`cached_texts`: how many short texts' vectors are kept, 2 kB each; queries are often asked again."""
+        self._cached_texts = cached_texts
+        self._cache: OrderedDict[str, Vectors] = OrderedDict()
+        self.process = EncoderProcess()
+
+    @property
+    def model(self) -> str:
+        """The model's name; travels with every vector."""
+        return "builtin"
+
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
+        """Return float32 unit vectors, shape (len(texts), 512). Texts of any length.
+
+        Raises EmbedderUnavailable after `close`, or when the child process died several times over the texts.
+        """
+        known = {text: self._cache[text] for text in texts if text in self._cache}
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(missing, await self._encoded(missing, urgent=urgent), strict=True))
+        self._remember(known)
+        rows = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[:] = known[text]
+        return rows
+
+    async def close(self) -> None:
+        """End the child process."""
+        await asyncio.to_thread(self.process.close)
+
+    async def _encoded(self, texts: list[str], *, urgent: bool) -> list[Vectors]:
+        """Ask for a few texts at a time, one part ahead: others get their turn between."""
+        loop = asyncio.get_running_loop()
+        asked: deque[asyncio.Future[Vectors]] = deque()
+        found: list[Vectors] = []
+        try:
+            for part in _parts(texts):
+                asked.append(loop.create_future())
+                self.process.ask(Request(part, urgent, loop, asked[-1]))
+                if len(asked) == RUNS_AHEAD:
+                    found.extend(await asked.popleft())
+            while asked:
+                found.extend(await asked.popleft())
+        finally:
+            for vectors in asked:
+                vectors.cancel()
+        return found
+
+    def _remember(self, known: dict[str, Vectors]) -> None:
+        for text, vector in known.items():
+            if len(text) <= _CACHED_CHARACTERS:
+                self._cache[text] = vector
+                self._cache.move_to_end(text)
+        while len(self._cache) > self._cached_texts:
+            self._cache.popitem(last=False)
+
+
+def _parts(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the texts in parts of what one run takes."""
+    part: list[str] = []
+    characters = 0
+    for text in texts:
+        if part and (len(part) == BATCH_TEXTS or characters + len(text) > BATCH_CHARACTERS):
+            yield part
+            part, characters = [], 0
+        part.append(text)
+        characters += len(text)
+    if part:
+        yield part

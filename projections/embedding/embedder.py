@@ -1,0 +1,55 @@
+"""The embedder protocol: texts go in, unit vectors come out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+
+Vectors: TypeAlias = NDArray[np.float32]
+
+
+class EmbedderUnavailable(Exception):
+    """The embedding endpoint cannot be reached or is busy: wait and ask again."""
+
+
+class EmbedderRefused(Exception):
+    """The endpoint refused these very texts, and asking again will not help: leave them out."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. Vectors of different models are never compared."""
+
+    @property
+    def model(self) -> str:
+        """The model's name; travels with every vector."""
+        ...
+
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
+        """Return float32 unit vectors, shape (texts, dimensions). Raises EmbedderUnavailable or EmbedderRefused.
+
+        `urgent`: somebody waits for an answer to a query, so it goes before what is only to be remembered.
+        """
+        ...
+
+
+def unit_vectors(rows: ArrayLike) -> Vectors:
+    """Return rows, shape (n, dimensions), as float32 of length 1; a row of zeros becomes the first axis.
+
+    Raises ValueError when they are not a table of finite numbers.
+    """
+    table = np.array(rows, dtype=np.float64, ndmin=2)
+    if table.ndim != 2 or not table.shape[1] or not np.isfinite(table).all():  # noqa: PLR2004  (a table has two axes)
+        raise ValueError("vectors are not a table of finite numbers")
+    lengths = np.linalg.norm(table, axis=1, keepdims=True)
+    table[:, :1] += lengths == 0
+    lengths[lengths == 0] = 1
+    unit: Vectors = (table / lengths).astype(np.float32)
+    return unit

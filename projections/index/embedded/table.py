@@ -1,0 +1,154 @@
+"""One user's active memories in arrays: what a search reads."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from projections.index.embedded.bm25 import Bm25
+from projections.index.protocol import Hit, Legs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from projections.embedding.embedder import Vectors
+    from projections.index.embedded.bm25 import Mask, Scores
+    from projections.index.protocol import IndexEntry, IndexQuery
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FIRST_ROWS = 16
+_COLUMNS = ("agent_id", "kind", "category", "memory_type", "source_type")
+_BYTES_OF_A_ROW = 400
+"""What a row costs beside vector and postings: its id, its places in dict and lists, its columns (measured)."""
+
+
+@dataclass(slots=True)
+class _Block:
+    """The vectors of one model and length; `rows[i]` is the table's row of `vectors[i]`."""
+
+    vectors: Vectors
+    rows: array[int] = field(default_factory=lambda: array("q"))
+
+    def append(self, row: int, vector: Vectors) -> None:
+        if len(self.rows) == len(self.vectors):
+            grown = np.empty((len(self.vectors) * 3 // 2, self.vectors.shape[1]), dtype=np.float32)
+            grown[: len(self.rows)] = self.vectors
+            self.vectors = grown
+        self.vectors[len(self.rows)] = vector
+        self.rows.append(row)
+
+
+class UserTable:
+    """Rows are only appended; a memory's newer version is a new row, and the old one is dead until the table is."""
+
+    def __init__(self, expected_rows: int = 0) -> None:
+        """`expected_rows`: how many vectors to make room for at once."""
+        self._first_rows = max(_FIRST_ROWS, expected_rows)
+        self._row_of: dict[str, int] = {}
+        self._ids: list[str] = []
+        self._versions: array[int] = array("q")
+        self._times: array[int] = array("q")
+        self._columns: dict[str, array[int]] = {name: array("I") for name in _COLUMNS}
+        self._codes: dict[str | None, int] = {None: 0}
+        self._blocks: dict[tuple[str, int], _Block] = {}
+        self._bm25 = Bm25()
+
+    @property
+    def nbytes(self) -> int:
+        """Estimate of the memory in use."""
+        vectors = sum(block.vectors.nbytes for block in self._blocks.values())
+        return vectors + self._bm25.nbytes + _BYTES_OF_A_ROW * len(self._ids)
+
+    @property
+    def is_worn(self) -> bool:
+        """More rows are dead than alive: building the table again is worth it."""
+        return len(self._ids) > 2 * len(self._row_of) + _FIRST_ROWS
+
+    def put(self, entry: IndexEntry) -> None:
+        """Hold the entry, unless the same memory is held at the same or a later version."""
+        held = self._row_of.get(entry.memory_id)
+        if held is not None:
+            if self._versions[held] >= entry.version:
+                return
+            self._bm25.remove(held)
+        row = self._row_of[entry.memory_id] = len(self._ids)
+        self._ids.append(entry.memory_id)
+        self._versions.append(entry.version)
+        self._times.append(_microseconds(entry.occurred_at))
+        for name, column in self._columns.items():
+            column.append(self._codes.setdefault(getattr(entry, name), len(self._codes)))
+        self._bm25.add(entry.tokens)
+        self._block(entry.embedding_model, len(entry.vector)).append(row, entry.vector)
+
+    def remove(self, memory_id: str, version: int) -> None:
+        """Drop a memory unless it is held at a later version; an unknown id is no error."""
+        row = self._row_of.get(memory_id)
+        if row is not None and self._versions[row] <= version:
+            del self._row_of[memory_id]
+            self._bm25.remove(row)
+
+    def search(self, query: IndexQuery) -> Legs:
+        """Return both legs over the rows that the filters leave."""
+        visible = self._visible(query)
+        keyword = self._bm25.scores(query.tokens)
+        rows = np.flatnonzero((keyword > 0) & visible)
+        return Legs(
+            keyword=self._best(rows, keyword[rows], query.limit),
+            semantic=self._semantic(query, visible),
+        )
+
+    def _semantic(self, query: IndexQuery, visible: Mask) -> tuple[Hit, ...]:
+        if query.vector is None or query.embedding_model is None:
+            return ()
+        block = self._blocks.get((query.embedding_model, len(query.vector)))
+        if block is None:
+            return ()
+        rows = np.frombuffer(block.rows, dtype=np.int64)
+        cosines = block.vectors[: len(rows)] @ query.vector.astype(np.float32)
+        # Rounded, because equal vectors may differ in the last bit of their product, and equals are told apart by id.
+        seen = visible[rows]
+        return self._best(rows[seen], np.round(cosines[seen], 6), query.limit)
+
+    def _visible(self, query: IndexQuery) -> Mask:
+        visible = self._bm25.live()
+        for name in _COLUMNS:
+            wanted = getattr(query, name)
+            if wanted is None:
+                continue
+            column = np.frombuffer(self._columns[name], dtype=np.uint32)
+            matches = column == self._codes.get(wanted, len(self._codes))
+            visible &= (matches | (column == self._codes[None])) if name == "agent_id" else matches
+        times = np.frombuffer(self._times, dtype=np.int64)
+        if query.since is not None:
+            visible &= times >= _microseconds(query.since)
+        if query.until is not None:
+            visible &= times <= _microseconds(query.until)
+        return visible
+
+    def _best(self, rows: NDArray[np.int64], scores: Scores, limit: int) -> tuple[Hit, ...]:
+        """Return the best rows by score descending, then memory_id; equals at the limit are told apart by id too."""
+        if len(rows) > limit:
+            least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+            kept = scores >= least
+            rows, scores = rows[kept], scores[kept]
+        hits = [
+            Hit(self._ids[row], self._versions[row], score)
+            for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
+        ]
+        return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.memory_id))[:limit])
+
+    def _block(self, model: str, dimensions: int) -> _Block:
+        block = self._blocks.get((model, dimensions))
+        if block is None:
+            room = np.empty((self._first_rows, dimensions), dtype=np.float32)
+            block = self._blocks[model, dimensions] = _Block(room)
+        return block
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND

@@ -1,0 +1,36 @@
+"""The generations of the index in Weaviate: collections `Memory_v<generation>`, one of them named by the alias."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from projections.index.protocol import Index
+    from projections.index.weaviate.collection import WeaviateCollection
+
+
+class WeaviateGenerations:
+    """What a rebuild does with collections, through the connection of the index that is searched."""
+
+    def __init__(self, collection: WeaviateCollection, make: Callable[[int], Index]) -> None:
+        """`make` returns a generation as an index of its own."""
+        self._collection = collection
+        self._make = make
+
+    async def known(self) -> tuple[int, list[int]]:
+        """Return which one is searched, and all that there are. Raises IndexUnavailable."""
+        return await self._collection.generations()
+
+    def open(self, generation: int) -> Index:
+        """Return a generation as an index of its own, made when it is first written to."""
+        return self._make(generation)
+
+    async def activate(self, generation: int) -> None:
+        """Let the alias name a generation, for every worker at once. Raises IndexUnavailable."""
+        await self._collection.activate(generation)
+
+    async def drop(self, generation: int) -> None:
+        """Delete a generation, if there is one. Raises IndexUnavailable."""
+        await self._collection.drop(generation)

@@ -1,0 +1,54 @@
+"""Opens the shards of a generation's folder: one of a partition's users, and the one of what everybody knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from projections.partitions.receiver import copy_of
+from projections.shard.shard import Shard
+from schemas.identity import Owner, partition_owner
+from schemas.topics import partition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
+    from schemas.log import Log
+
+    Changed: TypeAlias = Callable[[Owner, Sequence[str]], None]
+
+
+def made(folder: Path) -> Path:
+    """Return a generation's folder, made if there is none, without copies that a killed process has not finished."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(copy_of(Path("*")).name):
+        left.unlink()
+    return folder
+
+
+def path_in(folder: Path, partition: int) -> Path:
+    """Return where a partition's shard is kept."""
+    return folder / f"{partition}.sqlite"
+
+
+def open_shard(folder: Path, log: Log, partition: int, partitions: int, changed: Changed) -> Shard:
+    """Open the shard of one of so many partitions. Raises ShardDamaged, ShardUnavailable."""
+
+    def belongs(owner: Owner) -> bool:
+        """Tell whether decisions of an owner stand in the ledger of the partition."""
+        if owner.is_partition:
+            return owner == partition_owner(partition)
+        return not owner.is_global and partition_of(owner.key, partitions) == partition
+
+    return Shard(path_in(folder, partition), log, partition, changed, belongs=belongs)
+
+
+def open_globals(folder: Path, log: Log, changed: Changed) -> Shard:
+    """Open the shard of the global memories of all tenants. Raises ShardDamaged, ShardUnavailable."""
+    path = folder / "globals.sqlite"
+    return Shard(path, log, 0, changed, belongs=lambda owner: owner.is_global, holds_globals=True)
+
+
+def nobody(_owner: Owner, _ids: Sequence[str]) -> None:
+    """Hear what a shard folds that nobody asks yet."""

@@ -1,0 +1,298 @@
+"""Hot users: the orders and the profile that every context asks for, kept in step with the state they are made of.
+
+Orders hold ids and keys only: each memory is taken from the state and judged at the instant. So what was forgotten
+cannot appear, even if an order were wrong.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import OrderedDict, defaultdict
+from dataclasses import dataclass, field
+from heapq import merge
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from projections.profile.profile import profile
+from projections.profile.visibility import NAME, SENSITIVE, Sight, Topics
+from projections.state.memory import ACTIVE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from datetime import datetime
+
+    from projections.state.memory import Memory, UserState
+    from schemas.identity import Owner
+
+    Key: TypeAlias = tuple[float, ...]
+    Place: TypeAlias = tuple[Key, str]
+
+MOST_MEMORIES: Final = 200_000
+"""Of all hot users together, a user counting as one more; then those asked about longest ago are let go."""
+FEW: Final = 8
+"""Up to one in so many memories may change for the orders to be mended, and not made anew."""
+MOST_PROFILES: Final = 32
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """The active memories that the same agents know, in their orders."""
+
+    ranked: list[Place] = field(default_factory=list)
+    """By importance, then last access, the greatest first, then id."""
+    episodes: list[Place] = field(default_factory=list)
+    """The newest first, then as `ranked`."""
+    expiries: list[datetime] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A profile, and the instants from which and up to which it is the same."""
+
+    begin: datetime
+    end: datetime | None
+    found: dict[str, Any]
+
+
+class HotUser:
+    """One user's memories in order. Answers are those of the state that it followed last."""
+
+    def __init__(self, state: UserState) -> None:
+        self._state = state
+        self._ordered: dict[str, Memory] = {}
+        """Every memory as it is in the orders: looked up faster than in the state, for all of them."""
+        self._shelves: defaultdict[tuple[str, ...], _Shelf] = defaultdict(_Shelf)
+        """By the agents that know them; () for all agents."""
+        self._profiles: dict[tuple[str | None, Sight, frozenset[str] | None], _Kept] = {}
+        self._topics = Topics(())
+        self._has_other_topics = False
+        self._sensitive: set[str] | None = None
+        """The memories that are about a sensitive topic; None when that is not known."""
+        self._fill()
+
+    def follow(self, state: UserState) -> None:
+        """Come to another state of the same user; only what changed is put in order again."""
+        if state is self._state:
+            return
+        before, self._state = self._ordered, state
+        changed = [m for i, m in state.memories.items() if before.get(i) is not m]
+        new = sum(m.memory_id not in before for m in changed)
+        if FEW * len(changed) > len(before) or len(state.memories) != len(before) + new:
+            self._fill()
+            return
+        for memory in changed:
+            known = before.get(memory.memory_id)
+            before[memory.memory_id] = memory
+            if known is not None:
+                self._take_off(known)
+            self._put(memory)
+            if self._about_user(known) != self._about_user(memory):
+                self._profiles.clear()
+        if any(m.attribute == SENSITIVE for m in changed):
+            self._has_other_topics = True
+        if self._sensitive is not None:
+            self._sensitive -= {m.memory_id for m in changed}
+            self._sensitive |= {m.memory_id for m in changed if self._topics.touch(m)}
+
+    # -- what is asked
+
+    def best(self, at: datetime, agent_id: str | None, sight: Sight, limit: int) -> list[Memory]:
+        """Return the most important memories, then those last accessed (Evatar)."""
+        return list(islice(self._shown("ranked", at, agent_id, sight), limit))
+
+    def newest(self, at: datetime, agent_id: str | None, sight: Sight, limit: int) -> list[Memory]:
+        """Return the newest episodes."""
+        return list(islice(self._shown("episodes", at, agent_id, sight), limit))
+
+    def filling(self, names: Collection[str], at: datetime, agent_id: str | None, sight: Sight) -> list[Memory]:
+        """Return the memories that fill one of these slots of the profile."""
+        shows = self.shows(sight)
+        return [m for m in self._of_attributes(names, at, agent_id) if shows(m)]
+
+    def total(self, at: datetime, agent_id: str | None, sight: Sight) -> int:
+        """Return how many memories are shown at an instant."""
+        if sight is Sight.NAME_ONLY:
+            return len(self._of_attributes({NAME}, at, agent_id))
+        shelves = self._shelves_of(agent_id)
+        total = sum(len(shelf.ranked) - bisect_left(shelf.expiries, at) for shelf in shelves)
+        if sight is Sight.EVERYTHING:
+            return total
+        hidden = (self._state.memories[i] for i in self._hidden())
+        return total - sum(_is_shown(m, at, agent_id) for m in hidden)
+
+    def shows(self, sight: Sight) -> Callable[[Memory], bool]:
+        """Return what tells whether a memory, also one that belongs to everybody, is seen at all."""
+        match sight:
+            case Sight.EVERYTHING:
+                return lambda _: True
+            case Sight.NAME_ONLY:
+                return lambda _: False
+            case Sight.NOTHING_SENSITIVE:
+                hidden, own = self._hidden(), self._state.memories
+                return lambda m: m.memory_id not in hidden if m.memory_id in own else not self._topics.touch(m)
+
+    def names_sensitive(self, text: str, sight: Sight) -> bool:
+        """Tell whether a text of the conversation mentions a topic that is not to be seen."""
+        if sight is Sight.EVERYTHING:
+            return False
+        self._hidden()  # knows the topics
+        return self._topics.are_in(text)
+
+    def profile(
+        self, at: datetime, agent_id: str | None, sight: Sight, only: Collection[str] | None = None
+    ) -> dict[str, Any]:
+        """Return the profile, not to be changed: of these attributes, or of all."""
+        names = frozenset({NAME}) if sight is Sight.NAME_ONLY else None if only is None else frozenset(only)
+        asked = (agent_id, sight, names)
+        kept = self._profiles.get(asked)
+        if kept is not None and kept.begin <= at and (kept.end is None or at <= kept.end):
+            return kept.found
+        hidden = self._hidden() if sight is Sight.NOTHING_SENSITIVE else set[str]()
+        memories = [m for m in self._of_attributes(names, at, agent_id) if m.memory_id not in hidden]
+        ends = [m.expires_at for m in memories if m.expires_at is not None]
+        found = profile(memories, at, agent_id)
+        if len(self._profiles) >= MOST_PROFILES:
+            self._profiles.clear()
+        self._profiles[asked] = _Kept(at, min(ends, default=None), found)
+        return found
+
+    # -- how it is kept
+
+    def _fill(self) -> None:
+        self._ordered = dict(self._state.memories.items())
+        self._shelves.clear()
+        self._profiles.clear()
+        self._sensitive = None
+        for memory in self._state.memories.values():
+            if memory.status == ACTIVE:
+                shelf = self._shelves[_agents(memory)]
+                shelf.ranked.append(_ranked(memory))
+                if memory.kind == "episodic":
+                    shelf.episodes.append(_dated(memory))
+                if memory.expires_at is not None:
+                    shelf.expiries.append(memory.expires_at)
+        for shelf in self._shelves.values():
+            shelf.ranked.sort()
+            shelf.episodes.sort()
+            shelf.expiries.sort()
+
+    def _put(self, memory: Memory) -> None:
+        if memory.status == ACTIVE:
+            shelf = self._shelves[_agents(memory)]
+            insort(shelf.ranked, _ranked(memory))
+            if memory.kind == "episodic":
+                insort(shelf.episodes, _dated(memory))
+            if memory.expires_at is not None:
+                insort(shelf.expiries, memory.expires_at)
+
+    def _take_off(self, memory: Memory) -> None:
+        if memory.status == ACTIVE:
+            shelf = self._shelves[_agents(memory)]
+            del shelf.ranked[bisect_left(shelf.ranked, _ranked(memory))]
+            if memory.kind == "episodic":
+                del shelf.episodes[bisect_left(shelf.episodes, _dated(memory))]
+            if memory.expires_at is not None:
+                del shelf.expiries[bisect_left(shelf.expiries, memory.expires_at)]
+
+    @staticmethod
+    def _about_user(memory: Memory | None) -> tuple[object, ...] | None:
+        """Return what the profile has of a memory, None for nothing."""
+        if memory is None or not memory.attribute:
+            return None
+        said = (memory.content, memory.value, memory.key_dialogue)  # which may name a sensitive topic
+        return (memory.status, _agents(memory), memory.expires_at, *said)
+
+    def _shelves_of(self, agent_id: str | None) -> list[_Shelf]:
+        if agent_id is None:
+            return list(self._shelves.values())
+        return [shelf for agents, shelf in self._shelves.items() if not agents or agent_id in agents]
+
+    def _shown(self, order: str, at: datetime, agent_id: str | None, sight: Sight) -> Iterator[Memory]:
+        shows = self.shows(sight)
+        for _, memory_id in merge(*(getattr(shelf, order) for shelf in self._shelves_of(agent_id))):
+            memory = self._state.memories.get(memory_id)
+            if memory is not None and _is_shown(memory, at, agent_id) and shows(memory):
+                yield memory
+
+    def _of_attributes(self, names: Collection[str] | None, at: datetime, agent_id: str | None) -> list[Memory]:
+        """Return the memories shown that carry one of these attributes, or any."""
+        listed = self._state.by_attribute
+        found = (self._state.memories[i] for name in names or listed for i in listed.get(name, ()))
+        return [m for m in found if m.slot and _is_shown(m, at, agent_id)]
+
+    def _hidden(self) -> set[str]:
+        """Return the memories that are about a sensitive topic."""
+        memories = self._state.memories
+        about = self._state.by_attribute.get(SENSITIVE, ())
+        if self._sensitive is None:
+            self._learn_topics()
+            touch = self._topics.touch
+            some = memories.values() if self._topics.values else [memories[i] for i in about]
+            self._sensitive = {m.memory_id for m in some if touch(m)}
+        elif self._has_other_topics:  # only what is new of them is looked for, and what is gone
+            before = self._topics.values
+            self._learn_topics()
+            new, hidden = Topics(self._topics.values - before), self._sensitive
+            if before - self._topics.values:
+                hidden = {i for i in hidden if self._topics.touch(memories[i])}
+            if new.values:
+                hidden |= {i for i, m in memories.items() if new.touch(m)}
+            self._sensitive = hidden
+        return self._sensitive
+
+    def _learn_topics(self) -> None:
+        memories = self._state.memories
+        named = (memories[i] for i in self._state.by_attribute.get(SENSITIVE, ()))
+        topics = Topics(m.value or m.content for m in named if m.status == ACTIVE)
+        self._has_other_topics = False
+        if topics.values != self._topics.values:
+            self._profiles.clear()
+            self._topics = topics
+
+
+class HotUsers:
+    """The users asked about lately. Letting one go is always safe: the next question makes the orders again."""
+
+    def __init__(self, most_memories: int = MOST_MEMORIES) -> None:
+        self._most = most_memories
+        self._users: OrderedDict[Owner, HotUser] = OrderedDict()
+        self._sizes: dict[Owner, int] = {}
+        self._memories = 0
+
+    def of(self, state: UserState) -> HotUser:
+        """Return the orders of a user's present state."""
+        known = self._users.get(state.owner)
+        if known is None:
+            known = self._users[state.owner] = HotUser(state)
+        else:
+            known.follow(state)
+            self._users.move_to_end(state.owner)
+        size = 1 + len(state.memories)
+        self._memories += size - self._sizes.get(state.owner, 0)
+        self._sizes[state.owner] = size
+        while self._memories > self._most and len(self._users) > 1:
+            owner, _ = self._users.popitem(last=False)
+            self._memories -= self._sizes.pop(owner)
+        return known
+
+
+def in_order(memories: Iterable[Memory]) -> list[Memory]:
+    """Return memories by importance, then last access, the greatest first; each once."""
+    return sorted({m.memory_id: m for m in memories}.values(), key=_ranked)
+
+
+def _is_shown(memory: Memory, at: datetime, agent_id: str | None) -> bool:
+    return memory.status_at(at) == ACTIVE and memory.visible_to(agent_id)
+
+
+def _agents(memory: Memory) -> tuple[str, ...]:
+    return () if memory.agent_id is None else (memory.agent_id, *memory.shared_with)
+
+
+def _ranked(memory: Memory) -> Place:
+    return (-memory.importance, -memory.last_accessed_at.timestamp()), memory.memory_id
+
+
+def _dated(memory: Memory) -> Place:
+    (importance, accessed), memory_id = _ranked(memory)
+    return (-memory.occurred_at.timestamp(), importance, accessed), memory_id

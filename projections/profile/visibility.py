@@ -1,0 +1,70 @@
+"""What an intimacy lets be seen of a user's memory (Luna): the name only, all but what is sensitive, or everything."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from projections.text.analyser import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from projections.state.memory import Memory
+
+NAME: Final = "user_name"
+SENSITIVE: Final = "sensitive_topics"
+
+
+class Sight(Enum):
+    """How much is seen."""
+
+    NAME_ONLY = "name only"
+    NOTHING_SENSITIVE = "nothing sensitive"
+    EVERYTHING = "everything"
+
+
+def sight_of(intimacy: float, levels: tuple[float, float]) -> Sight:
+    """Return what is seen at an intimacy of 0 to 100: below the first level, below the second, and from there on."""
+    if intimacy < levels[0]:
+        return Sight.NAME_ONLY
+    return Sight.NOTHING_SENSITIVE if intimacy < levels[1] else Sight.EVERYTHING
+
+
+class Topics:
+    """A user's sensitive topics: what fills that slot, and every other memory that mentions one of them by its words.
+
+    A mention is the topic's text, in any spelling of the same characters; a Latin word must stand by itself.
+    """
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self.values = frozenset(plain for value in values if (plain := fold(value).strip()))
+        self._alone: dict[str, re.Pattern[str]] = {}
+        """Patterns of the values that were met, by themselves or within a word."""
+
+    def touch(self, memory: Memory) -> bool:
+        """Tell whether a memory is about a sensitive topic."""
+        if memory.attribute == SENSITIVE:
+            return True
+        return self.are_in("\n".join((memory.content, memory.value or "", *memory.key_dialogue)))
+
+    def are_in(self, text: str) -> bool:
+        """Tell whether a text mentions one of them."""
+        if not self.values:
+            return False
+        said = fold(text)
+        return any(value in said and self._stands_in(value, said) for value in self.values)
+
+    def _stands_in(self, value: str, said: str) -> bool:
+        pattern = self._alone.get(value)
+        if pattern is None:
+            pattern = self._alone[value] = re.compile(_by_itself(value))
+        return pattern.search(said) is not None
+
+
+def _by_itself(value: str) -> str:
+    """Return a pattern for a value: a letter or digit of a spaced script at its end does not go on into a word."""
+    begin = r"(?<![a-z0-9])" if value[0].isascii() and value[0].isalnum() else ""
+    end = r"(?![a-z0-9])" if value[-1].isascii() and value[-1].isalnum() else ""
+    return f"{begin}{re.escape(value)}{end}"

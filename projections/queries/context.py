@@ -1,0 +1,136 @@
+"""Contexts: what an agent is told before its next answer, gathered from search, profile and a user's orders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from projections.profile.habits import patterns
+from projections.profile.profile import with_usage
+from projections.profile.ranked_memories import in_order
+from projections.profile.visibility import Sight, sight_of
+from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryContext
+from projections.queries.queries import Filters
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from projections.profile.ranked_memories import HotUser
+    from projections.queries.queries import Queries
+    from projections.queries.search import Found
+    from projections.state.memory import Memory
+    from schemas.identity import Owner
+    from schemas.vocabulary.words import Tier
+
+FULL_INTIMACY: Final = 100.0
+"""Where nobody ever said how close the two are."""
+EPISODIC: Final = "episodic"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextAsked:
+    """What a context is asked for; None takes what is configured or known."""
+
+    query: str
+    agent_id: str | None = None
+    tier: Tier = "paid"
+    intimacy: float | None = None
+    include_global: bool = True
+    top_k: int = 5
+    memory_limit: int = 8
+    similarity_threshold: float | None = None
+
+
+class Contexts:
+    """Answers about users whose partitions this worker holds; others raise NotHeld."""
+
+    def __init__(self, queries: Queries, *, levels: tuple[float, float], threshold: float, shows_profile: bool) -> None:
+        """`levels` of intimacy (0 to 100); `threshold` is the least cosine of an episode that is relevant."""
+        self._queries = queries
+        self._levels = levels
+        self._threshold = threshold
+        self._shows_profile = shows_profile
+
+    async def context(self, owner: Owner, asked: ContextAsked, now: datetime) -> MemoryContext:
+        """Return the context. Raises NotHeld, IndexUnavailable, EmbedderUnavailable, EmbedderRefused."""
+        hot = self._queries.hot_user(owner, now)  # first: what is not held here is not worth a vector
+        sight = self._sight(owner, asked)
+        memories: list[Found] = []
+        relevant: list[Found] = []
+        if asked.query.strip() and asked.tier == "paid" and sight is not Sight.NAME_ONLY:
+            memories, relevant = await self._found(owner, asked, sight, now)
+            hot = self._queries.hot_user(owner, now)  # as it is by now: a search waits
+        recent, important = self._in_order(hot, asked, sight, now)
+        return MemoryContext(
+            query=asked.query,
+            tier=asked.tier,
+            user_profile=self._profile(hot, owner, asked, sight, now),
+            relevant_episodes=relevant,
+            recent_episodes=recent,
+            memories=memories,
+            total_memories=hot.total(now, asked.agent_id, sight),
+            most_important=important,
+            hides=lambda text: hot.names_sensitive(text, sight),
+        )
+
+    def profile(self, owner: Owner, agent_id: str | None, now: datetime) -> dict[str, Any] | None:
+        """Return the profile as a context shows it at the last intimacy that a turn carried. Raises NotHeld."""
+        asked = ContextAsked(query="", agent_id=agent_id)
+        return self._profile(self._queries.hot_user(owner, now), owner, asked, self._sight(owner, asked), now)
+
+    def _sight(self, owner: Owner, asked: ContextAsked) -> Sight:
+        intimacy = asked.intimacy
+        if intimacy is None:
+            intimacy = self._queries.intimacy(owner, asked.agent_id)
+        return sight_of(FULL_INTIMACY if intimacy is None else intimacy, self._levels)
+
+    async def _found(
+        self, owner: Owner, asked: ContextAsked, sight: Sight, now: datetime
+    ) -> tuple[list[Found], list[Found]]:
+        """Return what was found for the query, and the episodes that are near enough; as a rule by one search."""
+        searching = self._queries.searching
+        vector = await searching.vector(asked.query)
+        sees = self._queries.hot_user(owner, now).shows(sight)
+
+        async def pool(kind: str | None) -> tuple[list[Found], list[Found], float]:
+            filters = Filters(agent_id=asked.agent_id, kind=kind)
+            found = await searching.pool(
+                owner,
+                asked.query,
+                vector,
+                filters,
+                now=now,
+                limit=asked.top_k,
+                include_global=asked.include_global,
+                sees=sees,
+            )
+            near = found.near(EPISODIC, threshold, asked.top_k)
+            return found.best(asked.top_k), near, found.deepest
+
+        threshold = self._threshold if asked.similarity_threshold is None else asked.similarity_threshold
+        memories, relevant, deepest = await pool(None)
+        if len(relevant) < asked.top_k and deepest >= threshold:  # more of them may lie below what was found
+            _, relevant, _ = await pool(EPISODIC)
+        return memories, relevant
+
+    def _in_order(
+        self, hot: HotUser, asked: ContextAsked, sight: Sight, now: datetime
+    ) -> tuple[list[Memory], list[Memory]]:
+        """Return the newest episodes and the most important memories, of those that the tier shows."""
+        if asked.tier == "paid":
+            recent = hot.newest(now, asked.agent_id, sight, asked.top_k)
+            return recent, hot.best(now, asked.agent_id, sight, asked.memory_limit)
+        recent = hot.newest(now, asked.agent_id, sight, FREE_EPISODES)
+        basics = hot.filling(FREE_ATTRIBUTES, now, asked.agent_id, sight)
+        return recent, in_order([*basics, *recent])[: asked.memory_limit]
+
+    def _profile(
+        self, hot: HotUser, owner: Owner, asked: ContextAsked, sight: Sight, now: datetime
+    ) -> dict[str, Any] | None:
+        if not self._shows_profile:
+            return None
+        free = asked.tier == "free"
+        found = hot.profile(now, asked.agent_id, sight, FREE_ATTRIBUTES if free else None)
+        if not free and sight is not Sight.NAME_ONLY:
+            found = with_usage(found, patterns(self._queries.said(owner).usage(owner, asked.agent_id)))
+        return found if found["text"] else None

@@ -1,0 +1,129 @@
+"""A user's memories and their history as lines, one JSON object each: what an export is made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from projections.queries.history import described
+from projections.queries.views import instant, memory_view
+from projections.state.evolve import apply_all, events_of
+from projections.state.memory import ACTIVE, UserState
+from schemas.identity import OURS
+from schemas.messages.events import MEMORY_EVENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from projections.partitions.shards import Shards
+    from projections.state.memory import Memory
+    from schemas.identity import Owner
+    from schemas.messages.decision import Decision
+
+
+REMINDER: Final = "Reminder"
+PERIODIC_WAKE: Final = "PeriodicWake"
+"""The types of the lines about wakes to come."""
+AT_ONCE: Final = 20
+"""Decisions that are read at once: each may hold 1,000 events."""
+
+
+def export_of(shards: Shards, owner: Owner, now: datetime) -> Iterator[dict[str, Any]]:
+    """Return the lines of a user's export. Raises NotHeld at once, and while it is read if the user moves."""
+    state, partition = shards.state(owner), 0 if owner.is_global else shards.partition(owner)
+
+    def decisions(after: int) -> list[tuple[int, Decision]]:
+        return list(shards.of(owner).ledger.decisions(owner, after, AT_ONCE))
+
+    return export_lines(state, now, decisions, partition)
+
+
+def export_lines(
+    state: UserState, now: datetime, decisions: Callable[[int], Sequence[tuple[int, Decision]]], partition: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the memories as they are now, the wakes to come, every event about the memories in order, then a count.
+
+    `decisions` returns some of the user's decisions after a version, each with its offset, [] after the last.
+    """
+    memories = sorted(state.memories.values(), key=lambda m: _place(m, now))
+    for memory in memories:
+        yield memory_line(state.owner, memory, now)
+    yield from wake_lines(state)
+    then, events = UserState(owner=state.owner), 0
+    while then.version < state.version and (some := decisions(then.version)):
+        for offset, decision in some:
+            if decision.version > state.version:
+                break
+            for event in events_of(decision):
+                if not isinstance(event, MEMORY_EVENTS):
+                    continue
+                events += 1
+                before = then.memories.get(event.memory_id)
+                then = apply_all(then, (event,), decision.envelope.recorded_at)
+                after = then.memories[event.memory_id]
+                entry = described(event, decision, before=before, after=after, partition=partition, offset=offset)
+                yield {"type": entry["type"], "memory_id": event.memory_id} | entry
+            then = replace(then, version=decision.version)
+    yield {
+        "type": "Exported",
+        "user_id": state.owner.user_id,
+        "exported_at": instant(now),
+        "memories": len(memories),
+        "reminders": len(state.wakes.reminders),
+        "events": events,
+    }
+
+
+def _place(memory: Memory, now: datetime) -> tuple[object, ...]:
+    """Return where a memory stands, so that an import which goes by the lines takes none for another.
+
+    What is active comes first, so that a slot's holder is there before what it replaced; of one text, what says less of
+    whom and what it is about comes last and first, because more is never the same as less.
+    """
+    says = (memory.slot is not None, memory.value is not None)
+    return (memory.status_at(now) != ACTIVE, memory.agent_id is None, *says, memory.formed_at, memory.memory_id)
+
+
+def memory_line(owner: Owner, memory: Memory, now: datetime) -> dict[str, Any]:
+    """Return a memory as an export has it: as it is shown, with its stored status and what else an import needs."""
+    return {
+        "type": "Memory",
+        "source_system": OURS,
+        **memory_view(owner, memory, now),
+        "status": memory.status,
+        "said_at": instant(memory.said_at),
+        "restored_at": instant(memory.restored_at),
+        "forgotten_at": instant(memory.forgotten_at),
+    }
+
+
+def wake_lines(state: UserState) -> Iterator[dict[str, Any]]:
+    """Yield the reminders that wait, the next first, and the periodic wake, unless it is the settings' own.
+
+    `command_id` is what asked for it: an import where it is from gives the same command, which counts once.
+    """
+    whose = {"source_system": OURS, "user_id": state.owner.user_id}
+    for each in sorted(state.wakes.reminders.values(), key=lambda one: (one.due_at, one.reminder_id)):
+        yield {
+            "type": REMINDER,
+            **whose,
+            "agent_id": each.envelope.agent_id,
+            "command_id": each.envelope.causation_id,
+            "reminder_id": each.reminder_id,
+            "due_at": instant(each.due_at),
+            "content": each.content.text,
+            "channel": each.channel,
+        }
+    how = state.wakes.configured
+    if how is not None and how.text is not None and how.settings_id is None:
+        yield {
+            "type": PERIODIC_WAKE,
+            **whose,
+            "agent_id": how.envelope.agent_id,
+            "command_id": how.envelope.causation_id,
+            "every_seconds": how.every_seconds,
+            "text": how.text.text,
+            "query": how.query and how.query.text,
+            "memory_limit": how.memory_limit,
+        }

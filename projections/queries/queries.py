@@ -1,0 +1,244 @@
+"""Queries: what the read side answers, from shards and the index only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from projections.profile.habits import patterns
+from projections.profile.profile import with_usage
+from projections.profile.ranked_memories import HotUser, HotUsers
+from projections.profile.visibility import Sight
+from projections.queries.history import history
+from projections.queries.search import Searching
+from projections.queries.views import instant, memory_view
+from projections.state.intimacy import last_kept
+from projections.state.memory import ACTIVE
+from projections.state.time_travel import life_of, memory_at
+from schemas import codec
+from schemas.identity import GLOBAL_USER, Owner
+from schemas.inputs.decoding import observation_of_record
+from schemas.inputs.pieces import text_of
+from schemas.log import Position
+from schemas.messages.inbox import CandidatesExtracted
+from schemas.messages.observations import TurnRecorded
+from schemas.topics import INBOX
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from projections.embedding.embedder import Embedder
+    from projections.partitions.shards import Shards
+    from projections.queries.search import Found
+    from projections.shard.observation_lookup import Turn
+    from projections.shard.turn_statistics import SaidFold
+    from projections.state.memory import Memory, UserState
+    from schemas.messages.decision import Decision
+
+
+class UnknownMemory(Exception):
+    """There is no such memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What a list or a search is narrowed to; None does not narrow."""
+
+    agent_id: str | None = None
+    kind: str | None = None
+    memory_type: str | None = None
+    category: str | None = None
+    source_type: str | None = None
+    attribute: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    min_importance: float | None = None
+
+    def accept(self, memory: Memory) -> bool:
+        """Tell whether a memory passes."""
+        named = ("kind", "memory_type", "category", "source_type")
+        return (
+            self.attribute in (None, memory.slot)
+            and all(getattr(self, n) in (None, getattr(memory, n)) for n in named)
+            and memory.visible_to(self.agent_id)
+            and (self.since is None or memory.occurred_at >= self.since)
+            and (self.until is None or memory.occurred_at <= self.until)
+            and (self.min_importance is None or memory.importance >= self.min_importance)
+        )
+
+
+class Queries:
+    """Answers about users whose partitions this worker holds; others raise NotHeld."""
+
+    def __init__(self, shards: Shards, embedder: Embedder) -> None:
+        self._shards = shards
+        self.searching = Searching(shards, embedder)
+        self.hot = HotUsers()
+
+    def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
+        """Return a user's state; with a past `as_of`, as it was effective then."""
+        return self.searching.state(owner, now, as_of)
+
+    def hot_user(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> HotUser:
+        """Return the orders of a user's memories; those of the past are made for this one question."""
+        if as_of is None or as_of >= now:
+            return self.hot.of(self._shards.state(owner))
+        return HotUser(self.state(owner, now, as_of))
+
+    def memories(
+        self,
+        owner: Owner,
+        filters: Filters,
+        *,
+        now: datetime,
+        as_of: datetime | None = None,
+        status: str = ACTIVE,
+        scope: str | None = None,
+    ) -> list[Memory]:
+        """Return a user's memories by importance, then last access, descending; global ones with scope `global`."""
+        whose = Owner(owner.tenant, GLOBAL_USER) if scope == "global" else owner
+        instant_ = as_of or now
+        found = [
+            m
+            for m in self.state(whose, now, as_of).memories.values()
+            if m.status_at(instant_) == status and filters.accept(m) and scope in (None, m.scope)
+        ]
+        found.sort(key=lambda m: m.memory_id)
+        found.sort(key=lambda m: (m.importance, m.last_accessed_at), reverse=True)
+        return found
+
+    def owner_of(self, tenant: str, memory_id: str) -> Owner:
+        """Return whose memory it is. Raises UnknownMemory."""
+        for shard in self._shards.all():
+            for owner in shard.ledger.owners_of(memory_id):
+                if owner.tenant == tenant:
+                    return owner
+        raise UnknownMemory(f"there is no memory {memory_id!r}")
+
+    def memory(self, tenant: str, memory_id: str, now: datetime, as_of: datetime | None = None) -> tuple[Owner, Memory]:
+        """Return a memory and whose it is. Raises UnknownMemory."""
+        owner = self.owner_of(tenant, memory_id)
+        memory = self.state(owner, now, as_of).memories.get(memory_id)
+        if memory is None:
+            raise UnknownMemory(f"memory {memory_id!r} did not exist at {instant(as_of)}")
+        return owner, memory
+
+    async def search(
+        self,
+        owner: Owner,
+        query: str,
+        filters: Filters,
+        *,
+        now: datetime,
+        as_of: datetime | None = None,
+        limit: int = 5,
+        scope: str = "all",
+        include_global: bool = True,
+        min_score: float = 0.0,
+    ) -> list[Found]:
+        """Return at most `limit` memories that are shown at the instant, best first."""
+        vector = await self.searching.vector(query)
+        pool = await self.searching.pool(
+            owner,
+            query,
+            vector,
+            filters,
+            now=now,
+            as_of=as_of,
+            limit=limit,
+            scope=scope,
+            include_global=include_global,
+        )
+        return pool.best(limit, min_score)
+
+    def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
+        """Return a session's most recent turns, oldest first."""
+        return self._shards.of(owner).turns.turns(owner, session_id, limit)
+
+    def profile(self, owner: Owner, now: datetime, as_of: datetime | None, agent_id: str | None) -> dict[str, Any]:
+        """Return the profile of a user, as an agent sees it, with the patterns of use that were counted."""
+        found = self.hot_user(owner, now, as_of).profile(as_of or now, agent_id, Sight.EVERYTHING)
+        return with_usage(found, patterns(self.said(owner).usage(owner, agent_id, as_of)))
+
+    def intimacy(self, owner: Owner, agent_id: str | None) -> float | None:
+        """Return the intimacy that was said last with an agent or with none, whether or not the turn is still held."""
+        said = self.said(owner).closeness(owner, agent_id)
+        kept = last_kept(self._shards.state(owner).closeness, agent_id)
+        last = max(filter(None, (said, kept)), key=lambda one: one.said_at, default=None)
+        return None if last is None else last.intimacy
+
+    def said(self, owner: Owner) -> SaidFold:
+        """Return what was counted of the turns of a user's partition."""
+        return self._shards.of(owner).turns.said
+
+    async def history(self, tenant: str, memory_id: str) -> dict[str, Any]:
+        """Return every event about a memory, and its lineage: the candidates and observations it came from."""
+        owner = self.owner_of(tenant, memory_id)
+        shard = self._shards.of(owner)
+        decisions = list(shard.ledger.decisions(owner))
+        partition = 0 if owner.is_global else shard.partition
+        events = history(owner, memory_id, decisions, partition)
+        memory = self._shards.state(owner).memories[memory_id]
+        causes = {e["causation_id"] for e in events}
+        answers = {d.item_id: d for _, d in decisions if d.item_id in causes}
+        return {
+            "memory_id": memory_id,
+            "events": events,
+            "lineage": {
+                "candidates": [c for d in answers.values() if (c := await self._answer(d)) is not None],
+                "observations": await self._words(owner, memory.source_ids),
+            },
+        }
+
+    async def _answer(self, decision: Decision) -> dict[str, Any] | None:
+        """Return which model and prompt a decision about an extraction goes back to."""
+        position = Position(INBOX.name, decision.item_partition, decision.item_offset)
+        record = await self._shards.record(position)
+        item = codec.decode(record.value) if record is not None else None
+        if not isinstance(item, CandidatesExtracted):
+            return None
+        return {
+            "event_id": decision.item_id,
+            "model": item.model,
+            "prompt_hash": item.prompt_hash,
+            "position": str(position),
+        }
+
+    async def _words(self, owner: Owner, event_ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the observations that the log still holds, with their words."""
+        found: list[dict[str, Any]] = []
+        if owner.is_global:
+            return found
+        seen = self._shards.of(owner).turns.seen(owner, event_ids)
+        for event_id in event_ids:
+            record = await self._shards.record(seen[event_id].position) if event_id in seen else None
+            if record is None:
+                found.append({"event_id": event_id, "type": None, "content": None})
+                continue
+            message = observation_of_record(record)
+            found.append(
+                {
+                    "event_id": event_id,
+                    "type": type(message).__name__,
+                    "position": str(record.position),
+                    "role": message.role if isinstance(message, TurnRecorded) else None,
+                    "content": text_of(message),
+                    "occurred_at": instant(message.envelope.occurred_at),
+                    "recorded_at": instant(record.recorded_at),
+                }
+            )
+        return found
+
+    def curve(self, tenant: str, memory_id: str, since: datetime, until: datetime, points: int) -> list[dict[str, Any]]:
+        """Return importance and strength at evenly spaced instants, read from the log."""
+        owner = self.owner_of(tenant, memory_id)
+        lived = life_of(memory_id, (d for _, d in self._shards.of(owner).ledger.decisions(owner)))
+        found = []
+        for number in range(points):
+            at = since + (until - since) * (number / max(1, points - 1))
+            memory = memory_at(owner, lived, at)
+            if memory is not None:
+                view = memory_view(owner, memory, at)
+                found.append({"at": instant(at), **{k: view[k] for k in ("importance", "strength", "status")}})
+        return found

@@ -1,0 +1,96 @@
+"""What is asked of all users of a tenant at once: read from a shard's file, beside the states of single users."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from projections.shard.memory_rows import memory_of_row
+from projections.shard.tables import connect_to_read
+from projections.state.memory import ACTIVE
+from schemas.identity import Owner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from projections.state.memory import Memory
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_SHOWN: Final = (
+    "from (select owner, memory_id, cast(body as text) as body from memories)"
+    " where owner >= :first and owner < :end and json_extract(body, '$.status') = :active"
+    " and ifnull(json_extract(body, '$.expires_at') >= :now, 1)"
+    " and (:memory_type is null or json_extract(body, '$.memory_type') = :memory_type)"
+    " and (:category is null or json_extract(body, '$.category') = :category)"
+)
+"""The shown memories of a tenant. Times compare as text: a row spells them all in UTC and to the same digits."""
+
+
+class Place(NamedTuple):
+    """Where a memory stands in a list: in ascending order they are as every list is, the most important first."""
+
+    importance: float
+    """Negated."""
+    accessed: int
+    """The last access, in microseconds before 1970."""
+    memory_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which memories: those of a tenant that are shown at an instant; None does not narrow."""
+
+    tenant: str
+    now: datetime
+    memory_type: str | None = None
+    category: str | None = None
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The same for SQLite."""
+        return {
+            "first": f"{self.tenant}/",
+            "end": f"{self.tenant}0",  # the character after the slash
+            "active": ACTIVE,
+            "now": self.now.isoformat(),
+            "memory_type": self.memory_type,
+            "category": self.category,
+        }
+
+
+def places(path: Path, wanted: Wanted, first: int) -> list[Place]:
+    """Return the places of a shard's first so many memories, in order. Takes a scan: for a thread."""
+    importance, accessed = "json_extract(body, '$.importance')", "json_extract(body, '$.last_accessed_at')"
+    query = f"select {importance}, {accessed}, memory_id {_SHOWN} order by 1 desc, 2 desc, 3 limit :count"
+    with closing(connect_to_read(path)) as connection:
+        rows = connection.execute(query, {**wanted.parameters, "count": first}).fetchall()
+    return [Place(-weight, -_microseconds(accessed), memory_id) for weight, accessed, memory_id in rows]
+
+
+def counts(path: Path, wanted: Wanted) -> list[tuple[str, str, int]]:
+    """Return a shard's numbers of memories by type and category. Takes a scan: for a thread."""
+    kinds = "json_extract(body, '$.memory_type'), json_extract(body, '$.category')"
+    with closing(connect_to_read(path)) as connection:
+        query = f"select {kinds}, count(*) {_SHOWN} group by 1, 2"
+        return connection.execute(query, wanted.parameters).fetchall()
+
+
+def named(path: Path, wanted: Wanted, memory_ids: Sequence[str]) -> list[tuple[Owner, Memory]]:
+    """Return those of the memories that a shard has and that are shown, in no order."""
+    found = []
+    with closing(connect_to_read(path)) as connection:
+        for memory_id in memory_ids:
+            query = "select owner, body from memories where memory_id=?"
+            for name, row in connection.execute(query, (memory_id,)).fetchall():
+                owner, memory = Owner.of_key(name.encode()), memory_of_row(row)
+                if owner.tenant == wanted.tenant and memory.status_at(wanted.now) == ACTIVE:
+                    found.append((owner, memory))
+    return found
+
+
+def _microseconds(text: str) -> int:
+    return (datetime.fromisoformat(text) - _EPOCH) // _MICROSECOND

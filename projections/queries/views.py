@@ -1,0 +1,78 @@
+"""How a memory looks from outside: the JSON object of INTERFACE."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from projections.state.importance import grade, strength
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from projections.state.memory import Memory
+    from schemas.identity import Owner
+
+
+def instant(moment: datetime | None) -> str | None:
+    """Return an instant as RFC 3339 in UTC."""
+    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
+
+
+def memory_view(owner: Owner, memory: Memory, as_of: datetime) -> dict[str, Any]:
+    """Return a memory as it is shown at an instant: strength and expiry are those of `as_of`."""
+    return {
+        "memory_id": memory.memory_id,
+        "user_id": owner.user_id,
+        "agent_id": memory.agent_id,
+        "shared_with": list(memory.shared_with),
+        "scope": memory.scope,
+        "kind": memory.kind,
+        "memory_type": memory.memory_type,
+        "category": memory.category,
+        "content": memory.content,
+        "content_hash": memory.content_hash,
+        "attribute": memory.slot,
+        "value": memory.value or None,
+        "event_type": memory.event_type,
+        "emotion": memory.emotion,
+        "emotion_intensity": memory.emotion_intensity,
+        "key_dialogue": list(memory.key_dialogue),
+        "importance": memory.importance,
+        "grade": round(grade(memory.importance), 4),
+        "initial_strength": memory.initial_strength,
+        "strength": strength(memory, as_of),
+        "access_count": memory.access_count,
+        "recall_count": memory.recall_count,
+        "source_type": memory.source_type,
+        "source_ids": list(memory.source_ids),
+        "source_ref": memory.source_ref,
+        "session_id": memory.session_id,
+        "occurred_at": instant(memory.occurred_at),
+        "formed_at": instant(memory.formed_at),
+        "last_accessed_at": instant(memory.last_accessed_at),
+        "expires_at": instant(memory.expires_at),
+        "status": memory.status_at(as_of),
+        "superseded_by": memory.superseded_by,
+        "version": memory.version,
+        "metadata": orjson.loads(memory.metadata),
+    }
+
+
+def evatar_view(owner: Owner, memory: Memory) -> dict[str, Any]:
+    """Return a memory with the names of Evatar's data model."""
+    return {
+        "id": memory.memory_id,
+        "content": memory.content,
+        "memory_type": memory.memory_type,
+        "source_type": memory.source_type,
+        "source_id": memory.source_ref,
+        "category": memory.category,
+        "importance": memory.importance,
+        "access_count": memory.access_count,
+        "device_id": owner.user_id,
+        "created_at": instant(memory.formed_at),
+        "last_accessed": instant(memory.last_accessed_at),
+        "expires_at": instant(memory.expires_at),
+    }

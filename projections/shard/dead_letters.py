@@ -1,0 +1,66 @@
+"""Folds dead letters into a shard: which pieces were given up, and which letters were not sent back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from projections.shard.tables import name_of
+from schemas import codec
+from schemas.messages.dead_letters import RETRIED, DeadLetter
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.topics import INBOX
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Sequence
+
+    from schemas.identity import Owner
+    from schemas.log import Record
+
+
+class LettersFold:
+    """What a shard knows of the records of its partition that were put aside."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def fold(self, records: Sequence[Record]) -> None:
+        """Keep each letter, and the pieces whose extraction it holds, until it is sent back."""
+        run = self._connection.execute
+        for record in records:
+            try:
+                letter = codec.decode_as(record.value, DeadLetter)
+            except codec.Undecodable:  # what is no letter is one about itself, and cannot be sent back
+                run("insert or ignore into letters values(?,?)", (str(record.position), 0))
+                continue
+            letter_id = letter.envelope.event_id
+            if letter.reason == RETRIED:
+                run("delete from letters where letter=?", (letter_id,))
+                run("delete from given_up where letter=?", (letter_id,))
+                continue
+            rows = [(*place, letter_id, letter.detail) for place in _pieces(letter)]
+            run("insert or ignore into letters values(?,?)", (letter_id, len(rows)))
+            self._connection.executemany("insert or ignore into given_up values(?,?,?,?)", rows)
+
+    def given_up(self, owner: Owner, pieces: Iterable[str]) -> dict[str, str]:
+        """Return those of the pieces whose extraction became a dead letter that was not sent back, and why."""
+        query, name = "select detail from given_up where owner=? and piece=? limit 1", name_of(owner)
+        found = ((piece, self._connection.execute(query, (name, piece)).fetchone()) for piece in pieces)
+        return {piece: row[0] for piece, row in found if row is not None}
+
+    def count(self) -> int:
+        """Return how many letters that were not sent back hold no extraction."""
+        return int(self._connection.execute("select count(*) from letters where pieces = 0").fetchone()[0])
+
+
+def _pieces(letter: DeadLetter) -> list[tuple[str, str]]:
+    """Return owner and id of the pieces whose extraction the letter holds."""
+    if letter.topic != INBOX.name:
+        return []
+    try:
+        item = codec.decode(letter.value)
+    except codec.Undecodable:
+        return []
+    if not isinstance(item, (CandidatesExtracted, ExtractionRejected)):
+        return []
+    return [(name_of(item.envelope.owner), c.piece_id) for c in item.covered]

@@ -1,0 +1,283 @@
+"""Folds decisions into a shard: which of them count, and what they change."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from immutables import Map
+
+from projections.shard.errors import damage
+from projections.shard.memory_rows import Vectors, memory_of_row, row_of_memory
+from projections.shard.missed_changes import memories_since
+from projections.shard.tables import name_of
+from projections.shard.wake_rows import WakeChanges, WakeRows
+from projections.state.evolve import Unfit, counts, events_of, evolve, is_decided, item_key
+from projections.state.intimacy import ClosenessRows
+from projections.state.memory import UserState
+from schemas import codec
+from schemas.identity import Owner, partition_owner
+from schemas.messages.decision import MAX_CHANGES, Decision
+from schemas.messages.events import (
+    MEMORY_EVENTS,
+    WAKE_EVENTS,
+    IntimacyKept,
+    MemoryFormed,
+    MemoryImported,
+    MemoryReinforced,
+    MemoryRevised,
+    TickApplied,
+)
+from schemas.messages.inbox import TICKS
+from schemas.text import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from projections.shard.tables import ShardConnection
+    from schemas.log import Record
+    from schemas.messages.events import LedgerEvent
+
+log = logging.getLogger("mnemolog.shard")
+MAX_CACHED_USERS: Final = 2_000
+TICK_TYPES: Final = frozenset(tick.__name__ for tick in TICKS)
+
+
+@dataclass(slots=True)
+class Batch:
+    """What a run of decisions changes, gathered before it is written."""
+
+    states: dict[Owner, UserState] = field(default_factory=dict)
+    memories: dict[Owner, dict[str, int]] = field(default_factory=dict)
+    """The memories touched, with their place in the order of forming."""
+    vectors: list[tuple[str, str, bytes]] = field(default_factory=list)
+    decisions: list[tuple[str, int, int, str, bytes]] = field(default_factory=list)
+    items: list[tuple[str, bytes]] = field(default_factory=list)
+    covered: list[tuple[str, str, bool, int]] = field(default_factory=list)
+    cited: list[tuple[str, str, str, int]] = field(default_factory=list)
+    wakes: WakeChanges = field(default_factory=WakeChanges)
+    closeness: set[Owner] = field(default_factory=set)
+    void: int = 0
+
+
+class LedgerFold:
+    """The users' states of one shard, in its file and, for those lately asked for, in memory."""
+
+    def __init__(
+        self,
+        connection: ShardConnection,
+        partition: int | None,
+        belongs: Callable[[Owner], bool] = lambda _: True,
+    ) -> None:
+        """`belongs` tells whose decisions this shard's ledger holds: those of others are void."""
+        self._connection = connection
+        self._partition = partition
+        self._belongs = belongs
+        self._states: OrderedDict[Owner, UserState] = OrderedDict()
+        self.wakes = WakeRows(connection)
+        self._closeness = ClosenessRows(connection)
+        self.void_decisions = 0
+        """Decisions that this process folded and that do not count; what is no decision is not among them."""
+
+    def forget(self) -> None:
+        """Keep no state in memory: the file was emptied."""
+        self._states.clear()
+
+    def state(self, owner: Owner) -> UserState:
+        """Return a user's state; an unknown user has an empty one."""
+        known = self._states.get(owner)
+        if known is None:
+            known = self.read(owner)
+            self._keep(owner, known)
+        else:
+            self._states.move_to_end(owner)
+        return known
+
+    def read(self, owner: Owner) -> UserState:
+        """Return a user's state as the file has it, and keep it nowhere."""
+        name, run = name_of(owner), self._connection.execute
+        row = run(
+            "select version, last_item, last_offset, last_part, last_part_closed from users where owner=?", (name,)
+        ).fetchone()
+        if row is None:
+            return UserState(owner=owner)
+        bodies = run("select body from memories where owner=? order by sequence", (name,))
+        try:
+            memories = [memory_of_row(body) for (body,) in bodies]
+        except (KeyError, TypeError, ValueError) as error:
+            raise damage(self._connection.path, error) from error
+        by_digest: dict[bytes, tuple[str, ...]] = {}
+        by_attribute: dict[str, tuple[str, ...]] = {}
+        for memory in memories:
+            key = digest(memory.content)
+            by_digest[key] = tuple(sorted((*by_digest.get(key, ()), memory.memory_id)))
+            if memory.attribute:
+                by_attribute[memory.attribute] = (*by_attribute.get(memory.attribute, ()), memory.memory_id)
+        return UserState(
+            owner=owner,
+            version=row[0],
+            last_item=row[1],
+            last_offset=row[2],
+            last_part=row[3],
+            last_part_closed=bool(row[4]),
+            memories=Map({m.memory_id: m for m in memories}),
+            covered=Map({p: bool(r) for p, r in run("select piece, rejected from covered where owner=?", (name,))}),
+            items=Map({bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}),
+            by_digest=Map(by_digest),
+            by_attribute=Map(by_attribute),
+            wakes=self.wakes.of(owner),
+            closeness=self._closeness.of(owner),
+        )
+
+    def vectors(self, owner: Owner) -> Vectors:
+        """Return a user's vectors."""
+        return Vectors(self._connection, name_of(owner))
+
+    def owners(self) -> list[Owner]:
+        """Return all users that have decisions, in order of their key; not the reserved ones of ticks."""
+        found = self._connection.execute("select owner from users order by owner").fetchall()
+        listed = [Owner.of_key(name.encode()) for (name,) in found]
+        return [owner for owner in listed if not owner.is_partition]
+
+    def memories_since(self, offset: int) -> dict[Owner, list[str]]:
+        """Return the memories that counted decisions at that offset of the ledger or later changed, at least."""
+        return memories_since(self._connection, offset)
+
+    def count(self) -> int:
+        """Return how many decisions count."""
+        return int(self._connection.execute("select coalesce(sum(version), 0) from users").fetchone()[0])
+
+    def statuses(self) -> dict[str, int]:
+        """Return how many memories have each stored status; reads the whole table."""
+        counted = "select json_extract(cast(body as text), '$.status'), count(*) from memories group by 1"
+        return dict(self._connection.execute(counted).fetchall())
+
+    def owners_of(self, memory_id: str) -> list[Owner]:
+        """Return who has a memory of that id."""
+        found = self._connection.execute("select owner from memories where memory_id=?", (memory_id,)).fetchall()
+        return [Owner.of_key(name.encode()) for (name,) in found]
+
+    def decisions(self, owner: Owner, after: int = 0, most: int = -1) -> Iterator[tuple[int, Decision]]:
+        """Yield a user's counted decisions after a version in order, each with its offset in the ledger."""
+        query = "select offset, body from decisions where owner=? and version>? order by version limit ?"
+        rows = self._connection.execute(query, (name_of(owner), after, most)).fetchall()
+        for offset, body in rows:
+            yield offset, codec.decode_as(body, Decision)
+
+    def decided(self, owner: Owner, item_id: str) -> list[Decision]:
+        """Return the counted decisions about an item, one for each part."""
+        # Named, because SQLite would rather look through all decisions of the user.
+        query = "select body from decisions indexed by decisions_by_item where owner=? and item_id=? order by version"
+        rows = self._connection.execute(query, (name_of(owner), item_id)).fetchall()
+        return [codec.decode_as(body, Decision) for (body,) in rows]
+
+    def tick_applied(self, partition: int, tick_id: str) -> TickApplied | None:
+        """Return how a tick was closed, or None while it is open."""
+        for decision in self.decided(partition_owner(partition), tick_id):
+            for event in events_of(decision):
+                if isinstance(event, TickApplied):
+                    return event
+        return None
+
+    def gather(self, records: Sequence[Record]) -> Batch:
+        """Fold records in memory. What is no decision that counts is void; of those, decisions are numbered.
+
+        Raises UnknownSchema for what only a newer version knows: it may count there.
+        """
+        batch = Batch()
+        for record in records:
+            is_decision = False
+            try:
+                decision = codec.decode_as(record.value, Decision)
+                is_decision = True
+                batch.void += not self._gather(batch, record, decision)
+            except codec.UnknownSchema:
+                raise
+            except (codec.Undecodable, Unfit) as error:
+                log.warning("the record at %s is void: %s", record.position, error)
+                batch.void += is_decision
+        return batch
+
+    def _gather(self, batch: Batch, record: Record, decision: Decision) -> bool:
+        """Fold one record; return whether it counts. Raises Undecodable, Unfit."""
+        owner = decision.envelope.owner
+        if not self._belongs(owner):
+            return False
+        state = batch.states.get(owner) or self.state(owner)
+        if not counts(state, decision) or self._is_closed(batch, decision):
+            return False
+        events = events_of(decision)
+        batch.states[owner] = evolve(state, decision, events)
+        _gather_rows(batch, owner, decision, events, record)
+        return True
+
+    def write(self, batch: Batch) -> None:
+        """Write a batch into the file; the caller's transaction commits it."""
+
+        def run(statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+            if rows:
+                self._connection.executemany(statement, rows)
+
+        run(
+            "insert or replace into users values(?,?,?,?,?,?)",
+            [
+                (name_of(o), s.version, s.last_item, s.last_offset, s.last_part, s.last_part_closed)
+                for o, s in batch.states.items()
+            ],
+        )
+        run(
+            "insert into memories values(?,?,?,?) on conflict(owner, memory_id) do update set body=excluded.body",
+            [
+                (name_of(owner), i, sequence, row_of_memory(batch.states[owner].memories[i]))
+                for owner, ids in batch.memories.items()
+                for i, sequence in ids.items()
+            ],
+        )
+        run("insert or replace into vectors values(?,?,?)", batch.vectors)
+        run("insert or replace into decisions values(?,?,?,?,?)", batch.decisions)
+        run("insert or ignore into items values(?,?)", batch.items)
+        run("insert or ignore into covered values(?,?,?,?)", batch.covered)
+        run("insert or ignore into cited values(?,?,?,?)", batch.cited)
+        self.wakes.write(batch.wakes, batch.states)
+        self._closeness.write(batch.closeness, batch.states)
+
+    def keep(self, batch: Batch) -> None:
+        """Take a batch over into memory, after its commit."""
+        for owner, state in batch.states.items():
+            self._keep(owner, state)
+        self.void_decisions += batch.void
+
+    def _keep(self, owner: Owner, state: UserState) -> None:
+        self._states[owner] = state
+        self._states.move_to_end(owner)
+        while len(self._states) > MAX_CACHED_USERS:
+            self._states.popitem(last=False)
+
+    def _is_closed(self, batch: Batch, decision: Decision) -> bool:
+        """Tell whether a tick's decision comes after the tick's closing one."""
+        if decision.item_type not in TICK_TYPES or self._partition is None or decision.envelope.owner.is_partition:
+            return False
+        closer = partition_owner(self._partition)
+        return is_decided(batch.states.get(closer) or self.state(closer), decision.item_id)
+
+
+def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequence[LedgerEvent], record: Record) -> None:
+    name = name_of(owner)
+    batch.decisions.append((name, decision.version, record.position.offset, decision.item_id, record.value))
+    batch.items.append((name, item_key(decision.item_id)))
+    batch.covered.extend((name, piece, decision.rejected, decision.version) for piece in decision.covered)
+    for number, event in enumerate(events):
+        if isinstance(event, WAKE_EVENTS):
+            batch.wakes.gather(owner, decision, event, record.position.offset)
+        if isinstance(event, IntimacyKept):
+            batch.closeness.add(owner)
+        if not isinstance(event, MEMORY_EVENTS):
+            continue
+        # A row keeps the sequence that it was inserted with, whatever later events about it come with.
+        batch.memories.setdefault(owner, {}).setdefault(event.memory_id, decision.version * (MAX_CHANGES + 1) + number)
+        if isinstance(event, (MemoryFormed, MemoryImported, MemoryRevised)) and event.vector is not None:
+            batch.vectors.append((name, event.memory_id, event.vector.data))
+        if isinstance(event, (MemoryFormed, MemoryReinforced, MemoryRevised)):
+            batch.cited.extend((name, source, event.memory_id, decision.version) for source in event.source_ids)

@@ -1,0 +1,71 @@
+"""A memory as a row of the shard's file: JSON, in the order of its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from projections.state.memory import Memory
+
+if TYPE_CHECKING:
+    from projections.shard.tables import ShardConnection
+
+_TIMES: Final = (
+    "occurred_at",
+    "formed_at",
+    "said_at",
+    "last_accessed_at",
+    "last_recalled_at",
+    "restored_at",
+    "expires_at",
+    "forgotten_at",
+)
+_LISTS: Final = ("key_dialogue", "source_ids", "pieces", "shared_with")
+
+
+def memory_of_row(body: bytes) -> Memory:
+    """Return the memory that a row holds."""
+    row = orjson.loads(body)
+    for name in _TIMES:
+        if row[name] is not None:
+            row[name] = datetime.fromisoformat(row[name])
+    for name in _LISTS:
+        row[name] = tuple(row.get(name, ()))  # a row of an earlier version lacks what was added since
+    return Memory(**row)
+
+
+def row_of_memory(memory: Memory) -> bytes:
+    """Return the row of a memory."""
+    return orjson.dumps(memory)
+
+
+class Vectors(Mapping[str, bytes]):
+    """A user's vectors by memory id, read from the shard when asked for."""
+
+    def __init__(self, connection: ShardConnection, owner: str) -> None:
+        self._connection = connection
+        self._owner = owner
+
+    def __getitem__(self, memory_id: str) -> bytes:
+        found = self._connection.execute(
+            "select vector from vectors where owner=? and memory_id=?", (self._owner, memory_id)
+        ).fetchone()
+        if found is None:
+            raise KeyError(memory_id)
+        return bytes(found[0])
+
+    def all(self) -> dict[str, bytes]:
+        """Return all of them, read at once."""
+        run = self._connection.execute
+        return {i: bytes(v) for i, v in run("select memory_id, vector from vectors where owner=?", (self._owner,))}
+
+    def __iter__(self) -> Iterator[str]:
+        for (memory_id,) in self._connection.execute("select memory_id from vectors where owner=?", (self._owner,)):
+            yield memory_id
+
+    def __len__(self) -> int:
+        found = self._connection.execute("select count(*) from vectors where owner=?", (self._owner,)).fetchone()
+        return int(found[0])

@@ -1,0 +1,251 @@
+"""A shard: one partition's folds in one SQLite file, and for each topic the offset up to which it has folded."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from projections.shard.dead_letters import LettersFold
+from projections.shard.errors import ShardUnavailable, trouble
+from projections.shard.ledger import LedgerFold
+from projections.shard.log_position import are_of, mark
+from projections.shard.observations import TurnsFold
+from projections.shard.repeats import drop_before
+from projections.shard.tables import connect
+from projections.shard.wal import Checkpoints
+from projections.threads import in_thread
+from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from projections.shard.repeats import Dropped
+    from schemas.identity import Owner
+    from schemas.log import Log, Record
+
+BATCH_RECORDS: Final = 500
+"""Records folded in one transaction; between two the event loop gets its turn."""
+
+
+BULK_RECORDS: Final = 2_000
+MANY_RECORDS: Final = 5_000
+"""Behind by more than this, a shard is folded in a thread."""
+SAY_EVERY_SECONDS: Final = 5.0
+
+log = logging.getLogger("mnemolog.shard")
+
+
+class Shard:
+    """Folds ledger, inbox and inputs of a partition. It trusts only its own offsets, never those of a group.
+
+    Fold and offset are one transaction. `changed` is called after each commit with the memories that decisions
+    touched, for the index.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        log: Log,
+        partition: int,
+        changed: Callable[[Owner, Sequence[str]], None],
+        *,
+        belongs: Callable[[Owner], bool] = lambda _: True,
+        holds_globals: bool = False,
+    ) -> None:
+        self.path = path
+        self.partition = partition
+        self.ledger_topic = GLOBALS.name if holds_globals else LEDGER.name
+        self.topics: tuple[str, ...] = (
+            (self.ledger_topic,)
+            if holds_globals
+            else (*(t.name for t in INPUTS), INBOX.name, DEAD_LETTERS.name, self.ledger_topic)
+        )
+        self._log = log
+        self._changed = changed
+        self._connection = connect(path)
+        self._checkpoints = Checkpoints(path)
+        try:
+            self._offsets: dict[str, int] = dict(self._connection.execute("select topic, next from offsets").fetchall())
+        except sqlite3.DatabaseError as error:
+            raise trouble(path, error) from error
+        self.folding = asyncio.Lock()
+        """Held while records are folded; who holds it sees the shard stand still."""
+        self.retired = False
+        """Another generation took its place: it folds no more."""
+        self.trouble: ShardUnavailable | None = None
+        """Why the last fold could not be written."""
+        self.dropped: dict[str, int] = {}
+        """The offset before which a topic's observations were dropped, as far as this process knows."""
+        self.ledger = LedgerFold(self._connection, None if holds_globals else partition, belongs)
+        self.letters = LettersFold(self._connection)
+        self.turns = TurnsFold(self._connection, partition, self.letters, belongs)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._checkpoints.close()
+        self._connection.close()
+
+    def tell(self, changed: Callable[[Owner, Sequence[str]], None]) -> None:
+        """Call this from now on with the memories that decisions touch."""
+        self._changed = changed
+
+    async def follows_log(self) -> bool:
+        """Tell whether the records folded are those of the log: not of another one, or of one that was set back."""
+        rows = self._connection.execute("select topic, next, mark from offsets").fetchall()
+        return await are_of(self._log, self.partition, [row for row in rows if row[0] in self.topics])
+
+    def start_over(self) -> None:
+        """Forget everything folded: the next fold begins at offset 0."""
+        run = self._connection.execute
+        tables = [name for (name,) in run("select name from sqlite_master where type='table'").fetchall()]
+        run("begin immediate")
+        for table in tables:
+            run(f"delete from {table}")  # noqa: S608 - our own tables
+        run("commit")
+        self._offsets.clear()
+        self.ledger.forget()
+        self.turns.forget()
+
+    def offset(self, topic: str) -> int:
+        """Return the offset of the next record of the topic that will be folded."""
+        return self._offsets.get(topic, 0)
+
+    def indexed(self, index: str) -> int:
+        """Return up to where in the ledger an index has been brought, at least."""
+        return self.offset(_index_row(index))
+
+    def keep_indexed(self, index: str, reached: int) -> None:
+        """Keep that an index holds everything before an offset of the ledger; on a full disk it is kept later."""
+        row = _index_row(index)
+        if self._offsets.get(row) != reached and not self.retired:
+            with contextlib.suppress(ShardUnavailable):
+                self._connection.execute("insert or replace into offsets values(?,?,?)", (row, reached, b""))
+                self._offsets[row] = reached
+
+    async def up_to(self, topic: str, offset: int) -> None:
+        """Fold the topic until everything before `offset` is folded (or the log ends)."""
+        while self.offset(topic) < offset and not self.retired:
+            async with self.folding:
+                if self.offset(topic) >= offset or self.retired:
+                    return
+                if not await self._fold_some(topic):
+                    return
+
+    async def level(self, topic: str, offset: int) -> None:
+        """Fold exactly what is before `offset`, not a record more; for one who holds `folding`."""
+        while (start := self.offset(topic)) < offset:
+            records = await self._log.read(topic, self.partition, start, min(BATCH_RECORDS, offset - start))
+            before = [r for r in records if r.position.offset < offset]
+            if not before or self.retired:
+                return
+            self.fold(topic, before)
+
+    async def catch_up(self, progress: Callable[[int], None] = lambda _: None) -> None:
+        """Fold every topic to its end; `progress` is told how many records each step folded."""
+        for topic in self.topics:
+            end = await self._log.end(topic, self.partition)
+            while (before := self.offset(topic)) < end:
+                await self.up_to(topic, min(end, before + BATCH_RECORDS))
+                if self.offset(topic) == before:
+                    break
+                progress(self.offset(topic) - before)
+                await asyncio.sleep(0)
+
+    async def catch_up_in_thread(self, progress: Callable[[int], None]) -> None:
+        """Fold every topic to its end without keeping the event loop; for a shard that nobody asks yet."""
+        for topic in self.topics:
+            end = await self._log.end(topic, self.partition)  # others may go on writing without an end
+            while self.offset(topic) < end and (folded := await self._fold_many(topic)):
+                progress(folded)
+
+    async def come_up(self) -> None:
+        """Fold every topic to its end, in a thread where that is long; for a shard that nobody asks yet."""
+        behind = [await self._log.end(topic, self.partition) - self.offset(topic) for topic in self.topics]
+        if (total := sum(behind)) > MANY_RECORDS:
+            said, folded = time.monotonic(), 0
+
+            def progress(records: int) -> None:
+                nonlocal said, folded
+                folded += records
+                if time.monotonic() - said > SAY_EVERY_SECONDS:
+                    said = time.monotonic()
+                    log.info("shard %s: %s of %s records folded", self.path.name, f"{folded:,}", f"{total:,}")
+
+            await self.catch_up_in_thread(progress)
+        await self.catch_up()
+
+    async def _fold_many(self, topic: str) -> int:
+        """Fold the next records of a topic in a thread; return how many they were."""
+        async with self.folding:
+            records = await self._log.read(topic, self.partition, self.offset(topic), BULK_RECORDS)
+            if not records or self.retired:
+                return 0
+            await in_thread(self.fold, topic, records)
+            return len(records)
+
+    async def _fold_some(self, topic: str) -> int:
+        records = await self._log.read(topic, self.partition, self.offset(topic), BATCH_RECORDS)
+        if records and not self.retired:
+            self.fold(topic, records)
+            self._checkpoints.committed(sum(len(record.value) for record in records))
+        return len(records)
+
+    def fold(self, topic: str, records: Sequence[Record]) -> None:
+        """Fold records of a topic in one transaction; the next offset is the one after the last."""
+        batch = self.ledger.gather(records) if topic == self.ledger_topic else None
+        following = records[-1].position.offset + 1
+        with self._transaction():
+            if batch is not None:
+                self.ledger.write(batch)
+            elif topic == INBOX.name:
+                self.turns.fold_inbox(records)
+            elif topic == DEAD_LETTERS.name:
+                self.letters.fold(records)
+            else:
+                self.turns.fold_inputs(records)
+            place = (topic, following, mark(records[-1]))
+            self._connection.execute("insert or replace into offsets values(?,?,?)", place)
+        self._offsets[topic] = following
+        if batch is not None:
+            self.ledger.keep(batch)
+            for owner, ids in batch.memories.items():
+                self._changed(owner, list(ids))
+
+    def drop_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Dropped:
+        """Take one step of forgetting a topic's observations before an offset; for one who holds `folding`."""
+        self.turns.forget()
+        with self._transaction():
+            return drop_before(self._connection, topic, earliest, after, rows)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Commit what is done within, or nothing of it. Raises ShardUnavailable, ShardDamaged."""
+        run = self._connection.execute
+        try:
+            run("begin immediate")
+            try:
+                yield
+                run("commit")
+            except BaseException:
+                self.turns.forget()
+                if self._connection.in_transaction:
+                    run("rollback")
+                raise
+        except sqlite3.DatabaseError as error:
+            known = trouble(self.path, error)
+            self.trouble = known if isinstance(known, ShardUnavailable) else None
+            raise known from error
+        except ShardUnavailable as error:
+            self.trouble = error
+            raise
+        self.trouble = None
+
+
+def _index_row(index: str) -> str:
+    return f"index {index}"

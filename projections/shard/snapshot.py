@@ -1,0 +1,113 @@
+"""A shard as of one commit, to be read at length in a thread while the shard itself goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from projections.shard.errors import damage
+from projections.shard.ledger import LedgerFold
+from projections.shard.tables import connect_to_read
+from projections.state.digest import combined, digests
+from projections.state.memory import ACTIVE
+from projections.threads import in_thread, to_its_end
+from schemas.identity import Owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from projections.state.memory import UserState
+
+READING: Final = ThreadPoolExecutor(1, "committed")
+"""One is digested at a time: more of them would keep the machine from everything else."""
+_ACTIVE: Final = (
+    "select owner, count(*) from (select owner, cast(body as text) as body from memories)"
+    " where json_extract(body, '$.status') = ? and ifnull(json_extract(body, '$.expires_at') >= ?, 1) group by owner"
+)
+"""Times compare as text: all are in UTC, and a fraction of a second (".5+00:00") is more than none ("+00:00")."""
+
+
+def nothing() -> None:
+    """Let go on."""
+
+
+class Committed:
+    """What was committed to a shard's file when this was made, whatever is folded since.
+
+    The shard may be closed, and its file lent or replaced meanwhile: then this reads what was there. It keeps SQLite
+    from shortening the write-ahead log, so it is to be closed as soon as it was read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the file beside whoever has it open. Raises ShardUnavailable, ShardDamaged."""
+        self._path = path
+        self._connection = connect_to_read(path)
+        try:
+            self._connection.execute("begin")
+            self._connection.execute("select 1 from offsets").fetchone()  # it is the first read that decides
+        except BaseException:
+            self.close()
+            raise
+        self._ledger = LedgerFold(self._connection, None)
+
+    def close(self) -> None:
+        """Let go of the file; twice is once."""
+        self._connection.close()
+
+    async def digests(self, is_counted: Callable[[Owner], bool], go_on: Callable[[], None] = nothing) -> dict[str, str]:
+        """Return the digests over the users who are to be counted. Raises ShardUnavailable, ShardDamaged.
+
+        `go_on` is called before each user, in the thread, and raises what ends it.
+        """
+        read = partial(digests, self._states(is_counted, go_on))
+        return await to_its_end(asyncio.get_running_loop().run_in_executor(READING, read))
+
+    async def count_active(self, now: datetime, is_counted: Callable[[Owner], bool]) -> int:
+        """Return how many memories of the users who are to be counted are active at an instant. Raises as `digests`."""
+        return await in_thread(self._count_active, now, is_counted)
+
+    def _states(self, is_counted: Callable[[Owner], bool], go_on: Callable[[], None]) -> Iterator[UserState]:
+        for owner in self._ledger.owners():
+            go_on()
+            if is_counted(owner):
+                yield self._ledger.read(owner)
+
+    def _count_active(self, now: datetime, is_counted: Callable[[Owner], bool]) -> int:
+        try:
+            rows = self._connection.execute(_ACTIVE, (ACTIVE, now.isoformat())).fetchall()
+        except sqlite3.OperationalError as error:  # a row that is no JSON
+            raise damage(self._path, error) from error
+        return sum(count for name, count in rows if is_counted(Owner.of_key(name.encode())))
+
+
+async def digests_of(
+    paths: Iterable[Path], is_counted: Callable[[Owner], bool], go_on: Callable[[], None] = nothing
+) -> dict[str, str]:
+    """Return the digests over the users who are to be counted, of all these shards as they are now.
+
+    `go_on` as in `Committed.digests`. Raises ShardUnavailable, ShardDamaged.
+    """
+    found = []
+    with ExitStack() as opened:
+        for shard in [opened.enter_context(closing(Committed(path))) for path in paths]:
+            found.append(await shard.digests(is_counted, go_on))
+            shard.close()
+    return combined(found)
+
+
+async def count_active(paths: Iterable[Path], now: datetime, is_counted: Callable[[Owner], bool]) -> int:
+    """Return how many memories of the users who are to be counted are active at an instant, in all these shards.
+
+    Raises ShardUnavailable, ShardDamaged.
+    """
+    found = 0
+    for path in paths:
+        with closing(Committed(path)) as shard:
+            found += await shard.count_active(now, is_counted)
+    return found

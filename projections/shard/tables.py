@@ -1,0 +1,189 @@
+"""The SQLite file of a shard: its tables, and how it is opened."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Any, Final
+
+from projections.shard.errors import ShardDamaged, is_damaged, set_aside, trouble
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
+    from schemas.identity import Owner
+
+PAGE_BYTES: Final = 16_384
+"""A decision with its vector fits into a page: in SQLite's 4,096 each has one of its own, most of it empty."""
+WAL_PAGES: Final = 4_000
+"""The commit that makes the write-ahead log longer moves it into the file itself; see `Checkpoints`."""
+VERSION: Final = 2
+"""Of the tables: a file with those of another version is emptied, and folded anew."""
+TABLES: Final = """
+create table if not exists offsets(
+    topic text primary key, next integer not null, mark blob not null) without rowid;
+create table if not exists users(
+    owner text primary key, version integer not null, last_item text not null, last_offset integer not null,
+    last_part integer not null, last_part_closed integer not null) without rowid;
+create table if not exists memories(
+    owner text not null, memory_id text not null, sequence integer not null, body blob not null,
+    primary key(owner, memory_id)) without rowid;
+create index if not exists memories_by_id on memories(memory_id);
+create table if not exists vectors(
+    owner text not null, memory_id text not null, vector blob not null, primary key(owner, memory_id)) without rowid;
+create table if not exists decisions(
+    owner text not null, version integer not null, offset integer not null, item_id text not null, body blob not null,
+    primary key(owner, version)) without rowid;
+create index if not exists decisions_by_item on decisions(owner, item_id);
+create index if not exists decisions_by_offset on decisions(offset);
+create table if not exists items(owner text not null, item blob not null, primary key(owner, item)) without rowid;
+create table if not exists covered(
+    owner text not null, piece text not null, rejected integer not null, version integer not null,
+    primary key(owner, piece)) without rowid;
+create table if not exists cited(
+    owner text not null, event_id text not null, memory_id text not null, version integer not null,
+    primary key(owner, event_id, memory_id)) without rowid;
+create table if not exists extracted(
+    owner text not null, piece text not null, item_id text not null, cited_by text not null,
+    primary key(owner, piece)) without rowid;
+create table if not exists observations(
+    owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
+    kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,
+    turn blob, primary key(owner, event_id)) without rowid;
+create table if not exists said(
+    owner text not null, event_id text not null, offset integer not null, agent_id text, at real not null,
+    hour integer, sentences integer not null, words integer not null, chinese integer not null, intimacy real,
+    primary key(owner, event_id)) without rowid;
+create index if not exists said_close on said(owner, at, offset) where intimacy is not null;
+create table if not exists closeness(owner text primary key, body blob not null) without rowid;
+create table if not exists letters(letter text primary key, pieces integer not null) without rowid;
+create table if not exists given_up(
+    owner text not null, piece text not null, letter text not null, detail text not null,
+    primary key(owner, piece, letter)) without rowid;
+create index if not exists given_up_by_letter on given_up(letter);
+create table if not exists repeats(
+    owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
+    kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,
+    turn blob, primary key(owner, event_id, topic, offset)) without rowid;
+create table if not exists dead(
+    owner text not null, event_id text not null, topic text not null, offset integer not null, reason text not null,
+    primary key(owner, event_id, topic, offset)) without rowid;
+create table if not exists wakes(
+    owner text primary key, configured blob, settings_id text, last_slot text, raised integer not null,
+    round integer not null, due integer) without rowid;
+create index if not exists wakes_by_due on wakes(due) where due is not null;
+create table if not exists reminders(
+    owner text not null, reminder_id text not null, body blob not null, primary key(owner, reminder_id)) without rowid;
+create table if not exists shown(
+    owner text not null, memory_id text not null, round integer not null, primary key(owner, memory_id)) without rowid;
+create table if not exists raised(
+    owner text not null, number integer not null, offset integer not null, tick_id text not null, body blob not null,
+    primary key(owner, number)) without rowid;
+create index if not exists raised_by_offset on raised(offset);
+create index if not exists raised_by_tick on raised(tick_id);
+create index if not exists observations_by_session on observations(owner, session_id, offset) where turn is not null;
+"""
+
+
+def name_of(owner: Owner) -> str:
+    """Return how an owner is named in the shard's tables."""
+    return f"{owner.tenant}/{owner.user_id}"
+
+
+class ShardConnection(sqlite3.Connection):
+    """A connection that says what is wrong with which file, whichever query finds it."""
+
+    path: Path
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:  # noqa: ANN401 - as sqlite3 has it
+        """Run one statement. Raises ShardUnavailable, ShardDamaged."""
+        return self.cursor(_Cursor).execute(sql, parameters)
+
+
+class _Cursor(sqlite3.Cursor):
+    connection: ShardConnection
+
+    def execute(self, sql: str, parameters: Any = (), /) -> Self:  # noqa: ANN401 - as sqlite3 has it
+        try:
+            return super().execute(sql, parameters)
+        except sqlite3.DatabaseError as error:
+            raise self._meaning(error) from error
+
+    def fetchone(self) -> Any:  # noqa: ANN401 - as sqlite3 has it
+        try:
+            return super().fetchone()
+        except sqlite3.DatabaseError as error:
+            raise self._meaning(error) from error
+
+    def fetchall(self) -> list[Any]:
+        try:
+            return super().fetchall()
+        except sqlite3.DatabaseError as error:
+            raise self._meaning(error) from error
+
+    def __next__(self) -> Any:  # noqa: ANN401 - as sqlite3 has it
+        try:
+            return super().__next__()
+        except sqlite3.DatabaseError as error:
+            raise self._meaning(error) from error
+
+    def _meaning(self, error: sqlite3.DatabaseError) -> Exception:
+        is_ours = getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE)
+        return error if is_ours else trouble(self.connection.path, error)
+
+
+def connect(path: Path) -> ShardConnection:
+    """Open a shard's file, made if there is none, and made anew if it is damaged. Raises ShardUnavailable.
+
+    A commit is atomic but not fsynced: after a power cut the shard is at an earlier offset and folds from there.
+    """
+    if is_damaged(path):
+        set_aside(path)
+    try:
+        return _opened(path)
+    except ShardDamaged:
+        set_aside(path)
+        return _opened(path)
+
+
+def connect_to_read(path: Path) -> ShardConnection:
+    """Open the file of a shard that is in use, beside it and only to read: for long questions in a thread of their own.
+
+    What it reads is what was committed when its transaction began. Raises ShardUnavailable, ShardDamaged.
+    """
+    where = f"{path.resolve().as_uri()}?mode=ro"
+    try:
+        connection = sqlite3.connect(
+            where, uri=True, isolation_level=None, check_same_thread=False, factory=ShardConnection
+        )
+    except sqlite3.DatabaseError as error:
+        raise trouble(path, error) from error
+    connection.path = path
+    return connection
+
+
+def _opened(path: Path) -> ShardConnection:
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=ShardConnection)
+    except sqlite3.DatabaseError as error:
+        raise trouble(path, error) from error
+    connection.path = path
+    try:
+        connection.execute(f"pragma page_size={PAGE_BYTES}")
+        connection.execute("pragma journal_mode=wal")
+        connection.execute("pragma synchronous=normal")
+        connection.execute(f"pragma wal_autocheckpoint={WAL_PAGES}")
+        connection.execute(f"pragma journal_size_limit={WAL_PAGES // 4 * PAGE_BYTES}")
+        connection.execute("pragma temp_store=memory")
+        if connection.execute("pragma user_version").fetchone() != (VERSION,):
+            for (name,) in connection.execute("select name from sqlite_master where type='table'").fetchall():
+                connection.execute(f"drop table {name}")
+        connection.executescript(TABLES)
+        connection.execute(f"pragma user_version={VERSION}")
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise trouble(path, error) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,236 @@
+"""The fold that arbitrates: which decisions count, and what they make of a user's state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
+
+import orjson
+
+from projections.state.formation import formed, imported
+from projections.state.intimacy import Closeness
+from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Memory, UserState
+from projections.state.wakes import evolve_wakes
+from schemas import codec
+from schemas.messages.events import (
+    LEDGER_EVENTS,
+    MEMORY_EVENTS,
+    WAKE_EVENTS,
+    IntimacyKept,
+    LedgerEvent,
+    MemoryDecayed,
+    MemoryEvent,
+    MemoryExpired,
+    MemoryForgotten,
+    MemoryFormed,
+    MemoryImported,
+    MemoryReinforced,
+    MemoryRestored,
+    MemoryRevised,
+    MemorySuperseded,
+)
+from schemas.text import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from immutables import Map
+
+    from schemas.messages.decision import Decision
+
+
+class Unfit(ValueError):
+    """The decision cannot be made of the state that it expects: it is void for every reader alike."""
+
+
+SHARED: Final = "shared"
+"""The reason of a MemoryRevised that makes a memory known to its envelope's agent."""
+SAID: Final = frozenset({"said_again", "remembered_again"})
+"""Reasons of a MemoryReinforced that say the memory anew."""
+
+Events: TypeAlias = "Sequence[LedgerEvent]"
+
+
+def events_of(decision: Decision) -> tuple[LedgerEvent, ...]:
+    """Return a decision's events. Raises UnknownSchema for one that this version does not know."""
+    return tuple(codec.decode_as(data, *LEDGER_EVENTS) for data in decision.events)
+
+
+def item_key(item_id: str) -> bytes:
+    """Return the 16 bytes by which a decided item is known for ever."""
+    return blake2b(item_id.encode(), digest_size=16).digest()
+
+
+def is_decided(state: UserState, item_id: str) -> bool:
+    """Tell whether the item needs no decision for this user any more."""
+    if item_id == state.last_item and not state.last_part_closed:
+        return False
+    return item_key(item_id) in state.items
+
+
+def is_passed(state: UserState, item_id: str, offset: int) -> bool:
+    """Tell whether a later item was decided, so that no decision about this one can count."""
+    return offset <= state.last_offset and item_id != state.last_item
+
+
+def next_part(state: UserState, item_id: str) -> int:
+    """Return the number that the next decision about the item carries."""
+    return state.last_part + 1 if item_id == state.last_item and not state.last_part_closed else 1
+
+
+def counts(state: UserState, decision: Decision) -> bool:
+    """Tell whether a decision counts: the user's next version, and an item (or part of it) that is new.
+
+    Everything else is void for every reader alike: what a frozen worker appended after it woke up, and what was
+    appended twice.
+    """
+    if decision.version != state.version + 1 or decision.part != next_part(state, decision.item_id):
+        return False
+    if decision.part > 1:
+        return True
+    return item_key(decision.item_id) not in state.items and decision.item_offset > state.last_offset
+
+
+def evolve(state: UserState, decision: Decision, events: Events) -> UserState:
+    """Return the state after a decision that counts. Raises Unfit."""
+    covered = state.covered
+    if decision.covered:
+        with covered.mutate() as change:
+            for piece in decision.covered:
+                change[piece] = decision.rejected
+            covered = change.finish()
+    state = replace(
+        state,
+        version=decision.version,
+        last_item=decision.item_id,
+        last_offset=decision.item_offset,
+        last_part=decision.part,
+        last_part_closed=decision.last_part,
+        items=state.items.set(item_key(decision.item_id), None),
+        covered=covered,
+    )
+    try:
+        return apply_all(state, events, decision.envelope.recorded_at)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unfit(f"the decision does not fit what is known: {error!r}") from error
+
+
+def apply_all(state: UserState, events: Events, recorded_at: datetime | None) -> UserState:
+    """Return the state after the events of one item whose log time is `recorded_at`."""
+    for event in events:
+        if isinstance(event, MEMORY_EVENTS):
+            state = _apply(state, event, recorded_at)
+        elif isinstance(event, WAKE_EVENTS):
+            state = replace(state, wakes=evolve_wakes(state.wakes, event))
+        elif isinstance(event, IntimacyKept):
+            said = Closeness(event.said_at, event.intimacy)
+            state = replace(state, closeness=state.closeness.set(event.envelope.agent_id, said))
+    return state
+
+
+def _apply(
+    state: UserState,
+    event: MemoryEvent,
+    recorded_at: datetime | None,
+) -> UserState:
+    if isinstance(event, MemoryFormed):
+        return _with(state, None, formed(event))
+    if isinstance(event, MemoryImported):
+        return _with(state, None, imported(event))
+    before = state.memories[event.memory_id]
+    match event:
+        case MemoryReinforced():
+            after = replace(
+                before,
+                access_count=event.access_count,
+                recall_count=event.recall_count,
+                last_accessed_at=event.last_accessed_at,
+                last_recalled_at=_recalled_at(before, event),
+                said_at=max(before.said_at, event.envelope.occurred_at) if event.reason in SAID else before.said_at,
+                source_ids=_joined(before.source_ids, event.source_ids),
+                pieces=_joined(before.pieces, event.pieces),
+            )
+        case MemoryRevised():
+            after = _revised(before, event)
+        case MemorySuperseded():
+            after = replace(before, status=SUPERSEDED, superseded_by=event.superseded_by)
+        case MemoryDecayed():
+            after = _decayed(before, event)
+        case MemoryExpired():
+            after = replace(before, status=EXPIRED, last_tick=event.tick_id)
+        case MemoryForgotten():
+            after = replace(before, status=FORGOTTEN, forgotten_at=recorded_at)
+        case MemoryRestored():
+            after = replace(
+                before,
+                status=SUPERSEDED if event.superseded_by else ACTIVE,
+                superseded_by=event.superseded_by,
+                expires_at=event.expires_at,
+                last_accessed_at=event.last_accessed_at,
+                restored_at=max(before.restored_at or event.envelope.occurred_at, event.envelope.occurred_at),
+                forgotten_at=None,
+            )
+        case _:
+            assert_never(event)
+    version = before.version + 1
+    rewritten = isinstance(event, (MemoryRevised, MemoryRestored))
+    after = replace(after, version=version, text_version=version if rewritten else before.text_version)
+    return _with(state, before, after)
+
+
+def _recalled_at(before: Memory, event: MemoryReinforced) -> datetime | None:
+    if event.reason != "recalled":
+        return before.last_recalled_at
+    return max(before.last_recalled_at or event.envelope.occurred_at, event.envelope.occurred_at)
+
+
+def _decayed(before: Memory, event: MemoryDecayed) -> Memory:
+    if event.measure == "strength":
+        return replace(before, last_tick=event.tick_id, strength=event.after)
+    return replace(before, last_tick=event.tick_id, importance=event.after)
+
+
+def _revised(before: Memory, event: MemoryRevised) -> Memory:
+    shared_with = [agent] if event.reason == SHARED and (agent := event.envelope.agent_id) else []
+    return replace(
+        before,
+        content=event.content.text if event.content else before.content,
+        content_hash=event.content_hash or before.content_hash,
+        embedding_model=event.embedding_model or before.embedding_model,
+        category=event.category or before.category,
+        importance=before.importance if event.importance is None else event.importance,
+        memory_type=event.memory_type or before.memory_type,
+        expires_at=event.expires_at if event.memory_type else before.expires_at,
+        value=event.value.text if event.value else before.value,
+        emotion_intensity=before.emotion_intensity if event.emotion_intensity is None else event.emotion_intensity,
+        key_dialogue=tuple(orjson.loads(event.key_dialogue.data)) if event.key_dialogue else before.key_dialogue,
+        access_count=before.access_count if event.access_count is None else event.access_count,
+        last_accessed_at=event.last_accessed_at or before.last_accessed_at,
+        source_ids=_joined(before.source_ids, event.source_ids),
+        pieces=_joined(before.pieces, event.pieces),
+        shared_with=_joined(before.shared_with, shared_with),
+    )
+
+
+def _joined(known: tuple[str, ...], more: Sequence[str]) -> tuple[str, ...]:
+    return (*known, *(m for m in more if m not in known)) if more else known
+
+
+def _with(state: UserState, before: Memory | None, after: Memory) -> UserState:
+    """Put a memory into the state, and keep the ways to find it by text and attribute."""
+    by_digest, by_attribute, key = state.by_digest, state.by_attribute, digest(after.content)
+    if before is not None and before.content != after.content:
+        by_digest = _without(by_digest, digest(before.content), before.memory_id)
+    if before is None or before.content != after.content:
+        by_digest = by_digest.set(key, tuple(sorted((*by_digest.get(key, ()), after.memory_id))))
+    if before is None and after.attribute:
+        by_attribute = by_attribute.set(after.attribute, (*by_attribute.get(after.attribute, ()), after.memory_id))
+    memories = state.memories.set(after.memory_id, after)
+    return replace(state, memories=memories, by_digest=by_digest, by_attribute=by_attribute)
+
+
+def _without(index: Map[bytes, tuple[str, ...]], key: bytes, memory_id: str) -> Map[bytes, tuple[str, ...]]:
+    left = tuple(m for m in index.get(key, ()) if m != memory_id)
+    return index.set(key, left) if left else index.delete(key)

@@ -1,0 +1,125 @@
+"""What is known of one user: the state that the ledger folds into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from immutables import Map
+
+from projections.state.wakes import NO_WAKES, Wakes
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from projections.state.intimacy import ByAgent
+    from schemas.identity import Owner
+
+ACTIVE: Final = "active"
+EXPIRED: Final = "expired"
+FORGOTTEN: Final = "forgotten"
+SUPERSEDED: Final = "superseded"
+STATUSES: Final = (ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One remembered statement, as of the last decision about it."""
+
+    memory_id: str
+    agent_id: str | None
+    scope: str
+    kind: str
+    memory_type: str
+    category: str
+    content: str
+    content_hash: str
+    attribute: str | None
+    value: str | None
+    event_type: str | None
+    emotion: str | None
+    emotion_intensity: float | None
+    key_dialogue: tuple[str, ...]
+    importance: float
+    initial_strength: float
+    strength: float
+    """The strength that the last tick stored; `projections.state.importance.strength` computes it for an instant."""
+    access_count: int
+    recall_count: int
+    source_type: str
+    source_ids: tuple[str, ...]
+    source_ref: str | None
+    session_id: str | None
+    pieces: tuple[str, ...]
+    occurred_at: datetime
+    formed_at: datetime
+    said_at: datetime
+    """Effective time at which it was last said, which orders the values of a single slot; recalls do not move it."""
+    last_accessed_at: datetime
+    last_recalled_at: datetime | None
+    restored_at: datetime | None
+    """Effective time at which it was brought back last: it fades from there, as if it were new."""
+    expires_at: datetime | None
+    status: str
+    superseded_by: str | None
+    forgotten_at: datetime | None
+    """Log time of the forgetting: words logged before it are not remembered again."""
+    last_tick: str | None
+    """The tick that touched it last, so that a tick in parts touches it once."""
+    metadata: str
+    embedding_model: str
+    version: int
+    """How many counted changes it has seen."""
+    text_version: int
+    """The version at which what the index holds of it last changed: decay does not rewrite the index."""
+    shared_with: tuple[str, ...] = ()
+    """The agents that it was shared with, besides its own."""
+
+    def status_at(self, instant: datetime) -> str:
+        """Return the status at an instant: past its expiry it is expired, tick or no tick."""
+        if self.status == ACTIVE and self.expires_at is not None and self.expires_at < instant:
+            return EXPIRED
+        return self.status
+
+    def known_to(self, agent_id: str | None) -> bool:
+        """Tell whether an agent knows the memory: its own, those shared with it, and those of no agent."""
+        return self.agent_id in (None, agent_id) or agent_id in self.shared_with
+
+    def visible_to(self, agent_id: str | None) -> bool:
+        """Tell whether an agent sees the memory: those that it knows. Without an agent all are seen."""
+        return agent_id is None or self.known_to(agent_id)
+
+    @property
+    def slot(self) -> str | None:
+        """The slot of the profile that it fills; one whose value was taken from it fills none."""
+        return None if self.value == "" else self.attribute
+
+    @property
+    def indexed_agent_id(self) -> str | None:
+        """The one agent that finds it in the index; None where several may, and it must be looked at here who does."""
+        return None if self.shared_with else self.agent_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserState:
+    """Everything that decides about one user: memories, what is covered, and what was decided already."""
+
+    owner: Owner
+    version: int = 0
+    last_item: str = ""
+    last_offset: int = -1
+    """The inbox offset of the last counted item."""
+    last_part: int = 0
+    last_part_closed: bool = True
+    memories: Map[str, Memory] = Map()
+    covered: Map[str, bool] = Map()
+    """Pieces that need no extraction any more; True where the answer was rejected."""
+    items: Map[bytes, None] = Map()
+    """16-byte hashes of the items decided, for ever."""
+    by_digest: Map[bytes, tuple[str, ...]] = Map()
+    """Memories by the digest of their text, in the order of their ids."""
+    by_attribute: Map[str, tuple[str, ...]] = Map()
+    """Memories by their attribute, in the order of forming."""
+    wakes: Wakes = NO_WAKES
+    closeness: ByAgent = Map()
+    """How close the user is to each agent, where the turns that said so may be kept no more."""

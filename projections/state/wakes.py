@@ -1,0 +1,115 @@
+"""What is known of a user's wakes: how the agent is woken, which reminders wait, and what was shown; and its fold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final, assert_never
+
+from immutables import Map
+
+from schemas.messages.wakes import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
+
+LEAST_EVERY_SECONDS: Final = 1
+MOST_EVERY_SECONDS: Final = 366 * 86_400
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wakes:
+    """Everything that decides about a user's wakes. What was raised stands in the ledger, and is not kept here."""
+
+    configured: WakeConfigured | None = None
+    """None: no periodic wakes."""
+    settings_id: str | None = None
+    """The settings that were heard last, in effect or not."""
+    last_slot: datetime | None = None
+    """The newest slot that the present configuration has raised."""
+    reminders: Map[str, ReminderScheduled] = Map()
+    """Those that wait, by their ids."""
+    raised: int = 0
+    """How many wakes there were."""
+    round: int = 0
+    shown: Map[str, int] = Map()
+    """The round in which a periodic wake showed a memory last."""
+
+
+NO_WAKES: Final = Wakes()
+
+
+def evolve_wakes(wakes: Wakes, event: ReminderScheduled | ReminderCancelled | WakeConfigured | WakeRaised) -> Wakes:
+    """Return the wakes after an event. Raises KeyError for a reminder that does not wait."""
+    match event:
+        case ReminderScheduled():
+            return replace(wakes, reminders=wakes.reminders.set(event.reminder_id, event))
+        case ReminderCancelled():
+            return replace(wakes, reminders=wakes.reminders.delete(event.reminder_id))
+        case WakeConfigured():
+            return replace(
+                wakes,
+                configured=event if is_periodic(event.every_seconds) and event.text is not None else None,
+                settings_id=event.settings_id or wakes.settings_id,
+                last_slot=None,
+            )
+        case WakeRaised() if event.reminder_id is not None:
+            return replace(wakes, raised=event.number, reminders=wakes.reminders.delete(event.reminder_id))
+        case WakeRaised():
+            shown = wakes.shown.update(dict.fromkeys(event.memory_ids, event.round))
+            return replace(wakes, raised=event.number, last_slot=event.due_at, round=event.round, shown=shown)
+        case _:
+            assert_never(event)
+
+
+def is_periodic(every_seconds: float | None) -> bool:
+    """Tell whether it is a period that slots can be counted by; others, should the log have one, wake nobody."""
+    return every_seconds is not None and LEAST_EVERY_SECONDS <= every_seconds <= MOST_EVERY_SECONDS
+
+
+def next_due(wakes: Wakes) -> datetime | None:
+    """Return when the next wake is due, None when none will be."""
+    times = [reminder.due_at for reminder in wakes.reminders.values()]
+    if (slot := next_due_slot(wakes)) is not None:
+        times.append(slot)
+    return min(times, default=None)
+
+
+def next_due_slot(wakes: Wakes) -> datetime | None:
+    """Return when the next periodic wake is due, None without any."""
+    return None if wakes.configured is None else _slot(wakes.configured, _since(wakes, wakes.configured), 1)
+
+
+def due_slot(wakes: Wakes, as_of: datetime) -> datetime | None:
+    """Return the newest slot that is due and not raised; those before it were missed, and have no wake of their own."""
+    if wakes.configured is None:
+        return None
+    slot = _slot(wakes.configured, as_of, 0)
+    return slot if slot > _since(wakes, wakes.configured) else None
+
+
+def due_reminders(wakes: Wakes, as_of: datetime) -> list[ReminderScheduled]:
+    """Return the reminders that are due, the oldest first."""
+    due = [reminder for reminder in wakes.reminders.values() if reminder.due_at <= as_of]
+    return sorted(due, key=lambda reminder: (reminder.due_at, reminder.reminder_id))
+
+
+def microseconds(moment: datetime) -> int:
+    """Return an instant as microseconds since the epoch."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def _since(wakes: Wakes, configured: WakeConfigured) -> datetime:
+    return max(configured.envelope.occurred_at, wakes.last_slot or configured.envelope.occurred_at)
+
+
+def _slot(configured: WakeConfigured, moment: datetime, ahead: int) -> datetime:
+    """Return the newest multiple of the period that is not after the moment, or one that many periods later.
+
+    After the last of the calendar there is none that any moment reaches.
+    """
+    period = round((configured.every_seconds or 0) * 1_000_000)
+    try:
+        return _EPOCH + (microseconds(moment) // period + ahead) * period * _MICROSECOND
+    except OverflowError:
+        return _NEVER

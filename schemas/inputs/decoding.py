@@ -1,0 +1,185 @@
+"""Reads records of the input topics, from any producer: single-object Avro, JSON, or registry Avro with its schema."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from datetime import UTC, timedelta
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from schemas import codec
+from schemas.identity import InvalidOwner, Owner, check_tenant, check_user_id, derived_id
+from schemas.inputs.images import image_faults
+from schemas.inputs.input_events import (
+    DEFAULT_USER,
+    MAX_CONTENT_BYTES,
+    MAX_ID_CHARACTERS,
+    Fault,
+    InvalidEvent,
+    body_digest,
+    parse_event,
+)
+from schemas.inputs.nesting import check_depth
+from schemas.inputs.pieces import text_of
+from schemas.messages.dead_letters import first_position
+from schemas.messages.observations import OBSERVATIONS, ScreenshotAnalysed, SessionEnded
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from schemas.log import Record
+    from schemas.messages.observations import Observation
+
+DEFAULT_TENANT: Final = "default"
+MAX_AVRO_TEXT_BYTES: Final = 3 * MAX_CONTENT_BYTES
+"""A screenshot's title, summary and text together."""
+REGISTRY_MARKER: Final = b"\x00"
+REGISTRY_HEADER_BYTES: Final = 5
+"""The marker, and the id of the writer's schema, big-endian."""
+KEYS_KEPT: Final = 4096
+"""Of users who spoke last: a key is read once for many records."""
+MAX_AHEAD: Final = timedelta(minutes=5)
+"""An observation's effective time lies at most so far behind its log time."""
+
+
+class InRegistryAvro(codec.Undecodable):
+    """The record is spelt in registry Avro, which the log alone does not explain: folds pass over it.
+
+    observe appends it again in a spelling that they read (`streams/agents/reencode.py`).
+    """
+
+    def __init__(self, schema_id: int) -> None:
+        super().__init__(f"registry Avro of schema {schema_id}: only its registry knows what it says")
+        self.schema_id = schema_id
+
+
+class ForeignKey(InvalidEvent):
+    """The message is about another user than its key names."""
+
+
+def observation_of_record(record: Record) -> Observation:
+    """Return the observation in a record. Raises Undecodable, InRegistryAvro, InvalidEvent or ForeignKey.
+
+    A message without a key belongs to the user in its body (JSON: tenant `default`).
+    """
+    key_owner = _key_owner(record)
+    if record.value[:1] == REGISTRY_MARKER:
+        if len(record.value) <= REGISTRY_HEADER_BYTES:
+            raise codec.Undecodable("registry Avro is 00, the schema's id in 4 bytes, and a body: it ends earlier")
+        raise InRegistryAvro(int.from_bytes(record.value[1:REGISTRY_HEADER_BYTES]))
+    if record.value[:1] == codec.MARKER[:1]:
+        message = _checked(codec.decode_strictly(record.value, *OBSERVATIONS))
+        codec.remember(record.value, message)  # observe and the fold both read it
+    else:
+        message = _of_json(record, key_owner.tenant if key_owner else DEFAULT_TENANT)
+    return _of_its_key(message, key_owner)
+
+
+def observation_of_registry(record: Record, writer: object) -> Observation:
+    """Return the observation in a record in registry Avro, whose schema, parsed, is `writer`.
+
+    Raises Undecodable, InvalidEvent or ForeignKey.
+    """
+    key_owner = _key_owner(record)
+    message = codec.decode_written(record.value[REGISTRY_HEADER_BYTES:], writer, *OBSERVATIONS)
+    return _of_its_key(_checked(message), key_owner)
+
+
+def _key_owner(record: Record) -> Owner | None:
+    if record.key is None:
+        return None
+    try:
+        return _upstream_owner(record.key)
+    except InvalidOwner as error:
+        raise ForeignKey([Fault("$key", str(error))]) from None
+
+
+@lru_cache(maxsize=KEYS_KEPT)
+def _upstream_owner(key: bytes) -> Owner:
+    """Return whom a key names. Raises InvalidOwner, also for the reserved owners, who say nothing."""
+    owner = Owner.of_key(key)
+    check_tenant(owner.tenant)
+    check_user_id(owner.user_id)
+    return owner
+
+
+def _of_its_key(message: Observation, key_owner: Owner | None) -> Observation:
+    if key_owner is not None and message.envelope.owner != key_owner:
+        said = message.envelope.owner.key.decode()
+        raise ForeignKey([Fault("$key", f"the key is {key_owner.key.decode()!r}, the body says {said!r}")])
+    return message
+
+
+def claimed(record: Record) -> tuple[Owner, str] | None:
+    """Return whose event an unusable record claims to be, and its id, as far as that can be read."""
+    try:
+        key_owner = Owner.of_key(record.key) if record.key is not None else None
+        if record.value[:1] == codec.MARKER[:1]:
+            envelope = codec.decode_as(record.value, *OBSERVATIONS).envelope
+            return key_owner or envelope.owner, envelope.event_id
+        raw = orjson.loads(record.value)
+    except (InvalidOwner, codec.Undecodable, orjson.JSONDecodeError):
+        return None
+    if not isinstance(raw, dict) or not isinstance(raw.get("event_id"), str):
+        return None
+    named = raw.get("user_id", DEFAULT_USER)
+    return key_owner or Owner(DEFAULT_TENANT, str(named)), raw["event_id"]
+
+
+def _checked(message: Observation) -> Observation:
+    """Hold what came as Avro to the limits of what comes as JSON."""
+    try:
+        check_tenant(message.envelope.tenant)
+        check_user_id(message.envelope.user_id)
+    except InvalidOwner as error:
+        raise InvalidEvent([Fault("$.envelope", str(error))]) from None
+    if not 1 <= len(message.envelope.event_id) <= MAX_ID_CHARACTERS:
+        raise InvalidEvent([Fault("$.envelope.event_id", f"must have 1 to {MAX_ID_CHARACTERS} characters")])
+    if len(text_of(message).encode()) > MAX_AVRO_TEXT_BYTES:
+        raise InvalidEvent([Fault("$", f"its text has more than {MAX_AVRO_TEXT_BYTES} bytes: split the event")])
+    if not isinstance(message, SessionEnded) and message.metadata != "{}":
+        _check_metadata(message.metadata)
+    if isinstance(message, ScreenshotAnalysed) and (
+        faults := list(image_faults(message.text, message.image, message.image_url))
+    ):
+        raise InvalidEvent([Fault(*fault) for fault in faults])
+    return message
+
+
+def _check_metadata(text: str) -> None:
+    try:
+        metadata = orjson.loads(text)
+        check_depth(metadata)
+    except orjson.JSONDecodeError:
+        metadata = None
+    except ValueError as error:
+        raise InvalidEvent([Fault("$.metadata", str(error))]) from None
+    if not isinstance(metadata, dict):
+        raise InvalidEvent([Fault("$.metadata", "must be a JSON object")])
+
+
+def _of_json(record: Record, tenant: str) -> Observation:
+    try:
+        raw = orjson.loads(record.value)
+    except orjson.JSONDecodeError as error:
+        raise codec.Undecodable(f"neither single-object Avro nor JSON: {error}") from None
+    event_id = derived_id("record", first_position(record))
+    return parse_event(raw, tenant=tenant, accepted_at=record.recorded_at, event_id=event_id)
+
+
+def digest_of(message: Observation) -> bytes:
+    """Return what tells a repeat of an observation from another event with its id."""
+    if message.body_digest is not None:
+        return message.body_digest
+    fields = asdict(replace(message, body_digest=None)) | {"type": type(message).__name__}
+    if isinstance(message, ScreenshotAnalysed) and message.image is not None:
+        fields["image"] = blake2b(message.image, digest_size=16).hexdigest()
+    return body_digest(fields)
+
+
+def effective_time(message: Observation, recorded_at: datetime) -> datetime:
+    """Return when an observation was true: its `occurred_at`, at most 5 minutes after its log time."""
+    return min(message.envelope.occurred_at.astimezone(UTC), recorded_at + MAX_AHEAD)

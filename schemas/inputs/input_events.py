@@ -1,0 +1,270 @@
+"""Input events as JSON: the shape of INTERFACE, checked strictly, turned into observations."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import orjson
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+)
+
+from schemas.identity import InvalidOwner, check_user_id
+from schemas.inputs.faults import plain
+from schemas.inputs.images import image_faults
+from schemas.inputs.nesting import check_depth
+from schemas.instant import read_instant
+from schemas.messages.envelope import Envelope
+from schemas.messages.observations import (
+    ArticleInferred,
+    Observation,
+    ScreenshotAnalysed,
+    SessionEnded,
+    TurnContext,
+    TurnRecorded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+MAX_CONTENT_BYTES: Final = 64 * 1024
+MAX_ID_CHARACTERS: Final = 256
+DEFAULT_USER: Final = "owner"
+OR_THE_OWNER: Final = f", or leave it out for `{DEFAULT_USER}`"
+
+Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS)]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong, and where: `path` is a JSON path from the event's root."""
+
+    path: str
+    message: str
+
+
+class InvalidEvent(ValueError):
+    """The event cannot be accepted; `faults` say what to change."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        super().__init__("; ".join(f"{f.path}: {f.message}" for f in faults))
+        self.faults = faults
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class _Context(_Strict):
+    intimacy: Annotated[float, Field(ge=0, le=100)] | None = None
+    mood: str | None = None
+    scene: str | None = None
+    gift: str | None = None
+
+
+def _short_enough(text: str | None) -> str | None:
+    if text is not None and len(text) * 4 > MAX_CONTENT_BYTES and len(text.encode()) > MAX_CONTENT_BYTES:
+        raise ValueError(f"has {len(text.encode())} bytes: at most {MAX_CONTENT_BYTES} are allowed, split the event")
+    return text
+
+
+def _not_too_deep(metadata: dict[str, Any]) -> dict[str, Any]:
+    check_depth(metadata)
+    return metadata
+
+
+_Metadata = Annotated[dict[str, Any], AfterValidator(_not_too_deep)]
+
+
+class _Event(_Strict):
+    event_id: Id | None = None
+    user_id: str = DEFAULT_USER
+    agent_id: Id | None = None
+    occurred_at: Annotated[datetime, BeforeValidator(read_instant)] | None = None
+
+    @field_validator("user_id")
+    @classmethod
+    def _user(cls, value: str) -> str:
+        try:
+            return check_user_id(value, instead=OR_THE_OWNER)
+        except InvalidOwner as error:
+            raise ValueError(str(error)) from None
+
+
+class _Turn(_Event):
+    type: Literal["TurnRecorded"]
+    session_id: Id
+    role: Annotated[str, Field(min_length=1, max_length=64)]
+    name: str | None = None
+    content: str
+    infer: bool = True
+    context: _Context | None = None
+    metadata: _Metadata = {}
+    _content = field_validator("content")(_short_enough)
+
+
+class _End(_Event):
+    type: Literal["SessionEnded"]
+    session_id: Id
+
+
+_DATA_URL: Final = re.compile(r"\Adata:image/[\w.+-]+;base64,")
+"""How a browser writes a picture: what stands behind it is the base64."""
+
+
+def _bytes(value: object) -> object:
+    try:
+        return base64.b64decode(_DATA_URL.sub("", value), validate=True) if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError("is not base64, alone or behind data:image/…;base64,") from None
+
+
+class _Screenshot(_Event):
+    type: Literal["ScreenshotAnalysed"]
+    screenshot_id: Id | None = None
+    text: str | None = None
+    image: Annotated[bytes, BeforeValidator(_bytes)] | None = None
+    image_url: str | None = None
+    summary: str | None = None
+    app: str | None = None
+    title: str | None = None
+    relevance: Literal["low", "medium", "high"] = "medium"
+    metadata: _Metadata = {}
+    _content = field_validator("text", "summary")(_short_enough)
+
+
+class _Article(_Event):
+    type: Literal["ArticleInferred"]
+    article_id: Id | None = None
+    title: str | None = None
+    content: str
+    metadata: _Metadata = {}
+    _content = field_validator("content")(_short_enough)
+
+
+_ADAPTER: Final[TypeAdapter[_Turn | _End | _Screenshot | _Article]] = TypeAdapter(
+    Annotated[_Turn | _End | _Screenshot | _Article, Field(discriminator="type")],
+)
+
+
+def body_digest(fields: dict[str, Any]) -> bytes:
+    """Return 16 bytes that are equal for equal fields; what is null counts as not given."""
+    given = {k: v for k, v in fields.items() if v is not None}
+    return blake2b(orjson.dumps(given, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+
+
+def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: str) -> Observation:
+    """Check one input event and return it as an observation.
+
+    `event_id` is used where the event has none, `accepted_at` where it has no `occurred_at`. Raises InvalidEvent.
+    """
+    if not isinstance(raw, dict):
+        raise InvalidEvent([Fault("$", "an event must be a JSON object")])
+    try:
+        event = _ADAPTER.validate_python(raw)
+    except ValidationError as error:
+        raise InvalidEvent([_fault(e) for e in error.errors(include_url=False)]) from None
+    if isinstance(event, _Screenshot) and (faults := list(_screenshot_faults(event))):
+        raise InvalidEvent(faults)
+    occurred_at = event.occurred_at or accepted_at.astimezone(UTC)
+    given = dict(raw)
+    given.pop("event_id", None)
+    given["user_id"] = event.user_id
+    if event.occurred_at is not None:
+        given["occurred_at"] = occurred_at
+    try:
+        digest = body_digest(given)
+    except (TypeError, ValueError):
+        raise InvalidEvent([Fault("$", "the event holds text or numbers that JSON cannot carry")]) from None
+    envelope = Envelope(
+        event_id=event.event_id or event_id,
+        tenant=tenant,
+        user_id=event.user_id,
+        agent_id=event.agent_id,
+        occurred_at=occurred_at,
+    )
+    return _observation(event, envelope, digest)
+
+
+def _screenshot_faults(event: _Screenshot) -> Iterator[Fault]:
+    if event.text is None and event.image is None and event.image_url is None:
+        yield Fault("$.text", "is missing: give the text, or an image or image_url instead")
+    yield from (Fault(*f) for f in image_faults(event.text or "", event.image, event.image_url))
+
+
+def _observation(event: _Turn | _End | _Screenshot | _Article, envelope: Envelope, digest: bytes) -> Observation:
+    match event:
+        case _Turn():
+            context = TurnContext(**event.context.model_dump()) if event.context else None
+            return TurnRecorded(
+                envelope=envelope,
+                session_id=event.session_id,
+                role=event.role,
+                name=event.name,
+                content=event.content,
+                infer=event.infer,
+                context=context,
+                metadata=_json(event.metadata),
+                body_digest=digest,
+            )
+        case _End():
+            return SessionEnded(envelope=envelope, session_id=event.session_id, body_digest=digest)
+        case _Screenshot():
+            return ScreenshotAnalysed(
+                envelope=envelope,
+                screenshot_id=event.screenshot_id or envelope.event_id,
+                text=event.text or "",
+                summary=event.summary,
+                app=event.app,
+                title=event.title,
+                relevance=event.relevance,
+                metadata=_json(event.metadata),
+                body_digest=digest,
+                image=event.image,
+                image_url=event.image_url,
+            )
+        case _Article():
+            return ArticleInferred(
+                envelope=envelope,
+                article_id=event.article_id or envelope.event_id,
+                title=event.title,
+                content=event.content,
+                metadata=_json(event.metadata),
+                body_digest=digest,
+            )
+
+
+def _json(metadata: dict[str, Any]) -> str:
+    return orjson.dumps(metadata).decode() if metadata else "{}"
+
+
+_TYPES = {"TurnRecorded", "SessionEnded", "ScreenshotAnalysed", "ArticleInferred"}
+
+
+def fault_of(error: Any, unknown: str, types: Collection[str] = ()) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
+    """Return what is wrong; `unknown` goes on after "is not a field of", and `types` in a place are no fields."""
+    places = [p for p in error["loc"] if p not in types]
+    path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in places)
+    if error["type"] == "extra_forbidden":
+        return Fault(path, f"is not a field of {unknown}")
+    return Fault(path, plain(error))
+
+
+def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
+    if error["type"] == "union_tag_not_found":
+        return Fault("$.type", f"is missing: one of {', '.join(sorted(_TYPES))}")
+    if error["type"] == "union_tag_invalid":
+        return Fault("$.type", f"is not known: one of {', '.join(sorted(_TYPES))}")
+    return fault_of(error, "this event: remove it, or put it into metadata", _TYPES)

@@ -1,0 +1,47 @@
+"""The ledger's one record: the answer to one item of the inbox."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from schemas.messages.envelope import Envelope
+
+MAX_CHANGES: Final = 1000
+"""Events in one decision; more go on in the next part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one part of the item, and why."""
+
+    subject: str
+    """A candidate's number in the answer, or the memory that a command names."""
+    action: str
+    """formed reinforced revised superseded suppressed forgotten restored refused nothing decayed expired
+    scheduled cancelled configured raised kept"""
+    reason: str
+    memory_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What remember made of one inbox item for one user. It counts only if the fold says so (DESIGN section 5)."""
+
+    envelope: Envelope
+    item_id: str
+    item_type: str
+    item_partition: int
+    item_offset: int
+    version: int
+    """The user's version that this decision makes: it expects version - 1."""
+    part: int = 1
+    last_part: bool = True
+    covered: list[str]
+    """The pieces that need no extraction any more."""
+    rejected: bool = False
+    """The covered pieces could not be extracted."""
+    outcomes: list[Outcome]
+    events: list[bytes]
+    """Each the single-object encoding of a LedgerEvent."""

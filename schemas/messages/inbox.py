@@ -1,0 +1,254 @@
+"""What remember decides on: candidates, commands and ticks, the closed union of the inbox."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from schemas.messages.envelope import Envelope, Sealed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoveredPiece:
+    """A piece that was in the window, with the times of its observation."""
+
+    piece_id: str
+    by_user: bool
+    """Said by the user, or seen by upstream: not the assistant's words."""
+    occurred_at: datetime
+    """Effective time."""
+    recorded_at: datetime
+    """Log time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """Something proposed to be remembered."""
+
+    content: Sealed
+    vector: Sealed
+    """Little-endian float32, unit length."""
+    kind: str
+    category: str
+    memory_type: str
+    importance: float
+    attribute: str | None = None
+    value: Sealed | None = None
+    event_type: str | None = None
+    emotion: str | None = None
+    emotion_intensity: float | None = None
+    key_dialogue: Sealed | None = None
+    """A JSON list of strings."""
+    occurred_on: str | None = None
+    """ISO date."""
+    pieces: list[str]
+    """The pieces that it cites, of those covered; never empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidatesExtracted:
+    """An extractor's answer to one window: a fact that no replay asks for again."""
+
+    envelope: Envelope
+    session_id: str | None = None
+    source_type: str
+    """chat, photo or inferred."""
+    source_ref: str
+    model: str
+    prompt_hash: str
+    embedding_model: str
+    answer: Sealed | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+    dropped: list[str]
+    covered: list[CoveredPiece]
+    candidates: list[Candidate]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionRejected:
+    """An answer that could not be used, with its raw text."""
+
+    envelope: Envelope
+    model: str
+    prompt_hash: str
+    reason: str
+    answer: Sealed | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+    covered: list[CoveredPiece]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberFact:
+    """Remember this as it is."""
+
+    envelope: Envelope
+    content: Sealed
+    vector: Sealed
+    embedding_model: str
+    scope: str = "personal"
+    kind: str = "semantic"
+    memory_type: str = "long_term"
+    category: str = "fact"
+    importance: float = 0.5
+    attribute: str | None = None
+    value: Sealed | None = None
+    session_id: str | None = None
+    metadata: Sealed | None = None
+    """A JSON object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviseMemory:
+    """Change what is given; None leaves a field as it is.
+
+    One that changes nothing shares the memory with its envelope's agent.
+    """
+
+    envelope: Envelope
+    memory_id: str
+    expected_version: int | None = None
+    content: Sealed | None = None
+    vector: Sealed | None = None
+    embedding_model: str | None = None
+    category: str | None = None
+    importance: float | None = None
+    memory_type: str | None = None
+    value: Sealed | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetMemory:
+    """Make a memory unfindable; what was said before is not remembered again."""
+
+    envelope: Envelope
+    memory_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreMemory:
+    """Bring a forgotten or expired memory back."""
+
+    envelope: Envelope
+    memory_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordRecall:
+    """An agent was shown these memories; `occurred_at` is the query's time."""
+
+    envelope: Envelope
+    memory_ids: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportMemory:
+    """Remember a snapshot of a memory that was kept elsewhere: it names its source.
+
+    The envelope's `occurred_at` is when it was imported, its `agent_id` that of the memory here.
+    """
+
+    envelope: Envelope
+    source_system: str
+    """Such as mnemolog, evatar, luna, powermem, chromadb."""
+    source_user: str
+    """Whose it was there."""
+    source_memory: str
+    """Its id there."""
+    source_type: str | None = None
+    """What it came from there: chat, photo, inferred or manual."""
+    content: Sealed
+    vector: Sealed
+    embedding_model: str
+    scope: str = "personal"
+    kind: str = "semantic"
+    memory_type: str = "long_term"
+    category: str = "fact"
+    attribute: str | None = None
+    value: Sealed | None = None
+    event_type: str | None = None
+    emotion: str | None = None
+    emotion_intensity: float | None = None
+    key_dialogue: Sealed | None = None
+    """A JSON list of strings."""
+    importance: float = 0.5
+    initial_strength: float = 1.0
+    access_count: int = 0
+    recall_count: int = 0
+    source_ids: list[str]
+    source_ref: str | None = None
+    session_id: str | None = None
+    happened_at: datetime
+    """The memory's `occurred_at`."""
+    formed_at: datetime
+    said_at: datetime | None = None
+    """When it was last said, which orders the values of a single slot; None: `formed_at`."""
+    last_accessed_at: datetime
+    restored_at: datetime | None = None
+    expires_at: datetime | None = None
+    """Of a short_term memory only; None: 48 hours after `formed_at`."""
+    status: str = "active"
+    """What it was there: active, expired, forgotten or superseded."""
+    superseded_by: str | None = None
+    """The memory here that holds a superseded one's place."""
+    forgotten_at: datetime | None = None
+    """When a forgotten one was forgotten; None: when the log took this."""
+    metadata: Sealed | None = None
+    """A JSON object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecayDue:
+    """It is now `as_of`: apply the policy to every user of the partition."""
+
+    envelope: Envelope
+    policy: str
+    as_of: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionDue:
+    """It is now `as_of`: observations of the partition that were logged before `before` are kept no more."""
+
+    envelope: Envelope
+    as_of: datetime
+    before: datetime | None = None
+    """Log time; None keeps all."""
+
+
+UserItem: TypeAlias = (
+    CandidatesExtracted
+    | ExtractionRejected
+    | RememberFact
+    | ReviseMemory
+    | ForgetMemory
+    | RestoreMemory
+    | RecordRecall
+    | ImportMemory
+    | ScheduleReminder
+    | CancelReminder
+    | ConfigureWake
+)
+Tick: TypeAlias = DecayDue | RetentionDue | WakeDue
+TICKS: tuple[type[Tick], ...] = (DecayDue, RetentionDue, WakeDue)
+InboxItem: TypeAlias = UserItem | Tick
+INBOX_ITEMS: tuple[type[InboxItem], ...] = (
+    CandidatesExtracted,
+    ExtractionRejected,
+    RememberFact,
+    ReviseMemory,
+    ForgetMemory,
+    RestoreMemory,
+    RecordRecall,
+    ImportMemory,
+    ScheduleReminder,
+    CancelReminder,
+    ConfigureWake,
+    *TICKS,
+)

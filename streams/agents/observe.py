@@ -1,0 +1,296 @@
+"""observe: groups what upstream saw into windows, has them extracted, and appends the answers to the inbox."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from schemas import codec
+from schemas.identity import Owner, derived_id
+from schemas.inputs.decoding import ForeignKey, InRegistryAvro, digest_of, observation_of_record
+from schemas.inputs.input_events import InvalidEvent
+from schemas.inputs.pieces import is_extractable
+from schemas.log import RecordTooLarge
+from schemas.messages.dead_letters import first_position
+from schemas.messages.observations import SessionEnded, TurnRecorded
+from schemas.topics import CONVERSATIONS, INBOX
+from streams.delivery.dead_letter import put_aside
+from streams.delivery.retry import fold_patiently
+from streams.extraction.request import append_answer, too_large
+from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from projections.partitions.shards import Shards
+    from schemas.log import Log
+    from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+    from schemas.messages.observations import Observation
+    from streams.agents.reencode import Rewriting
+    from streams.delivery.delivery import Delivery
+    from streams.delivery.keyed_pool import KeyedPool
+    from streams.extraction.protocol import Extractor, Piece, Window
+    from streams.extraction.request import Asking
+    from streams.extraction.window import WindowLimits
+
+LONGEST_CHECK_SECONDS: Final = 1.0
+IDLE_CHECKS: Final = 4
+"""How often within IDLE_SECONDS open windows are looked at."""
+
+
+@dataclass(slots=True)
+class _Holding:
+    """An observation that is in work: acknowledged when all its pieces are."""
+
+    owner: Owner
+    recorded_at: datetime
+    left: set[str]
+    acks: list[Callable[[], None]] = field(default_factory=list)
+    waits: str | None = None
+
+
+@dataclass(slots=True)
+class _Session:
+    """A session with an open window."""
+
+    message: Observation
+    window: OpenWindow
+    touched: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    partition: int
+    owner: Owner
+    agent_id: str | None
+    session_id: str
+    term: int
+    """Of the partition: a window that is joined while its partition is taken away belongs to nobody."""
+
+
+class Observe:
+    """Reads the input topics. Offsets of an open window stay open: the log is the buffer."""
+
+    def __init__(
+        self,
+        *,
+        log: Log,
+        shards: Shards,
+        asking: Asking,
+        extractor: Extractor,
+        verbatim: Extractor,
+        pool: KeyedPool,
+        rewriting: Rewriting,
+        limits: WindowLimits,
+        memorize: bool = True,
+        counted: Callable[[str, str], None] = lambda _step, _outcome: None,
+        extracted: Callable[[CandidatesExtracted | ExtractionRejected], None] = lambda _item: None,
+    ) -> None:
+        self._log = log
+        self._shards = shards
+        self._asking = asking
+        self._extractor = extractor
+        self._verbatim = verbatim
+        self._pool = pool
+        self.rewriting = rewriting
+        self._limits = limits
+        self.memorizes = memorize
+        self._counted = counted
+        self._extracted = extracted
+        self._sessions: dict[_Place, _Session] = {}
+        self._holdings: dict[tuple[int, Owner, str], _Holding] = {}
+        self._delivered: dict[tuple[str, int], int] = {}
+
+    async def handle(self, delivery: Delivery) -> None:
+        """Take one record in; return when the next may come."""
+        record = delivery.record
+        position = record.position
+        term = self._shards.term(position.partition)
+        try:
+            message = observation_of_record(record)
+        except InRegistryAvro as found:
+            await self.rewriting.take(delivery, found.schema_id)
+        except ForeignKey as error:
+            await self._put_aside(delivery, "key", str(error))
+        except (codec.Undecodable, InvalidEvent) as error:
+            await self._put_aside(delivery, "decode", str(error))
+        else:
+            await self._observe(delivery, message)
+        if self._shards.term(position.partition) != term or not delivery.is_current():
+            return
+        place = (position.topic, position.partition)
+        self._delivered[place] = max(self._delivered.get(place, 0), position.offset + 1)
+
+    async def _observe(self, delivery: Delivery, message: Observation) -> None:
+        record, owner = delivery.record, message.envelope.owner
+        position, partition = record.position, record.position.partition
+        if self._shards.partition(owner) != partition:
+            if await self.rewriting.again(delivery, message):  # with the id and time of this first position
+                self._counted("observe", "moved")
+            return
+        term = self._shards.term(partition)
+        await self._shards.ready(partition)
+        await fold_patiently(lambda: self._shards.up_to(position.topic, partition, position.offset + 1))
+        if self._shards.term(partition) != term or not delivery.is_current():
+            return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here
+        first = self._shards.at(partition).turns.first(owner, message.envelope.event_id)
+        # What was sent back stands for its first record, which could not be read then, and may be folded by now.
+        if first is not None and first.position != position and str(first.position) != first_position(record):
+            if first.digest != digest_of(message):
+                detail = f"event_id {first.event_id!r} was accepted with another body at {first.position}"
+                await self._put_aside(delivery, "body_differs", detail)
+                return
+            self._counted("observe", "repeated")
+            delivery.ack()
+            return
+        if isinstance(message, SessionEnded):
+            self._counted("observe", "boundary")
+            for place in self._ended(partition, message):
+                await self._close(place)
+            delivery.ack()
+        elif not self.memorizes or not is_extractable(message):
+            self._counted("observe", "nothing")
+            delivery.ack()
+        else:
+            await self._hold(delivery, message)
+
+    async def _hold(self, delivery: Delivery, message: Observation) -> None:
+        record, owner = delivery.record, message.envelope.owner
+        partition, event_id = record.position.partition, message.envelope.event_id
+        held = self._holdings.get((partition, owner, event_id))
+        if held is not None:
+            held.acks.append(delivery.ack)  # delivered again while in work
+            self._counted("observe", "repeated")
+            return
+        pieces = pieces_of(message, record.recorded_at)
+        known = self._shards.at(partition).turns.extracted(owner, [p.piece_id for p in pieces])
+        pieces = [p for p in pieces if p.piece_id not in known]
+        if not pieces:
+            self._counted("observe", "repeated")
+            delivery.ack()
+            return
+        left = {p.piece_id for p in pieces}
+        self._holdings[partition, owner, event_id] = _Holding(owner, record.recorded_at, left, [delivery.ack])
+        self._counted("observe", "taken")
+        if not isinstance(message, TurnRecorded) or not message.infer:
+            extractor = self._extractor if not isinstance(message, TurnRecorded) else self._verbatim
+            for piece in pieces:
+                await self._submit(partition, window_of(message, (piece,)), extractor)
+            return
+        await self._join(self._place(partition, message), message, pieces)
+
+    async def _join(self, place: _Place, message: TurnRecorded, pieces: list[Piece]) -> None:
+        """Put pieces into their session's window, closing it where the log says so."""
+        for piece in pieces:
+            session = self._sessions.get(place)
+            if session is not None and closes_before(session.window, piece, self._limits):
+                await self._close(place)
+                session = None
+            if self._shards.term(place.partition) != place.term:
+                return
+            now = asyncio.get_running_loop().time()
+            if session is None:
+                session = self._sessions[place] = _Session(message, OpenWindow(), now)
+            session.window.add(piece)
+            session.touched = now
+            session.message = message
+
+    async def close_idle(self) -> None:
+        """Close windows that have waited so long that the next turn cannot belong to them, for ever."""
+        while True:
+            await asyncio.sleep(min(LONGEST_CHECK_SECONDS, self._limits.idle.total_seconds() / IDLE_CHECKS))
+            await self.close_idle_once()
+
+    async def close_idle_once(self) -> None:
+        """Close each window that has waited for IDLE_SECONDS, if nothing of its partition is on its way."""
+        for place, session in list(self._sessions.items()):
+            if asyncio.get_running_loop().time() - session.touched < self._limits.idle.total_seconds():
+                continue
+            end = await self._log.end(CONVERSATIONS.name, place.partition)
+            delivered = self._delivered.get((CONVERSATIONS.name, place.partition), 0)
+            if delivered >= end and self._sessions.get(place) is session:
+                await self._close(place)
+
+    def open_sessions(self) -> list[SessionEnded]:
+        """Return, for each session with an open window, the end that would close it; derived from its last turn."""
+        ends = []
+        for place, session in self._sessions.items():
+            last = session.message.envelope
+            event_id = derived_id("session-end", place.owner.tenant, place.owner.user_id, last.event_id)
+            ends.append(SessionEnded(envelope=last.follow(event_id), session_id=place.session_id))
+        return ends
+
+    def waiting(self, owner: Owner, event_id: str) -> str | None:
+        """Return why an observation waits for the model, if it does."""
+        held = self._holdings.get((self._shards.partition(owner), owner, event_id))
+        return held.waits if held else None
+
+    def revoke(self, partition: int) -> None:
+        """Drop what belongs to a partition that was taken away: another worker reads it again."""
+        self._pool.drop(partition)
+        self.rewriting.drop(partition)
+        self._sessions = {k: v for k, v in self._sessions.items() if k.partition != partition}
+        self._holdings = {k: v for k, v in self._holdings.items() if k[0] != partition}
+        self._delivered = {k: v for k, v in self._delivered.items() if k[1] != partition}
+
+    async def _close(self, place: _Place) -> None:
+        session = self._sessions.pop(place, None)
+        if session is not None:
+            window = window_of(session.message, tuple(session.window.pieces))
+            await self._submit(place.partition, window, self._extractor)
+
+    async def _submit(self, partition: int, window: Window, extractor: Extractor) -> None:
+        owner = Owner(window.tenant, window.user_id)
+        await self._pool.submit(partition, owner, lambda: self._extract(partition, owner, window, extractor))
+
+    async def _extract(self, partition: int, owner: Owner, window: Window, extractor: Extractor) -> None:
+        def waits(reason: str) -> None:
+            self._counted("extract", "waiting")
+            for piece in window.pieces:
+                held = self._holdings.get((partition, owner, piece.event_id))
+                if held is not None:
+                    held.waits = reason
+
+        item = await self._asking.item(window, extractor, waits)
+        try:
+            end = await append_answer(self._log, partition, item)
+        except RecordTooLarge as error:
+            item = too_large(window, extractor, item, error)
+            end = await append_answer(self._log, partition, item)
+        self._counted("extract", type(item).__name__)
+        self._extracted(item)
+        await fold_patiently(lambda: self._shards.up_to(INBOX.name, partition, end))
+        for piece in window.pieces:
+            self._done(partition, owner, piece)
+
+    def _done(self, partition: int, owner: Owner, piece: Piece) -> None:
+        held = self._holdings.get((partition, owner, piece.event_id))
+        if held is None:
+            return
+        held.left.discard(piece.piece_id)
+        held.waits = None
+        if not held.left:
+            del self._holdings[partition, owner, piece.event_id]
+            for ack in held.acks:
+                ack()
+
+    def _place(self, partition: int, message: TurnRecorded) -> _Place:
+        term = self._shards.term(partition)
+        return _Place(partition, message.envelope.owner, message.envelope.agent_id, message.session_id, term)
+
+    def _ended(self, partition: int, end: SessionEnded) -> list[_Place]:
+        """Return the open windows that an end closes; one that names no agent ends the session with all of them."""
+        owner, agent = end.envelope.owner, end.envelope.agent_id
+        return [
+            place
+            for place in self._sessions
+            if (place.partition, place.owner, place.session_id) == (partition, owner, end.session_id)
+            and agent in (None, place.agent_id)
+        ]
+
+    async def _put_aside(self, delivery: Delivery, reason: str, detail: str) -> None:
+        await put_aside(self._log, delivery.record, reason, detail)
+        self._counted("observe", "dead")
+        delivery.ack()

@@ -1,0 +1,97 @@
+"""Appends what came in registry Avro again in single-object Avro, so that the log can be read without a registry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from schemas import codec
+from schemas.inputs.decoding import ForeignKey, observation_of_registry
+from schemas.inputs.input_events import InvalidEvent
+from schemas.log import NewRecord, RecordTooLarge
+from schemas.messages.dead_letters import TOO_LARGE
+from streams.delivery.dead_letter import put_aside
+from streams.delivery.keyed_pool import MAX_QUEUED, KeyedPool
+from streams.delivery.retry import append_patiently
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from schemas.identity import Owner
+    from schemas.log import Log
+    from schemas.messages.observations import Observation
+    from streams.delivery.delivery import Delivery
+    from streams.registry.registry import WriterSchemas
+
+
+class Rewriting:
+    """Records of one key keep their order; one that waits for the registry holds up no other key.
+
+    The record that counts is the one appended here: its position is the event's, and a second delivery of the original
+    makes a repeat of it. A worker that dies between append and acknowledgement does just that.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        partition_of: Callable[[Owner], int],
+        schemas: WriterSchemas,
+        failure: Callable[[BaseException], None],
+        counted: Callable[[str, str], None] = lambda _step, _outcome: None,
+    ) -> None:
+        self._log = log
+        self._partition_of = partition_of
+        self._schemas = schemas
+        self._counted = counted
+        self._pool = KeyedPool(MAX_QUEUED, failure)  # what waits for the registry must not keep a slot from the rest
+        self.ends: dict[tuple[str, int], int] = {}
+        """Up to where each place holds what was appended here, for those who wait for it."""
+
+    async def take(self, delivery: Delivery, schema_id: int) -> None:
+        """Queue a record behind those of its key; it is acknowledged when it is in the log again, or put aside."""
+        position = delivery.record.position
+        lane = (position.topic, delivery.record.key)
+        await self._pool.submit(position.partition, lane, lambda: self._rewrite(delivery, schema_id))
+
+    async def again(self, delivery: Delivery, message: Observation) -> bool:
+        """Append an observation to the partition of its owner, and acknowledge the record that it came in.
+
+        One that the log does not take is put aside; return whether it was appended.
+        """
+        topic, owner = delivery.record.position.topic, message.envelope.owner
+        partition = self._partition_of(owner)
+        headers, value = delivery.record.headers, codec.encode(message)
+        new = NewRecord(topic=topic, partition=partition, key=owner.key, value=value, headers=headers)
+        try:
+            [appended] = await append_patiently(self._log, [new])
+        except RecordTooLarge as error:  # it came compressed, or shorter as JSON
+            await self._put_aside(delivery, TOO_LARGE, str(error))
+            return False
+        self.ends[topic, partition] = appended.position.offset + 1
+        delivery.ack()
+        return True
+
+    def drop(self, partition: int) -> None:
+        """Drop what belongs to a partition that was taken away: another worker gets the records again."""
+        self._pool.drop(partition)
+
+    async def settle(self) -> None:
+        """Wait until nothing is queued."""
+        await self._pool.settle()
+
+    async def _rewrite(self, delivery: Delivery, schema_id: int) -> None:
+        record = delivery.record
+        try:
+            writer = await self._schemas.writer(schema_id, lambda: self._counted("observe", "waiting"))
+            message = observation_of_registry(record, writer)
+        except ForeignKey as error:
+            await self._put_aside(delivery, "key", str(error))
+        except (codec.Undecodable, InvalidEvent) as error:
+            await self._put_aside(delivery, "decode", f"schema {schema_id}: {error}")
+        else:
+            if await self.again(delivery, message):
+                self._counted("observe", "rewritten")
+
+    async def _put_aside(self, delivery: Delivery, reason: str, detail: str) -> None:
+        await put_aside(self._log, delivery.record, reason, detail)
+        self._counted("observe", "dead")
+        delivery.ack()

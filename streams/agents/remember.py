@@ -1,0 +1,270 @@
+"""remember: takes one inbox item, looks at the user's memories, appends one decision, and folds it."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from projections.shard.errors import ShardDamaged, ShardUnavailable
+from projections.state.evolve import is_decided, is_passed
+from schemas import codec
+from schemas.identity import GLOBAL_USER, InvalidOwner, Owner, partition_owner
+from schemas.log import NewRecord, RecordTooLarge
+from schemas.messages.dead_letters import TOO_LARGE
+from schemas.messages.inbox import DecayDue, RetentionDue, Tick
+from schemas.messages.wakes import WakeDue
+from streams.agents.inbox import item_of_record
+from streams.decisions.decay import POLICIES, touched_by
+from streams.decisions.decide import close_tick, decide, decide_tick, policy_of
+from streams.decisions.draft import Place
+from streams.decisions.wakes import shows_memories
+from streams.delivery.dead_letter import put_aside
+from streams.delivery.retry import append_patiently, fold_patiently
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from datetime import datetime
+
+    from projections.partitions.shards import Shards
+    from projections.state.memory import UserState
+    from schemas.log import Log, Record
+    from schemas.messages.decision import Decision
+    from schemas.messages.inbox import UserItem
+    from streams.decisions.parameters import Parameters
+    from streams.delivery.delivery import Delivery
+    from streams.delivery.keyed_pool import KeyedPool
+
+
+TOGETHER: Final = 64
+"""Users for whom a tick is decided at the same time; their appends share an fsync."""
+MANY_MEMORIES: Final = 1_000
+"""So many are chosen from in a thread."""
+
+
+async def keep_all(_partition: int, _before: datetime) -> int:
+    """Remove no observations."""
+    return 0
+
+
+class Remember:
+    """Decides on the inbox: one item at a time for each user, users concurrently, a tick alone."""
+
+    def __init__(
+        self,
+        *,
+        log: Log,
+        shards: Shards,
+        pool: KeyedPool,
+        parameters: Parameters,
+        counted: Callable[[str, str], None] = lambda _step, _outcome: None,
+        ticked: Callable[[str, str], None] = lambda _policy, _outcome: None,
+        remove: Callable[[int, datetime], Awaitable[int]] = keep_all,
+    ) -> None:
+        """`remove` takes a partition's observations away that were logged before an instant, and counts them."""
+        self._log = log
+        self._shards = shards
+        self._pool = pool
+        self._parameters = parameters
+        self._counted = counted
+        self._ticked = ticked
+        self._remove = remove
+        self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
+
+    async def handle(self, delivery: Delivery) -> None:
+        """Take one record in; return when the next may come."""
+        record, partition = delivery.record, delivery.record.position.partition
+        try:
+            owner, item = item_of_record(record, self._shards.partitions)
+        except codec.UnknownSchema:
+            raise
+        except (codec.Undecodable, InvalidOwner) as error:
+            await put_aside(self._log, record, "decode", str(error))
+            self._counted("remember", "dead")
+            delivery.ack()
+            return
+        wanted = self._shards.partition(owner)
+        if wanted != partition:
+            again = NewRecord(topic=record.position.topic, partition=wanted, key=owner.key, value=record.value)
+            try:
+                await append_patiently(self._log, [again])
+                self._counted("remember", "moved")
+            except RecordTooLarge as error:  # it came compressed
+                await put_aside(self._log, record, TOO_LARGE, str(error))
+                self._counted("remember", "dead")
+            delivery.ack()
+            return
+        term = self._shards.term(partition)
+        await self._shards.ready(partition)
+        if isinstance(item, Tick):
+            await self._pool.settle(partition)
+        if self._shards.term(partition) != term or not delivery.is_current():
+            return  # taken away meanwhile: the items before it were dropped, and it must not be decided before them
+        if isinstance(item, Tick):
+            await self._pool.submit(partition, owner, lambda: self._apply_tick(delivery, item))
+            await self._pool.settle(partition)
+        else:
+            await self._pool.submit(partition, owner, lambda: self._remember(delivery, owner, item))
+
+    def revoke(self, partition: int) -> None:
+        """Drop what belongs to a partition that was taken away."""
+        self._pool.drop(partition)
+
+    async def decided(self, owner: Owner, item_id: str) -> None:
+        """Wait until the item is decided and folded here."""
+        while not is_decided(self._shards.state(owner), item_id):
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            waiting = self._waiters.setdefault((owner, item_id), [])
+            waiting.append(waiter)
+            try:
+                await waiter
+            finally:
+                waiting.remove(waiter)
+                if not waiting:
+                    self._waiters.pop((owner, item_id), None)
+
+    async def _remember(self, delivery: Delivery, owner: Owner, item: UserItem) -> None:
+        """Decide until the fold agrees: another worker's decision may have come first."""
+        place = _place(delivery.record)
+        if is_decided(self._shards.state(owner), item.envelope.event_id):
+            self._counted("remember", "repeated")
+        while not is_decided(state := self._shards.state(owner), item.envelope.event_id):
+            if is_passed(state, item.envelope.event_id, place.offset):
+                detail = f"the inbox item at {place.offset} came after {state.last_offset} was decided"
+                await self._give_up(delivery.record, detail)
+                break
+            try:
+                vectors = self._shards.of(owner).ledger.vectors(owner)
+                decision = decide(state, item, place, vectors, self._parameters)
+            except (ShardDamaged, ShardUnavailable):
+                raise  # not the item's fault: it is decided when the shard is whole
+            except Exception as error:  # noqa: BLE001 - the boundary of the step: a rule that fails stops nobody else
+                await self._give_up(delivery.record, f"{type(error).__name__}: {error}")
+                break
+            try:
+                await self._append(owner, decision)
+            except RecordTooLarge as error:
+                await self._give_up(delivery.record, str(error))
+                break
+            self._counted("remember", _outcome(decision))
+        delivery.ack()
+        self._tell(owner, item.envelope.event_id)
+
+    async def _apply_tick(self, delivery: Delivery, tick: Tick) -> None:
+        """Let every user of the partition meet the tick, then close it."""
+        partition = delivery.record.position.partition
+        closer, tick_id = partition_owner(partition), tick.envelope.event_id
+        place = _place(delivery.record)
+        while not is_decided(self._shards.state(closer), tick_id):
+            decayed, expired = await self._applied(delivery.record, tick)
+            state = self._shards.state(closer)
+            if is_decided(state, tick_id):
+                break  # by another worker, while this one asked its users
+            if is_passed(state, tick_id, place.offset):
+                self._ticked(policy_of(tick), "passed")
+                await self._give_up(delivery.record, "a later tick was closed before it")
+                break
+            await self._append(
+                closer, close_tick(state, tick, place, decayed, expired, raised=self._raised(partition, tick_id))
+            )
+            self._counted("remember", "tick")
+            known = not isinstance(tick, DecayDue) or tick.policy in POLICIES
+            self._ticked(*(policy_of(tick), "applied") if known else ("unknown", "nothing"))
+        delivery.ack()
+        self._tell(closer, tick_id)
+
+    async def _applied(self, record: Record, tick: Tick) -> tuple[int, int]:
+        """Apply a tick to all that it concerns; return how much faded, and how much is gone.
+
+        Observations are removed before the decision says so: a tick that comes again finds them gone.
+        """
+        partition = record.position.partition
+        if isinstance(tick, RetentionDue):
+            await self._keep_closeness(record, tick)
+            return 0, await self._remove(partition, tick.before) if tick.before else 0
+        if isinstance(tick, WakeDue):
+            due = self._shards.at(partition).ledger.wakes.due(tick.as_of)
+            for begin in range(0, len(due), TOGETHER):
+                woken = due[begin : begin + TOGETHER]
+                await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in woken))
+            return 0, 0
+        decayed = expired = 0
+        for owner in self._owners(partition):
+            state = await self._meet_tick(owner, tick, record)
+            some = touched_by(state, tick.envelope.event_id)
+            decayed, expired = decayed + some[0], expired + some[1]
+        return decayed, expired
+
+    async def _keep_closeness(self, record: Record, tick: RetentionDue) -> None:
+        after, partition = None, record.position.partition
+        # a rebuild may put another shard in the place of the first meanwhile
+        while tick.before and (some := self._shards.at(partition).turns.said.carriers(after, TOGETHER)):
+            await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in some))
+            await asyncio.sleep(0)
+            after = some[-1]
+
+    def _raised(self, partition: int, tick_id: str) -> int:
+        return self._shards.at(partition).ledger.wakes.raised_by(tick_id)
+
+    async def _meet_tick(self, owner: Owner, tick: Tick, record: Record) -> UserState:
+        tick_id, place = tick.envelope.event_id, _place(record)
+        while True:
+            state = self._shards.state(owner)
+            if is_decided(state, tick_id) or is_passed(state, tick_id, place.offset):
+                return state
+            if isinstance(tick, WakeDue):
+                decision = await self._wake(state, tick, place)
+            elif isinstance(tick, RetentionDue):
+                close_to = self._shards.of(owner).turns.said.close_to(owner)
+                decision = decide_tick(state, tick, place, self._parameters, close_to=close_to)
+            else:
+                decision = decide_tick(state, tick, place, self._parameters)
+            if decision is None:
+                return state
+            try:
+                await self._append(owner, decision)
+            except RecordTooLarge as error:  # it holds up neither this worker nor the partition's other users
+                await self._give_up(record, f"{owner.key.decode()!r} does not meet the tick: {error}")
+                return state
+
+    async def _wake(self, state: UserState, tick: WakeDue, place: Place) -> Decision | None:
+        """Decide on a user's wakes; choosing among many memories must not hold up who asks meanwhile."""
+        everyone = self._shards.state(Owner(state.owner.tenant, GLOBAL_USER))
+        deciding = partial(decide_tick, state, tick, place, self._parameters, everyone=everyone)
+        if not shows_memories(state, self._parameters.wake_memory_limit):
+            return deciding()
+        both = (state.owner, everyone.owner)
+        known = {i: v for owner in both for i, v in self._shards.of(owner).ledger.vectors(owner).all().items()}
+        if len(known) < MANY_MEMORIES:
+            return deciding(vectors=lambda: known)
+        return await asyncio.to_thread(deciding, vectors=lambda: known)
+
+    def _owners(self, partition: int) -> list[Owner]:
+        """Return the users whose items come through the partition's inbox."""
+        mine = self._shards.at(partition).ledger.owners()
+        shared = [o for o in self._shards.globals.ledger.owners() if self._shards.partition(o) == partition]
+        return [*mine, *shared]
+
+    async def _append(self, owner: Owner, decision: Decision) -> None:
+        """Append a decision and fold up to it. State is never updated before the log has acknowledged."""
+        topic, partition = self._shards.ledger_of(owner)
+        record = NewRecord(topic=topic, partition=partition, key=owner.key, value=codec.encode_remembered(decision))
+        [appended] = await append_patiently(self._log, [record])
+        await fold_patiently(lambda: self._shards.folded(owner, appended.position.offset + 1))
+
+    async def _give_up(self, record: Record, detail: str) -> None:
+        await put_aside(self._log, record, "failed", detail)
+        self._counted("remember", "dead")
+
+    def _tell(self, owner: Owner, item_id: str) -> None:
+        for waiter in self._waiters.get((owner, item_id), ()):
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+def _place(record: Record) -> Place:
+    return Place(record.position.partition, record.position.offset, record.recorded_at)
+
+
+def _outcome(decision: Decision) -> str:
+    return decision.outcomes[0].action if decision.outcomes else "nothing"

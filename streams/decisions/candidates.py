@@ -1,0 +1,287 @@
+"""How remember decides about an extractor's answer, entry by entry."""
+
+from __future__ import annotations
+
+from collections import ChainMap, Counter
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final, cast
+
+import orjson
+
+from projections.state.importance import DECIMALS, grade
+from projections.state.memory import ACTIVE, FORGOTTEN
+from schemas.identity import event_of_piece, extracted_memory_id
+from schemas.messages.events import MemoryFormed, MemoryReinforced, MemoryRevised
+from schemas.text import content_hash
+from schemas.vocabulary.attributes import NICKNAME
+from streams.decisions import key_dialogue, slots
+from streams.decisions.draft import SHORT_TERM_LIFE
+from streams.decisions.duplicates import matching
+from streams.decisions.duplicates.similarity import overlap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from projections.state.memory import Memory
+    from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece
+    from streams.decisions.draft import Draft
+    from streams.decisions.parameters import Parameters
+
+
+CANDIDATES_PER_PART: Final = 250
+"""Each leads to a few events at most, and a decision holds at most 1,000."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """A candidate with what follows from the pieces that it cites."""
+
+    subject: str
+    memory_id: str
+    candidate: Candidate
+    said: matching.Statement
+    cited: list[CoveredPiece]
+    anew: frozenset[str]
+    """Cited pieces that the user said and that were not decided on before."""
+
+    def says_again(self, memory: Memory) -> bool:
+        """Tell whether the user said it in other words than those that the memory came from."""
+        return not self.anew.issubset(memory.pieces)
+
+    @property
+    def sources(self) -> list[str]:
+        return list(dict.fromkeys(event_of_piece(c.piece_id) for c in self.cited))
+
+    @property
+    def happened_at(self) -> datetime:
+        if self.candidate.occurred_on:
+            return datetime.fromisoformat(self.candidate.occurred_on).replace(tzinfo=UTC)
+        return self.cited[0].occurred_at
+
+
+def decide_candidates(
+    draft: Draft,
+    item: CandidatesExtracted,
+    vectors: Mapping[str, bytes],
+    parameters: Parameters,
+) -> bool:
+    """Draft what a part of the answer's entries leads to; return whether these are the last.
+
+    `vectors` are those of the user's memories, by id. The last part covers the pieces: until then they are fresh.
+    """
+    pieces = {c.piece_id: c for c in item.covered}
+    fresh = {p for p in pieces if p not in draft.state.covered}
+    begin, end = (draft.part - 1) * CANDIDATES_PER_PART, draft.part * CANDIDATES_PER_PART
+    is_last = end >= len(item.candidates)
+    if is_last:
+        draft.covered.extend(c.piece_id for c in item.covered if c.piece_id in fresh)
+    ordinals: Counter[str] = Counter()
+    formed_here: dict[str, bytes] = {}
+    seen = ChainMap(formed_here, cast("dict[str, bytes]", vectors))  # only the first map is ever written
+    for number, candidate in enumerate(item.candidates[:end]):
+        first = candidate.pieces[0]
+        memory_id = extracted_memory_id(item.envelope.owner, first, ordinals[first], item.model, item.prompt_hash)
+        ordinals[first] += 1
+        if number < begin:
+            continue
+        cited = [pieces[p] for p in candidate.pieces if p in pieces]
+        subject = str(number)
+        if not any(c.piece_id in fresh for c in cited):
+            draft.say(subject, "nothing", "it cites only observations that were decided on before")
+        elif memory_id in draft.state.memories:
+            draft.say(subject, "nothing", "this very memory was formed before", memory_id)
+        else:
+            said = _statement(item, candidate, max(c.occurred_at for c in cited))
+            if said.attribute == NICKNAME:
+                said = slots.named(draft.state, said)
+                candidate = replace(candidate, attribute=said.attribute)  # noqa: PLW2901 - the same, read with the profile
+            anew = frozenset(c.piece_id for c in cited if c.by_user and c.piece_id in fresh)
+            entry = _Entry(subject=subject, memory_id=memory_id, candidate=candidate, said=said, cited=cited, anew=anew)
+            _decide_entry(draft, item, entry, seen, parameters)
+            formed_here[memory_id] = candidate.vector.data
+    return is_last
+
+
+def _statement(item: CandidatesExtracted, candidate: Candidate, effective: datetime) -> matching.Statement:
+    return matching.Statement(
+        content=candidate.content.text,
+        agent_id=item.envelope.agent_id,
+        scope="personal",
+        kind=candidate.kind,
+        attribute=candidate.attribute,
+        value=candidate.value.text if candidate.value else None,
+        embedding_model=item.embedding_model,
+        vector=candidate.vector.data,
+        effective=effective,
+    )
+
+
+def _decide_entry(
+    draft: Draft,
+    item: CandidatesExtracted,
+    entry: _Entry,
+    vectors: Mapping[str, bytes],
+    parameters: Parameters,
+) -> None:
+    said = entry.said
+    if said.kind == "episodic" and grade(entry.candidate.importance) < parameters.min_episode_grade:
+        draft.say(entry.subject, "nothing", f"an episode of a grade under {parameters.min_episode_grade:g}")
+        return
+    held = slots.holders(draft.state, said)
+    alike = [*matching.exact(draft.state, said)]
+    if not held:  # a single slot is decided by its value, whatever the wording
+        alike += matching.same_slot(draft.state, said)
+    if said.kind == "episodic":
+        span = timedelta(hours=parameters.episode_merge_hours)
+        alike = [m for m in alike if m.kind != "episodic" or m.status == FORGOTTEN or _is_close(m, entry, span)]
+        merged = matching.first_active(alike, said.effective) or _mergeable(draft, entry, parameters)
+        if merged is not None:
+            _merge(draft, entry, merged)
+            return
+        close = matching.near(draft.state, said, vectors, parameters.keyword_overlap)
+        alike += [m for m in close if m.status == FORGOTTEN]
+    elif not held:
+        alike += matching.near(draft.state, said, vectors, parameters.keyword_overlap)
+    else:
+        # The value decides, whatever the wording; without one, or for what was forgotten, the text does too.
+        alike = [m for m in held if slots.holds(m, said.value)] + [
+            m for m in alike if said.value is None or m.status == FORGOTTEN
+        ]
+    same = matching.first_active(alike, said.effective)
+    if same is not None:
+        _meet_again(draft, entry, same)
+        return
+    forgotten = _forgotten(entry, [*alike, *_from_same_words(draft, entry, parameters)])
+    if forgotten is not None:
+        reason = "the user forgot this after these words were said"
+        draft.say(entry.subject, "suppressed", reason, forgotten.memory_id)
+        return
+    present = slots.present(held, said.effective)
+    if parameters.profile_keeps and present:
+        reason = f"the profile keeps the {said.attribute} that it has"
+        draft.say(entry.subject, "nothing", reason, present[0].memory_id)
+        return
+    _form(draft, item, entry, held or slots.opposed(draft.state, said, keeps=parameters.profile_keeps))
+
+
+def _forgotten(entry: _Entry, alike: list[Memory]) -> Memory | None:
+    """Return a memory that the user forgot after all these words had been logged."""
+    latest = max(c.recorded_at for c in entry.cited)
+    return next((m for m in alike if m.status == FORGOTTEN and m.forgotten_at and latest <= m.forgotten_at), None)
+
+
+def _from_same_words(draft: Draft, entry: _Entry, parameters: Parameters) -> list[Memory]:
+    """Return forgotten memories that cite a piece which the entry cites too, and are alike in words: paraphrases."""
+    cited = {c.piece_id for c in entry.cited}
+    forgotten = [m for m in draft.state.memories.values() if m.status == FORGOTTEN and not cited.isdisjoint(m.pieces)]
+    if not forgotten:
+        return []
+    words = matching.cached_keywords(entry.said.content)
+    return matching.in_order(
+        m for m in forgotten if overlap(words, matching.cached_keywords(m.content)) >= parameters.keyword_overlap
+    )
+
+
+def _mergeable(draft: Draft, entry: _Entry, parameters: Parameters) -> Memory | None:
+    """Return an active episode of the same type, close in time and alike in words."""
+    words = matching.cached_keywords(entry.said.content)
+    span = timedelta(hours=parameters.episode_merge_hours)
+    found = (
+        memory
+        for memory in draft.state.memories.values()
+        if memory.kind == "episodic"
+        and memory.status_at(entry.said.effective) == ACTIVE
+        and memory.event_type == entry.candidate.event_type
+        and memory.known_to(entry.said.agent_id)
+        and _is_close(memory, entry, span)
+        and overlap(words, matching.cached_keywords(memory.content)) >= parameters.keyword_overlap
+    )
+    return next(iter(matching.in_order(found)), None)
+
+
+def _is_close(memory: Memory, entry: _Entry, span: timedelta) -> bool:
+    """Tell whether an episode happened near enough to what the entry tells of to be the same."""
+    return abs(memory.occurred_at - entry.happened_at) <= span
+
+
+def _merge(draft: Draft, entry: _Entry, memory: Memory) -> None:
+    """Keep the first text and time, the greater importance and intensity, of all key dialogue what fits."""
+    spoken = orjson.loads(entry.candidate.key_dialogue.data) if entry.candidate.key_dialogue else []
+    again = entry.says_again(memory)
+    intensities = [i for i in (memory.emotion_intensity, entry.candidate.emotion_intensity) if i is not None]
+    draft.add(
+        MemoryRevised(
+            envelope=draft.envelope(entry.said.effective),
+            memory_id=memory.memory_id,
+            reason="merged",
+            importance=max(memory.importance, round(entry.candidate.importance, DECIMALS)),
+            emotion_intensity=max(intensities, default=None),
+            key_dialogue=key_dialogue.united(memory.key_dialogue, spoken),
+            access_count=memory.access_count + again,
+            last_accessed_at=max(memory.last_accessed_at, entry.said.effective) if again else None,
+            source_ids=entry.sources,
+            pieces=[c.piece_id for c in entry.cited],
+        )
+    )
+    draft.say(entry.subject, "revised", "the same event, told again", memory.memory_id)
+
+
+def _meet_again(draft: Draft, entry: _Entry, memory: Memory) -> None:
+    if not entry.says_again(memory):
+        reason = "known from these words" if entry.anew else "known, and only the assistant said it again"
+        draft.say(entry.subject, "nothing", reason, memory.memory_id)
+        return
+    draft.add(
+        MemoryReinforced(
+            envelope=draft.envelope(entry.said.effective),
+            memory_id=memory.memory_id,
+            reason="said_again",
+            access_count=memory.access_count + 1,
+            recall_count=memory.recall_count,
+            last_accessed_at=max(memory.last_accessed_at, entry.said.effective),
+            source_ids=entry.sources,
+            pieces=[c.piece_id for c in entry.cited],
+        )
+    )
+    draft.say(entry.subject, "reinforced", "the user said it again", memory.memory_id)
+
+
+def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Memory]) -> None:
+    candidate, effective = entry.candidate, entry.said.effective
+    newer = slots.newer_than(held, effective)
+    draft.add(
+        MemoryFormed(
+            envelope=draft.envelope(effective),
+            memory_id=entry.memory_id,
+            scope="personal",
+            kind=candidate.kind,
+            memory_type=candidate.memory_type,
+            category=candidate.category,
+            content=candidate.content,
+            content_hash=content_hash(entry.said.content),
+            vector=candidate.vector,
+            embedding_model=item.embedding_model,
+            attribute=candidate.attribute,
+            value=candidate.value,
+            event_type=candidate.event_type,
+            emotion=candidate.emotion,
+            emotion_intensity=candidate.emotion_intensity,
+            key_dialogue=candidate.key_dialogue,
+            importance=round(candidate.importance, DECIMALS),
+            source_type=item.source_type,
+            source_ids=entry.sources,
+            source_ref=item.source_ref,
+            session_id=item.session_id,
+            pieces=[c.piece_id for c in entry.cited],
+            happened_at=entry.happened_at,
+            formed_at=effective,
+            expires_at=effective + SHORT_TERM_LIFE if candidate.memory_type == "short_term" else None,
+            superseded_by=newer.memory_id if newer else None,
+        )
+    )
+    if newer is not None:
+        draft.say(entry.subject, "superseded", f"a newer {newer.attribute} is known", entry.memory_id)
+        return
+    draft.say(entry.subject, "formed", "new", entry.memory_id)
+    slots.supersede(draft, slots.present(held, effective), entry.memory_id, effective)

@@ -1,0 +1,282 @@
+"""How remember decides about commands: remember, revise, forget, restore, recall."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from projections.state.importance import DECIMALS
+from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
+from schemas.identity import commanded_memory_id
+from schemas.messages.decision import MAX_CHANGES
+from schemas.messages.envelope import Sealed
+from schemas.messages.events import MemoryForgotten, MemoryFormed, MemoryReinforced, MemoryRestored, MemoryRevised
+from schemas.text import content_hash
+from schemas.vocabulary.refusals import Refusal
+from streams.decisions import edited_value, slots
+from streams.decisions.draft import SHORT_TERM_LIFE
+from streams.decisions.duplicates import matching
+from streams.decisions.sharing import decide_share, is_share
+
+if TYPE_CHECKING:
+    from projections.state.memory import Memory
+    from schemas.messages.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+    from streams.decisions.draft import Draft
+
+RECALL_GAP: Final = timedelta(minutes=1)
+"""Recalls of one memory within a minute of effective time count once."""
+
+
+def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) -> None:
+    """Remember as is, unless the very text is known: then that is an access."""
+    effective = item.envelope.occurred_at
+    said = matching.Statement(
+        content=item.content.text,
+        agent_id=item.envelope.agent_id,
+        scope=item.scope,
+        kind=item.kind,
+        attribute=item.attribute,
+        value=item.value.text if item.value else None,
+        embedding_model=item.embedding_model,
+        vector=item.vector.data,
+        effective=effective,
+    )
+    alike = (m for m in matching.exact(draft.state, said) if slots.fills_same(m, said))
+    same = matching.first_active(alike, effective)
+    if same is not None:
+        _reinforce(draft, same, "remembered_again", "known already; this counts as an access")
+        return
+    held = slots.holders(draft.state, said)
+    present = slots.present(held, effective)
+    if profile_keeps and present and not slots.holds(present[-1], said.value):
+        detail = f"the profile keeps the {item.attribute} that it has"
+        draft.say("0", "refused", Refusal.PROFILE_KEEPS.because(detail), present[-1].memory_id)
+        return
+    held = held or slots.opposed(draft.state, said, keeps=profile_keeps)
+    newer, present = slots.newer_than(held, effective), slots.present(held, effective)
+    memory_id = commanded_memory_id(draft.state.owner, item.envelope.event_id)
+    draft.add(
+        MemoryFormed(
+            envelope=draft.envelope(),
+            memory_id=memory_id,
+            scope=item.scope,
+            kind=item.kind,
+            memory_type=item.memory_type,
+            category=item.category,
+            content=item.content,
+            content_hash=content_hash(said.content),
+            vector=item.vector,
+            embedding_model=item.embedding_model,
+            attribute=item.attribute,
+            value=item.value,
+            importance=round(item.importance, DECIMALS),
+            source_type="manual",
+            source_ids=[],
+            source_ref=item.session_id,
+            session_id=item.session_id,
+            pieces=[],
+            happened_at=effective,
+            formed_at=effective,
+            expires_at=effective + SHORT_TERM_LIFE if item.memory_type == "short_term" else None,
+            superseded_by=newer.memory_id if newer else None,
+            metadata=item.metadata,
+        )
+    )
+    draft.say("0", "superseded" if newer else "formed", "a newer value is known" if newer else "new", memory_id)
+    if newer is None:
+        slots.supersede(draft, present, memory_id, effective)
+
+
+def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> None:
+    """Change what is given, if the memory is shown and has the expected version.
+
+    A new text without a value says what the slot holds now, if it still does.
+    """
+    memory = _shown(draft, item.memory_id)
+    if memory is None:
+        return
+    if item.expected_version is not None and item.expected_version != memory.version:
+        detail = f"the memory has version {memory.version}, expected was {item.expected_version}"
+        draft.say(memory.memory_id, "refused", Refusal.VERSION_MOVED.because(detail), memory.memory_id)
+        return
+    if is_share(item):
+        decide_share(draft, item, memory, _as_said(memory, memory.content, draft, item.envelope.agent_id))
+        return
+    new = None if item.content is None else _as_said(memory, item.content.text, draft)
+    if new is not None and _other_with(draft, memory, new) is not None:
+        reason = Refusal.DUPLICATE.because("another memory has this very text")
+        draft.say(memory.memory_id, "refused", reason, memory.memory_id)
+        return
+    memory_type = item.memory_type
+    effective = item.envelope.occurred_at
+    value = item.value
+    others = _holders_beside(draft, memory) if value is not None else []
+    if value is not None and profile_keeps and others and not slots.holds(others[-1], value.text):
+        reason = Refusal.PROFILE_KEEPS.because(f"the profile keeps the {memory.attribute} that it has")
+        draft.say(memory.memory_id, "refused", reason, others[-1].memory_id)
+        return
+    if value is None and item.content is not None:
+        said = edited_value.value_of(memory, item.content.text, effective.date())
+        value = None if said is None else Sealed.clear(said)
+    draft.add(
+        MemoryRevised(
+            envelope=draft.envelope(),
+            memory_id=memory.memory_id,
+            reason="edited",
+            content=item.content,
+            content_hash=content_hash(item.content.text) if item.content else None,
+            vector=item.vector,
+            embedding_model=item.embedding_model,
+            category=item.category,
+            importance=None if item.importance is None else round(item.importance, DECIMALS),
+            memory_type=memory_type,
+            expires_at=effective + SHORT_TERM_LIFE if memory_type == "short_term" else None,
+            value=value,
+            source_ids=[],
+            pieces=[],
+        )
+    )
+    draft.say(memory.memory_id, "revised", "edited", memory.memory_id)
+    after = draft.state.memories[memory.memory_id]
+    says = _as_said(after, after.content, draft)
+    slots.supersede(draft, others, memory.memory_id, effective)
+    if value is not None:
+        opposed = slots.present(slots.opposed(draft.state, says, keeps=profile_keeps), effective)
+        slots.supersede(draft, opposed, memory.memory_id, effective)
+    if memory_type is not None and (held := slots.present(slots.holders(draft.state, says), effective)):
+        # What would have been over, and was not superseded for that reason, lasts now.
+        slots.supersede(draft, held[:-1], held[-1].memory_id, effective)
+
+
+def decide_forget(draft: Draft, item: ForgetMemory) -> None:
+    """Make the memory unfindable, whatever its status."""
+    memory = draft.state.memories.get(item.memory_id)
+    if memory is None:
+        draft.say(item.memory_id, "refused", Refusal.UNKNOWN.because("no such memory"))
+    elif memory.status == FORGOTTEN:
+        draft.say(memory.memory_id, "nothing", "forgotten already", memory.memory_id)
+    else:
+        draft.add(MemoryForgotten(envelope=draft.envelope(), memory_id=memory.memory_id))
+        draft.say(memory.memory_id, "forgotten", "asked for", memory.memory_id)
+
+
+def decide_restore(draft: Draft, item: RestoreMemory, *, profile_keeps: bool) -> None:
+    """Bring a forgotten or expired memory back; where the same text is active, that one is reinforced."""
+    effective = item.envelope.occurred_at
+    memory = draft.state.memories.get(item.memory_id)
+    if memory is None:
+        draft.say(item.memory_id, "refused", Refusal.UNKNOWN.because("no such memory"))
+        return
+    status = memory.status_at(effective)
+    if status == ACTIVE:
+        draft.say(memory.memory_id, "nothing", "it is active", memory.memory_id)
+        return
+    if status == SUPERSEDED:
+        reason = Refusal.SUPERSEDED.because("a newer value holds its place")
+        draft.say(memory.memory_id, "refused", reason, memory.memory_id)
+        return
+    said = _as_said(memory, memory.content, draft)
+    same = _other_with(draft, memory, said)
+    if same is not None:
+        _reinforce(draft, same, "restored", "the same text is active")
+        return
+    held = slots.holders(draft.state, said) or slots.opposed(draft.state, said, keeps=profile_keeps)
+    held = [m for m in held if m.memory_id != memory.memory_id]
+    newer = next(iter(slots.present(held, effective)), None)
+    draft.add(
+        MemoryRestored(
+            envelope=draft.envelope(),
+            memory_id=memory.memory_id,
+            expires_at=effective + SHORT_TERM_LIFE if memory.expires_at is not None else None,
+            superseded_by=newer.memory_id if newer else None,
+            last_accessed_at=max(memory.last_accessed_at, effective),
+        )
+    )
+    action = "superseded" if newer else "restored"
+    draft.say(memory.memory_id, action, "a newer value holds its place" if newer else "asked for", memory.memory_id)
+
+
+def decide_recall(draft: Draft, item: RecordRecall) -> bool:
+    """Count that an agent was shown these, at most once a minute each; return whether this part is the last."""
+    at, shown = item.envelope.occurred_at, list(dict.fromkeys(item.memory_ids))
+    end = draft.part * MAX_CHANGES
+    for memory_id in shown[end - MAX_CHANGES : end]:
+        memory = draft.state.memories.get(memory_id)
+        if memory is None or memory.status_at(at) in (EXPIRED, FORGOTTEN, SUPERSEDED):
+            draft.say(memory_id, "nothing", "not shown any more", memory_id if memory else None)
+        elif memory.last_recalled_at is not None and abs(at - memory.last_recalled_at) < RECALL_GAP:
+            draft.say(memory_id, "nothing", "recalled within the same minute", memory_id)
+        else:
+            draft.add(
+                MemoryReinforced(
+                    envelope=draft.envelope(),
+                    memory_id=memory_id,
+                    reason="recalled",
+                    access_count=memory.access_count + 1,
+                    recall_count=memory.recall_count + 1,
+                    last_accessed_at=max(memory.last_accessed_at, at),
+                    source_ids=[],
+                    pieces=[],
+                )
+            )
+            draft.say(memory_id, "reinforced", "recalled", memory_id)
+    return end >= len(shown)
+
+
+def _shown(draft: Draft, memory_id: str) -> Memory | None:
+    memory = draft.state.memories.get(memory_id)
+    if memory is None:
+        draft.say(memory_id, "refused", Refusal.UNKNOWN.because("no such memory"))
+        return None
+    status = memory.status_at(draft.item.envelope.occurred_at)
+    if status != ACTIVE:
+        reason = Refusal(status).because("only active memories can be revised")
+        draft.say(memory_id, "refused", reason, memory_id)
+        return None
+    return memory
+
+
+def _as_said(memory: Memory, content: str, draft: Draft, agent_id: str | None = None) -> matching.Statement:
+    """Return a text as if it were said in the memory's place, to its own agent or to another."""
+    return matching.Statement(
+        content=content,
+        agent_id=agent_id or memory.agent_id,
+        scope=memory.scope,
+        kind=memory.kind,
+        attribute=memory.slot,
+        value=memory.value,
+        embedding_model=memory.embedding_model,
+        vector=b"",
+        effective=draft.item.envelope.occurred_at,
+    )
+
+
+def _holders_beside(draft: Draft, memory: Memory) -> list[Memory]:
+    """Return what took the single slot that a memory left, and shows in it now."""
+    if memory.slot is not None:
+        return []
+    said = replace(_as_said(memory, memory.content, draft), attribute=memory.attribute)
+    return slots.present(slots.holders(draft.state, said), said.effective)
+
+
+def _other_with(draft: Draft, memory: Memory, said: matching.Statement) -> Memory | None:
+    """Return another active memory of the very text."""
+    others = (m for m in matching.exact(draft.state, said) if m.memory_id != memory.memory_id)
+    return matching.first_active(others, said.effective)
+
+
+def _reinforce(draft: Draft, memory: Memory, reason: str, why: str) -> None:
+    draft.add(
+        MemoryReinforced(
+            envelope=draft.envelope(),
+            memory_id=memory.memory_id,
+            reason=reason,
+            access_count=memory.access_count + 1,
+            recall_count=memory.recall_count,
+            last_accessed_at=max(memory.last_accessed_at, draft.item.envelope.occurred_at),
+            source_ids=[],
+            pieces=[],
+        )
+    )
+    draft.say(memory.memory_id, "reinforced", why, memory.memory_id)

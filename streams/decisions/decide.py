@@ -1,0 +1,150 @@
+"""decide: one inbox item and one user's state in, one decision out. It reads no clock and calls nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from projections.state.memory import UserState
+from schemas.identity import GLOBAL_USER, Owner
+from schemas.messages.events import TickApplied
+from schemas.messages.inbox import (
+    CandidatesExtracted,
+    DecayDue,
+    ExtractionRejected,
+    ForgetMemory,
+    ImportMemory,
+    RecordRecall,
+    RememberFact,
+    RestoreMemory,
+    RetentionDue,
+    ReviseMemory,
+    Tick,
+    UserItem,
+)
+from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
+from schemas.vocabulary.words import RETENTION, WAKE
+from streams.decisions import commands, wakes
+from streams.decisions.candidates import decide_candidates
+from streams.decisions.decay import POLICIES, decide_decay
+from streams.decisions.draft import Draft, Place
+from streams.decisions.imports import decide_import
+from streams.decisions.intimacy import decide_closeness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from projections.state.intimacy import Closeness
+    from schemas.messages.decision import Decision
+    from streams.decisions.parameters import Parameters
+
+
+def decide(
+    state: UserState,
+    item: UserItem,
+    place: Place,
+    vectors: Mapping[str, bytes],
+    parameters: Parameters,
+) -> Decision:
+    """Return the decision about an item, with a reason for everything that does not follow from it.
+
+    An item that leads to more than a decision holds is decided in parts: ask again, with the state after each.
+    """
+    draft = Draft(state=state, item=item, place=place)
+    last = True
+    match item:
+        case CandidatesExtracted():
+            last = decide_candidates(draft, item, vectors, parameters)
+        case ExtractionRejected():
+            draft.covered = [c.piece_id for c in item.covered if c.piece_id not in state.covered]
+            draft.rejected = True
+            draft.say("0", "nothing", f"rejected: {item.reason}")
+        case RememberFact():
+            commands.decide_remember(draft, item, profile_keeps=parameters.profile_keeps)
+        case ReviseMemory():
+            commands.decide_revise(draft, item, profile_keeps=parameters.profile_keeps)
+        case ForgetMemory():
+            commands.decide_forget(draft, item)
+        case RestoreMemory():
+            commands.decide_restore(draft, item, profile_keeps=parameters.profile_keeps)
+        case RecordRecall():
+            last = commands.decide_recall(draft, item)
+        case ImportMemory():
+            decide_import(draft, item, profile_keeps=parameters.profile_keeps)
+        case ScheduleReminder() | CancelReminder() | ConfigureWake():
+            wakes.decide_asked(draft, item)
+        case _:
+            assert_never(item)
+    return draft.decision(last_part=last)
+
+
+def decide_tick(
+    state: UserState,
+    tick: Tick,
+    place: Place,
+    parameters: Parameters,
+    *,
+    everyone: UserState | None = None,
+    vectors: Callable[[], Mapping[str, bytes]] = dict,
+    close_to: Mapping[str | None, Closeness] | None = None,
+) -> Decision | None:
+    """Return what the tick changes of one user, a part of it if it is much, or None when it changes nothing.
+
+    `everyone` holds the tenant's global memories, `vectors` returns theirs and the user's: a wake may show some.
+    `close_to` is what the turns still held said last of the user and each agent.
+    """
+    draft = Draft(state=state, item=tick, place=place)
+    match tick:
+        case DecayDue():
+            last = decide_decay(draft, tick, parameters)
+        case RetentionDue():  # memories outlive the observations that they came from, and so does this
+            last = decide_closeness(draft, tick, close_to or {})
+        case WakeDue():
+            shared = everyone or UserState(owner=Owner(state.owner.tenant, GLOBAL_USER))
+            last = wakes.decide_wakes(draft, tick, parameters.wake_memory_limit, shared, vectors)
+        case _:
+            assert_never(tick)
+    if not draft.events and draft.part == 1:
+        return None
+    return draft.decision(last_part=last)
+
+
+def close_tick(state: UserState, tick: Tick, place: Place, decayed: int, expired: int, *, raised: int = 0) -> Decision:
+    """Return the partition's own decision that every user has met the tick; later ones of it are void.
+
+    For a tick of retention `expired` is how many observations it removed.
+    """
+    draft, policy = Draft(state=state, item=tick, place=place), policy_of(tick)
+    draft.add(
+        TickApplied(
+            envelope=draft.envelope(tick.as_of),
+            tick_id=tick.envelope.event_id,
+            policy=policy,
+            as_of=tick.as_of,
+            decayed=decayed,
+            expired=expired,
+        )
+    )
+    tick_id = tick.envelope.event_id
+    if isinstance(tick, RetentionDue):
+        kept = f"those logged since {tick.before.isoformat()} are kept" if tick.before else "all are kept"
+        draft.say(tick_id, "removed" if expired else "nothing", f"{expired} observations removed: {kept}")
+    elif isinstance(tick, WakeDue):
+        draft.say(tick_id, "raised" if raised else "nothing", f"{raised} wakes were due")
+    elif policy in POLICIES:
+        draft.say(tick_id, "decayed" if decayed + expired else "nothing", "every user has met the tick")
+    else:
+        draft.say(tick_id, "nothing", f"the policy {policy!r} is not known: nothing was changed")
+    return draft.decision()
+
+
+def policy_of(tick: Tick) -> str:
+    """Return what a tick is of, as answers and metrics name it."""
+    match tick:
+        case DecayDue():
+            return tick.policy
+        case RetentionDue():
+            return RETENTION
+        case WakeDue():
+            return WAKE
+        case _:
+            assert_never(tick)

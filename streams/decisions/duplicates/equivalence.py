@@ -1,0 +1,125 @@
+"""The second check of near duplicates: whether two texts differ in nothing but harmless words, marks and spelling.
+
+No fixed cosine separates "likes" from "does not like", and no list of antonyms is ever complete. So this check turns it
+round: a text is reduced to its *skeleton*, the sequence of its words (Chinese: its characters, no segmenter needed)
+without the few that never change what is said. Texts are the same only when their skeletons are equal, in order. A
+number, a negation, a name, an opposite, a question mark or swapped roles are in the skeleton, and so is every word that
+this file does not know.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streams.decisions.duplicates.chinese import without_harmless_chinese
+from streams.decisions.duplicates.english import (
+    ARTICLES,
+    CLOSINGS,
+    HARMLESS,
+    NEGATIONS,
+    SPELLINGS,
+    THAT_FOLLOWS,
+    expanded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+_CLAUSE_MARKS = ",;:!。、"
+_QUIET_MARKS = r"()\[\]{}'\"‘’“”「」『』《》〈〉【】…·•‧~\-‐‑–—"
+_UNITS = re.compile(
+    # a minus sign, but not a hyphen or a range
+    r"(?P<minus>(?<![^\s(\[])-(?=\d))"
+    # `1,000`, `10:30`, `2023-05-07`, `3.5`, `.5`, `5-10` are one number each
+    r"|(?P<number>(?:(?<![\w.])\.)?\d+(?:[.,:/~\-–—]\d+)*)"
+    rf"|(?P<han>[{_HAN}])"
+    rf"|(?P<clause>[{_CLAUSE_MARKS}]|\.(?=\s|$))"
+    # what is neither of these: words of any script, currency signs, `C++`, emoji; a question mark stands alone
+    rf"|(?P<word>[^\s\d{_HAN}{_CLAUSE_MARKS}{_QUIET_MARKS}?.]+|\?)"
+)
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\u00b4`", "'''''")
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """What a text says: its content words in order, and before which of them (by index) a clause begins."""
+
+    words: tuple[str, ...]
+    clauses: frozenset[int]
+
+
+def same_statement(a: str, b: str) -> bool:
+    """Return whether both texts say the same: equal skeletons, not empty, and no clause cut at different places.
+
+    Marks may be missing in one of them ("Yesterday I ran" / "Yesterday, I ran"), but two ways to cut the same Chinese
+    characters into clauses are two statements. Symmetric.
+    """
+    one, other = skeleton(a), skeleton(b)
+    if not one.words or one.words != other.words:
+        return False
+    return one.clauses <= other.clauses or other.clauses <= one.clauses
+
+
+def skeleton(text: str) -> Skeleton:
+    """Return the skeleton of a text; time is linear in its length."""
+    composed = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES)).translate(_APOSTROPHES)
+    composed = " ".join(composed.split())
+    words: list[str] = []
+    clauses: set[int] = set()
+    for clause in _clauses(without_harmless_chinese(expanded(composed))):
+        content = list(_content(clause))
+        if content and _ends_with_negation(words):  # "不，喜欢" is not "不喜欢", "No, cats" is not "no cats"
+            words.append(",")
+        clauses.add(len(words))
+        words.extend(content)
+    return Skeleton(tuple(words), frozenset(clauses - {0, len(words)}))
+
+
+def _clauses(text: str) -> list[list[str]]:
+    """Return words, numbers and single Chinese characters in order, in the clauses that the marks make of them."""
+    found: list[list[str]] = [[]]
+    for match in _UNITS.finditer(text):
+        if match["clause"]:
+            found.append([])
+        elif match["number"] and _THOUSANDS.fullmatch(match[0]):
+            found[-1].append(match[0].replace(",", ""))
+        else:
+            found[-1].append(match[0])
+    return found
+
+
+def _content(clause: list[str]) -> Iterator[str]:
+    """Yield the words of a clause that are not harmless, as they are spelt everywhere.
+
+    Behind a negation an intensity word is content: "not really sure" is not "not sure".
+    """
+    folded = [unit.casefold() for unit in clause]
+    if NEGATIONS.isdisjoint(folded):
+        for closing in CLOSINGS:
+            if tuple(folded[-len(closing) :]) == closing:
+                del folded[-len(closing) :]
+    is_negated = False
+    for at, (unit, word) in enumerate(zip(clause, folded, strict=False)):
+        follower = folded[at + 1] if at + 1 < len(folded) else ""
+        is_name = at > 0 and unit[0].isupper()
+        if word == "the":
+            continue
+        if word in ARTICLES:
+            # "a few" is not "few"; "blood type A", "plan A" and "grade a" are no articles
+            is_harmless = follower[:1].isalpha() and not is_name and follower not in {"few", "little"}
+        elif word == "that":
+            is_harmless = at > 0 and folded[at - 1] in THAT_FOLLOWS and follower != ""
+        else:
+            is_harmless = word in HARMLESS and not is_negated and not is_name
+        if not is_harmless:
+            yield SPELLINGS.get(word, word)
+        is_negated = is_negated or word in NEGATIONS
+
+
+def _ends_with_negation(words: list[str]) -> bool:
+    return bool(words) and (words[-1] in NEGATIONS or words[-2:] == ["没", "有"])

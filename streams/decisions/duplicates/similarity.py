@@ -1,0 +1,59 @@
+"""The duplicate rule of remember: whether two texts that are spelt differently say the same."""
+
+from __future__ import annotations
+
+from projections.text.analyser import terms
+from schemas.text import normalised
+from streams.decisions.duplicates.equivalence import same_statement
+
+KEYWORD_OVERLAP = 0.6
+"""The default of the setting of this name."""
+
+OVERLAP_WITHOUT_COSINE = 0.8
+"""What the words must share at least when there is no similarity to ask for."""
+
+SIMILARITY = 0.7
+"""The least cosine of near duplicates, as in Luna's configuration. It only refuses: the second check decides."""
+
+_BIGRAM = 2
+
+
+def keywords(text: str) -> frozenset[str]:
+    """Return the stems of a text without stop words (unless it has no others), and its CJK bigrams.
+
+    The analyser also gives each Han character by itself, for search; here one that stands in a bigram is left out,
+    because two sentences share single characters without sharing a word.
+    """
+    found = frozenset(terms(text))
+    in_bigrams = {character for token in found if len(token) == _BIGRAM for character in token}
+    return frozenset(token for token in found if token.isascii() or token not in in_bigrams)
+
+
+def overlap(tokens_a: frozenset[str], tokens_b: frozenset[str]) -> float:
+    """Return which share of the smaller set the other one holds too: 0 to 1, symmetric; 1 for two empty sets.
+
+    The overlap coefficient (Szymkiewicz-Simpson), |A & B| / min(|A|, |B|), not Jaccard's: one intensity word in a short
+    Chinese sentence breaks one bigram and makes two, and would push Jaccard below any useful threshold. It is generous
+    on purpose: it chooses what is looked at, not what is the same.
+    """
+    smaller = min(len(tokens_a), len(tokens_b))
+    if smaller == 0:
+        return 1.0 if len(tokens_a) == len(tokens_b) else 0.0
+    return len(tokens_a & tokens_b) / smaller
+
+
+def near_duplicate(a: str, b: str, cosine: float | None, keyword_overlap: float = KEYWORD_OVERLAP) -> bool:
+    """Return whether both texts say the same, so that one memory is enough. Symmetric; true for exact duplicates.
+
+    `cosine` is that of the texts' embeddings, or None when they come from different models or there are none: then the
+    words have to be closer. The three conditions of a near duplicate: overlap of the keywords of at least
+    `keyword_overlap` (0 to 1), a cosine of at least `SIMILARITY`, and the second check, which finds no difference in
+    content (numbers, negations, names, order or any other word). A merge that is missed costs a second memory, a false
+    one costs the truth: whatever is in doubt is different.
+    """
+    if normalised(a) == normalised(b):
+        return True
+    if cosine is not None and cosine < SIMILARITY:
+        return False
+    required = keyword_overlap if cosine is not None else max(keyword_overlap, OVERLAP_WITHOUT_COSINE)
+    return overlap(keywords(a), keywords(b)) >= required and same_statement(a, b)

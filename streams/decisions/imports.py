@@ -1,0 +1,147 @@
+"""How remember decides about a memory that was kept elsewhere: it comes as it was there, once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from projections.profile.visibility import SENSITIVE
+from projections.state.importance import DECIMALS
+from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
+from schemas.identity import OURS, commanded_memory_id
+from schemas.messages.events import MemoryImported
+from schemas.text import content_hash, is_blank
+from streams.decisions import slots
+from streams.decisions.draft import SHORT_TERM_LIFE
+from streams.decisions.duplicates import matching
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from projections.state.memory import Memory
+    from schemas.messages.inbox import ImportMemory
+    from streams.decisions.draft import Draft
+
+_ACTIONS: Final = {ACTIVE: "formed", EXPIRED: "expired", FORGOTTEN: "forgotten", SUPERSEDED: "superseded"}
+
+
+def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> None:
+    """Take a snapshot in, unless it is from here or its text is known.
+
+    Being imported is no new saying: what is known is not reinforced. What was active takes its place in a single slot
+    by when it was said, as anything does; what was not stays what it was.
+    """
+    if item.source_system == OURS and item.source_memory in draft.state.memories:
+        draft.say("0", "nothing", "it is from here", item.source_memory)
+        return
+    item = _with_a_whole_slot(item)
+    said, expires_at, now = _statement(item), _expires_at(item), item.envelope.occurred_at
+    is_past = expires_at is not None and expires_at < now
+    status, superseded_by = _status(item, is_past=is_past)
+    present: list[Memory] = []
+    memory_id = commanded_memory_id(draft.state.owner, item.envelope.event_id)
+    if status == ACTIVE and not is_past:
+        alike = (m for m in matching.exact(draft.state, said) if _is_same(m, item, said))
+        same = matching.first_active(alike, now)
+        if same is not None:
+            draft.say("0", "nothing", "known already", same.memory_id)
+            return
+        held = slots.holders(draft.state, said)
+        present = slots.present(held, max(now, said.effective))  # what is over by now was not taken over
+        kept = present[-1] if profile_keeps and present and not slots.holds(present[-1], said.value) else None
+        held = held or slots.opposed(draft.state, said, keeps=profile_keeps)
+        present = slots.present(held, max(now, said.effective))
+        newer = kept or slots.newer_than(held, said.effective)
+        if newer is not None:
+            status, superseded_by, present = SUPERSEDED, newer.memory_id, []
+    draft.add(
+        MemoryImported(
+            envelope=draft.envelope(item.formed_at),
+            memory_id=memory_id,
+            source_system=item.source_system,
+            source_user=item.source_user,
+            source_memory=item.source_memory,
+            source_type=item.source_type,
+            scope=item.scope,
+            kind=item.kind,
+            memory_type=item.memory_type,
+            category=item.category,
+            content=item.content,
+            content_hash=content_hash(said.content),
+            vector=item.vector,
+            embedding_model=item.embedding_model,
+            attribute=item.attribute,
+            value=item.value,
+            event_type=item.event_type,
+            emotion=item.emotion,
+            emotion_intensity=item.emotion_intensity,
+            key_dialogue=item.key_dialogue,
+            importance=round(item.importance, DECIMALS),
+            initial_strength=round(item.initial_strength, DECIMALS),
+            access_count=max(item.access_count, item.recall_count),
+            recall_count=item.recall_count,
+            source_ids=item.source_ids,
+            source_ref=item.source_ref,
+            session_id=item.session_id,
+            happened_at=item.happened_at,
+            formed_at=item.formed_at,
+            said_at=said.effective,
+            last_accessed_at=max(item.last_accessed_at, item.formed_at),
+            restored_at=item.restored_at,
+            expires_at=expires_at,
+            status=status,
+            superseded_by=superseded_by,
+            forgotten_at=(item.forgotten_at or draft.place.recorded_at) if status == FORGOTTEN else None,
+            metadata=item.metadata,
+        )
+    )
+    action = _ACTIONS[EXPIRED if status == ACTIVE and is_past else status]
+    draft.say("0", action, f"imported from {item.source_system}", memory_id)
+    slots.supersede(draft, present, memory_id, said.effective)
+
+
+def _with_a_whole_slot(item: ImportMemory) -> ImportMemory:
+    """Return the item with both an attribute and its value, or without: no value takes the place of one.
+
+    What an engine like this one exported comes as it was there, and a sensitive topic without a value stays one,
+    because its text is then what is hidden.
+    """
+    is_said = item.value is not None and not is_blank(item.value.text)
+    if is_said or (item.value is None and item.source_system == OURS):
+        return item
+    return replace(item, attribute=SENSITIVE if item.attribute == SENSITIVE else None, value=None)
+
+
+def _statement(item: ImportMemory) -> matching.Statement:
+    return matching.Statement(
+        content=item.content.text,
+        agent_id=item.envelope.agent_id,
+        scope=item.scope,
+        kind=item.kind,
+        attribute=item.attribute,
+        value=item.value.text if item.value else None,
+        embedding_model=item.embedding_model,
+        vector=item.vector.data,
+        effective=max(item.said_at or item.formed_at, item.formed_at),
+    )
+
+
+def _expires_at(item: ImportMemory) -> datetime | None:
+    """Return when it expires: short_term memories do, and no others."""
+    return (item.expires_at or item.formed_at + SHORT_TERM_LIFE) if item.memory_type == "short_term" else None
+
+
+def _status(item: ImportMemory, *, is_past: bool) -> tuple[str, str | None]:
+    """Return the status to come with, and what superseded it."""
+    if item.status == SUPERSEDED and item.superseded_by is not None:
+        return SUPERSEDED, item.superseded_by
+    if item.status == EXPIRED and is_past:
+        return ACTIVE, None  # it expires by itself, and `as_of` shows it before
+    return EXPIRED if item.status == SUPERSEDED else item.status, None
+
+
+def _is_same(memory: Memory, item: ImportMemory, said: matching.Statement) -> bool:
+    """Tell whether a memory of the same text is the same one: events of one wording may have happened twice."""
+    if memory.kind != item.kind or not slots.fills_same(memory, said):
+        return False
+    return item.kind != "episodic" or memory.occurred_at == item.happened_at

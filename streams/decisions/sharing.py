@@ -1,0 +1,48 @@
+"""How remember decides that another agent of the user is to know a memory: it stays one memory, known to both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from projections.state.evolve import SHARED
+from schemas.messages.events import MemoryRevised
+from streams.decisions import slots
+from streams.decisions.duplicates import matching
+
+if TYPE_CHECKING:
+    from projections.state.memory import Memory
+    from schemas.messages.inbox import ReviseMemory
+    from streams.decisions.draft import Draft
+
+
+def is_share(item: ReviseMemory) -> bool:
+    """Tell whether a revision changes nothing but who knows the memory."""
+    changes = (item.content, item.category, item.importance, item.memory_type, item.value)
+    return item.envelope.agent_id is not None and all(change is None for change in changes)
+
+
+def decide_share(draft: Draft, item: ReviseMemory, memory: Memory, said: matching.Statement) -> None:
+    """Make an active memory known to the item's agent, unless that knows it, or its text; `said` is what it says.
+
+    Being shared is no new saying: nothing is reinforced, and no other value loses its place.
+    """
+    agent_id = item.envelope.agent_id
+    if memory.known_to(agent_id):
+        draft.say(memory.memory_id, "nothing", "the agent knows it", memory.memory_id)
+        return
+    alike = (m for m in matching.exact(draft.state, said) if _is_same(m, memory, said))
+    same = matching.first_active(alike, said.effective)
+    if same is not None:
+        draft.say(memory.memory_id, "nothing", "the agent knows this very text", same.memory_id)
+        return
+    draft.add(
+        MemoryRevised(envelope=draft.envelope(), memory_id=memory.memory_id, reason=SHARED, source_ids=[], pieces=[])
+    )
+    draft.say(memory.memory_id, "revised", "shared", memory.memory_id)
+
+
+def _is_same(one: Memory, other: Memory, said: matching.Statement) -> bool:
+    """Tell whether memories of one text are the same: events of one wording may have happened twice."""
+    if one.kind != other.kind or not slots.fills_same(one, said):
+        return False
+    return one.kind != "episodic" or one.occurred_at == other.occurred_at

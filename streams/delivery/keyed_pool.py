@@ -1,0 +1,105 @@
+"""The keyed pool: many users at once, one job at a time for each user, in order of arrival."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from projections.partitions.shards import NotHeld
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Hashable
+
+log = logging.getLogger("mnemolog")
+Job: TypeAlias = "Callable[[], Awaitable[None]]"
+MAX_QUEUED: Final = 2_000
+"""Jobs that may wait; then `submit` waits, and the log is read no further."""
+
+
+class KeyedPool:
+    """Runs at most `slots` jobs at once. A slot is taken when a job runs, not while it waits behind its own key.
+
+    Jobs belong to a partition: `drop` cancels those of one that was taken away, and a job that raises NotHeld ends
+    those behind it, which come again in their order. A job handles its other errors: one that escapes ends up in
+    `failure`, and the pool's owner decides.
+    """
+
+    def __init__(
+        self,
+        slots: int,
+        failure: Callable[[BaseException], None],
+        took: Callable[[float], None] = lambda _seconds: None,
+    ) -> None:
+        """`took` is told how long each job ran, in seconds, waiting for its turn not counted."""
+        self._slots = asyncio.Semaphore(slots)
+        self._failure = failure
+        self._took = took
+        self._queues: dict[tuple[int, Hashable], deque[Job]] = {}
+        self._tasks: dict[tuple[int, Hashable], asyncio.Task[None]] = {}
+        self._drops: Counter[int] = Counter()
+        self._waiting = 0
+        self._changed = asyncio.Event()
+
+    async def submit(self, partition: int, key: Hashable, job: Job) -> None:
+        """Queue a job behind those of its key; wait while too many are queued.
+
+        One whose partition is dropped while it waits is not queued: it must not come before those that were dropped.
+        """
+        drops = self._drops[partition]
+        while self._waiting >= MAX_QUEUED:
+            await self._change()
+            if self._drops[partition] != drops:
+                return
+        place = (partition, key)
+        self._waiting += 1
+        queue = self._queues.get(place)
+        if queue is not None:
+            queue.append(job)
+            return
+        self._queues[place] = deque([job])
+        self._tasks[place] = asyncio.get_running_loop().create_task(self._run(place))
+
+    async def settle(self, partition: int | None = None) -> None:
+        """Wait until no job of the partition (or of any) is queued or running."""
+        while any(partition is None or place[0] == partition for place in self._queues):
+            await self._change()
+
+    def drop(self, partition: int) -> None:
+        """Cancel everything that belongs to a partition."""
+        self._drops[partition] += 1
+        for place in [p for p in self._queues if p[0] == partition]:
+            self._waiting -= len(self._queues.pop(place))
+            self._tasks.pop(place).cancel()
+        self._changed.set()
+
+    def is_idle(self, partition: int) -> bool:
+        """Tell whether no job of the partition is queued or running."""
+        return all(place[0] != partition for place in self._queues)
+
+    async def _change(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
+
+    async def _run(self, place: tuple[int, Hashable]) -> None:
+        queue, me = self._queues[place], asyncio.current_task()
+        try:
+            while queue:
+                async with self._slots:
+                    began = time.perf_counter()
+                    await queue[0]()
+                    self._took(time.perf_counter() - began)
+                queue.popleft()
+                self._waiting -= 1
+                self._changed.set()
+        except NotHeld:
+            log.info("partition %d was taken away: what waited for its users comes again", place[0])
+        except Exception as error:  # noqa: BLE001 - the boundary of a step: reported, never swallowed
+            self._failure(error)
+        finally:
+            if self._tasks.get(place) is me:
+                self._waiting -= len(queue)
+                del self._queues[place], self._tasks[place]
+                self._changed.set()

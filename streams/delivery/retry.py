@@ -1,0 +1,88 @@
+"""Waiting out what is down: the same action again, with growing pauses, until it succeeds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from projections.shard.errors import ShardUnavailable
+from schemas.log import LogUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from schemas.log import Appended, Log, NewRecord, Record
+
+log = logging.getLogger("mnemolog.shard")
+FIRST_PAUSE_SECONDS: Final = 0.1
+LONGEST_PAUSE_SECONDS: Final = 30.0
+Result = TypeVar("Result")
+
+
+def pauses() -> Callable[[], float]:
+    """Return a function that gives the next pause in seconds: 0.1, doubled each time, at most 30."""
+    length = FIRST_PAUSE_SECONDS / 2
+
+    def following() -> float:
+        nonlocal length
+        length = min(LONGEST_PAUSE_SECONDS, length * 2)
+        return length
+
+    return following
+
+
+async def patiently(
+    action: Callable[[], Awaitable[Result]],
+    waits_for: type[Exception],
+    on_retry: Callable[[Exception], None] = lambda _: None,
+) -> Result:
+    """Return what the action returns, as often as it takes; other errors than `waits_for` are the caller's."""
+    pause = pauses()
+    while True:
+        try:
+            return await action()
+        except waits_for as error:
+            on_retry(error)
+            await asyncio.sleep(pause())
+
+
+async def append_patiently(log: Log, records: Sequence[NewRecord]) -> list[Appended]:
+    """Append when the log is there again. A record may then be in it twice: folds count it once."""
+    return await patiently(lambda: log.append(records), LogUnavailable)
+
+
+async def fold_patiently(action: Callable[[], Awaitable[None]]) -> None:
+    """Fold when the shard's file can be written again; until then readiness says what keeps it."""
+
+    def warn(error: Exception) -> None:
+        log.warning("waiting: %s", error)
+
+    await patiently(action, ShardUnavailable, warn)
+
+
+class PatientReads:
+    """A log whose reads wait until it can be reached; appends fail as ever, for the caller to repeat or to say so."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
+        """See `Log.append`."""
+        return await self._log.append(records)
+
+    async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
+        """See `Log.read`."""
+        return await patiently(lambda: self._log.read(topic, partition, start, limit), LogUnavailable)
+
+    async def end(self, topic: str, partition: int) -> int:
+        """See `Log.end`."""
+        return await patiently(lambda: self._log.end(topic, partition), LogUnavailable)
+
+    async def earliest(self, topic: str, partition: int) -> int:
+        """See `Log.earliest`."""
+        return await patiently(lambda: self._log.earliest(topic, partition), LogUnavailable)
+
+    async def partitions(self, topic: str) -> int:
+        """See `Log.partitions`."""
+        return await patiently(lambda: self._log.partitions(topic), LogUnavailable)

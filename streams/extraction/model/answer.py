@@ -1,0 +1,211 @@
+"""Reads a model's answer: strict about its shape as a whole, forgiving about a single entry."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
+
+from projections.profile.attribute_values import fault_of
+from schemas.vocabulary.words import Category
+from streams.extraction.event_importance import episode_importance, newest_intimacy
+from streams.extraction.protocol import Proposal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from schemas.vocabulary.words import Kind
+    from streams.extraction.protocol import Window
+
+MAX_ENTRIES: Final = 200
+MAX_CONTENT: Final = 6_000
+"""Characters. As much as a window holds: what is longer repeats itself, and is cut here."""
+MAX_VALUE: Final = 500
+MAX_WORD: Final = 64
+MAX_QUOTES: Final = 10
+MAX_QUOTE: Final = 500
+DEFAULT_IMPORTANCE: Final = 0.5
+
+Fault: TypeAlias = Literal["cut off", "not JSON", "wrong shape"]
+
+_FENCE: Final = re.compile(r"```[\w-]*\s(.*?)\s*```", re.DOTALL)
+_THOUGHT: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
+_LINE_NUMBER: Final = re.compile(r"\[?(\d{1,6})\]?", re.ASCII)
+_DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ].*)?", re.ASCII | re.DOTALL)
+# What neither UTF-8 nor a terminal can show; tabs and line breaks stay.
+_UNSPEAKABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A usable answer: its good entries, and why each bad one was left out."""
+
+    proposals: tuple[Proposal, ...]
+    dropped: tuple[str, ...]
+
+
+class UnusableAnswerError(Exception):
+    """The answer as a whole cannot be used: ask once more, saying why. The message begins with its `fault`."""
+
+    def __init__(self, fault: Fault, detail: str) -> None:
+        """`fault` is one of three words, fit for a metric's label; `detail` is what the model is told."""
+        super().__init__(f"{fault}: {detail}")
+        self.fault = fault
+
+
+class _BadEntryError(Exception):
+    """One entry cannot be used; the others can."""
+
+
+def read_answer(text: str, window: Window, *, cut_off: bool = False) -> Answer:
+    """Return what the answer to a window proposes, with every default filled in.
+
+    Accepts `{"memories": [...]}` and a bare array, with or without a code fence around it, and skips the thoughts that
+    some local models print first. `cut_off` says that the model stopped at its token limit. Entries after the first
+    200 are dropped. Raises UnusableAnswerError.
+    """
+    if cut_off:
+        raise UnusableAnswerError("cut off", "the answer ended at the token limit")
+    proposals: list[Proposal] = []
+    dropped: list[str] = []
+    entries = _entries(_document(text))
+    for number, entry in enumerate(entries[:MAX_ENTRIES], 1):
+        try:
+            proposals.append(_proposal(entry, window))
+        except _BadEntryError as error:
+            dropped.append(f"entry {number}: {error}")
+    dropped.extend(f"entry {number}: more than {MAX_ENTRIES}" for number in range(MAX_ENTRIES + 1, len(entries) + 1))
+    return Answer(tuple(proposals), tuple(dropped))
+
+
+def clean(text: str) -> str:
+    """Return the text with what cannot be written as UTF-8 or is a control character as U+FFFD."""
+    return _UNSPEAKABLE.sub("\ufffd", text)
+
+
+def _document(text: str) -> object:
+    bare = _THOUGHT.sub("", text, count=1).strip() if text.lstrip().startswith("<think>") else text.strip()
+    fenced = _FENCE.fullmatch(bare)
+    if not bare:
+        raise UnusableAnswerError("not JSON", "the answer is empty")
+    try:
+        return json.loads(fenced[1] if fenced else bare)
+    except (ValueError, RecursionError) as error:
+        raise UnusableAnswerError("not JSON", str(error)) from error
+
+
+def _entries(document: object) -> list[object]:
+    entries = document.get("memories") if isinstance(document, dict) else document
+    if not isinstance(entries, list):
+        raise UnusableAnswerError("wrong shape", 'expected an object {"memories": [...]}')
+    if entries and not any(isinstance(entry, dict) for entry in entries):
+        raise UnusableAnswerError("wrong shape", "each entry of memories must be an object")
+    return entries
+
+
+def _proposal(entry: object, window: Window) -> Proposal:
+    if not isinstance(entry, dict):
+        raise _BadEntryError("it is not an object")
+    fields = cast("Mapping[str, object]", entry)
+    content = _text(fields.get("content"), MAX_CONTENT)
+    if content is None:
+        raise _BadEntryError("content is not a text, or empty")
+    kind: Kind = "episodic" if _word(fields.get("kind")) == "episodic" else "semantic"
+    category = _word(fields.get("category")) or "fact"
+    sources = _sources(fields.get("sources"), window)
+    event_type = _word(fields.get("event_type"))
+    intensity = _number(fields.get("emotion_intensity"))
+    importance = _importance(fields.get("importance"))
+    if importance is None and kind == "episodic":
+        importance = episode_importance(event_type, intensity, newest_intimacy(sources, window))
+    attribute, value = _word(fields.get("attribute")), _value(fields.get("value"))
+    fills = attribute is not None and value is not None and fault_of(attribute, value) is None
+    return Proposal(
+        content=content,
+        kind=kind,
+        category=category if category in get_args(Category) else "fact",
+        memory_type="long_term" if _word(fields.get("memory_type")) == "long_term" else "short_term",
+        importance=DEFAULT_IMPORTANCE if importance is None else importance,
+        attribute=attribute if fills else None,
+        value=value if fills else None,
+        event_type=event_type,
+        emotion=_text(fields.get("emotion"), MAX_WORD),
+        emotion_intensity=intensity,
+        key_dialogue=_quotes(fields.get("key_dialogue")),
+        occurred_on=_day(fields.get("occurred_on")),
+        sources=sources,
+    )
+
+
+def _text(value: object, limit: int) -> str | None:
+    return (clean(value).strip()[:limit].rstrip() or None) if isinstance(value, str) else None
+
+
+def _word(value: object) -> str | None:
+    text = _text(value, MAX_WORD)
+    return text.lower() if text else None
+
+
+def _number(value: object) -> float | None:
+    """Return a number from 0 to 1, clamped; None for what is not a number (true, NaN and infinity are none)."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    # An integer may be too long for a float, and needs no more than its sign here.
+    number = float(max(-1, min(value, 2))) if isinstance(value, int) else value
+    return min(1.0, max(0.0, number)) if math.isfinite(number) else None
+
+
+def _importance(value: object) -> float | None:
+    if value is None:
+        return None
+    number = _number(value)
+    if number is None:
+        raise _BadEntryError("importance is not a number")
+    return number
+
+
+def _value(value: object) -> str | None:
+    """Return an attribute's value as text; models write ages as numbers, lists, and important dates as objects."""
+    if isinstance(value, dict):
+        return _text(", ".join(f"{name}: {item}" for name, item in value.items()), MAX_VALUE)
+    if isinstance(value, list):
+        return _text(", ".join(str(item) for item in value if isinstance(item, str | int | float)), MAX_VALUE)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _text(json.dumps(value), MAX_VALUE)
+    return _text(value, MAX_VALUE)
+
+
+def _quotes(value: object) -> tuple[str, ...]:
+    said = value if isinstance(value, list) else [value]
+    quotes = (_text(quote, MAX_QUOTE) for quote in said)
+    return tuple(quote for quote in quotes if quote)[:MAX_QUOTES]
+
+
+def _day(value: object) -> date | None:
+    found = _DAY.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        return None
+    try:
+        return date.fromisoformat(found[1])
+    except ValueError:  # the 30th of February
+        return None
+
+
+def _sources(value: object, window: Window) -> tuple[int, ...]:
+    """Return the cited pieces' indexes, in the answer's order; without any, those of the window's user turns."""
+    cited = (_line_number(item) for item in (value if isinstance(value, list) else [value]))
+    pieces = dict.fromkeys(number - 1 for number in cited if number and 1 <= number <= len(window.pieces))
+    said = (index for index, piece in enumerate(window.pieces) if piece.speaker == "user")
+    return tuple(pieces) or tuple(said) or tuple(range(len(window.pieces)))
+
+
+def _line_number(value: object) -> int | None:
+    if isinstance(value, str):
+        found = _LINE_NUMBER.fullmatch(value.strip())
+        return int(found[1]) if found else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if isinstance(value, int) or value.is_integer() else None

@@ -1,0 +1,248 @@
+"""Extraction by a language model behind any OpenAI-compatible endpoint. The one file that imports `openai`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+
+import openai
+
+from streams.extraction.model.answer import UnusableAnswerError, clean, read_answer
+from streams.extraction.model.dialect import Dialect, Negotiation, Refusal
+from streams.extraction.model.prompts import PROMPT_HASH, SCHEMA, messages, repair
+from streams.extraction.protocol import Extraction, Outage, Rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from streams.extraction.model.prompts import Message
+    from streams.extraction.protocol import ExtractorError, Window
+
+Outcome: TypeAlias = Literal["ok", "repair", "rejected", "outage"]
+
+OPENAI_URL: Final = "https://api.openai.com/v1"
+MAX_REASON: Final = 200
+"""Characters of a server's message that are kept: enough to act on, little enough not to quote a conversation."""
+
+# Never about a window: who asks, who pays, how often, and whether route and model exist. 5xx and 3xx are outages too.
+_OUTAGES: Final = frozenset({401, 402, 403, 404, 405, 407, 408, 425, 429})
+_OUTAGE_CODES: Final = frozenset({"invalid_api_key", "model_not_found", "insufficient_quota"})
+# What a server may say that does not know a parameter; 404 is how routers say that no model takes it.
+_DIALECT_STATUSES: Final = frozenset({400, 404, 415, 422, 500, 501})
+
+
+@dataclass(frozen=True, slots=True)
+class _Completion:
+    """What a completion says, of all that it holds."""
+
+    text: str
+    cut_off: bool
+    tokens_in: int
+    tokens_out: int
+
+
+class ModelExtractor:
+    """Asks a model what a window says; asks once more when the answer cannot be used. Close it with `aclose`."""
+
+    def __init__(
+        self,
+        base_url: str | None,
+        api_key: str,
+        model: str,
+        *,
+        temperature: float,
+        max_tokens: int,
+        timeout_seconds: float,
+        observe: Callable[[Outcome], None] | None = None,
+    ) -> None:
+        """Connect to nothing yet. `base_url` None is OpenAI's own; an empty key is for endpoints that need none.
+
+        `timeout_seconds` bounds each request from first to last byte. `observe` is told what became of each: `ok`,
+        `repair` (unusable, asked again), `rejected`, `outage`. Raises ValueError when the key is not ASCII.
+        """
+        if not api_key.isascii() or not api_key.isprintable():
+            raise ValueError("the model's API key must be printable ASCII: check MNEMOLOG_LLM_API_KEY")
+        self._client = openai.AsyncOpenAI(
+            base_url=base_url or OPENAI_URL,
+            api_key=api_key or "none",
+            timeout=timeout_seconds,
+            max_retries=0,
+        )
+        self._model = model
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+        self._timeout = timeout_seconds
+        self._observe = observe or (lambda _outcome: None)
+        self._negotiation = Negotiation()
+        self._free = Negotiation(Dialect(form="none"))
+        """For answers in any form."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._model
+
+    @property
+    def prompt_hash(self) -> str:
+        """The hash of prompt template and schema, the same for all windows."""
+        return PROMPT_HASH
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def extract(self, window: Window) -> Extraction:
+        """Return what the window says. Raises Outage or Rejected, nothing else.
+
+        A Rejected's reason begins with `cut off`, `not JSON`, `wrong shape` or `refused`, followed by a colon.
+        """
+        question = messages(window)
+        first = await self._ask(question)
+        try:
+            return self._read(first, window)
+        except UnusableAnswerError as error:
+            self._observe("repair")
+            again = repair(question, first.text, str(error))
+        second = await self._ask(again, first)
+        try:
+            return self._read(second, window)
+        except UnusableAnswerError as error:
+            self._observe("rejected")
+            raise Rejected(str(error), second.text, second.tokens_in, second.tokens_out) from error
+
+    async def write(self, prompt: str) -> str:
+        """Return what the model says to a prompt, as it stands. Raises Outage or Rejected, nothing else."""
+        completion = await self._ask([{"role": "user", "content": prompt}], negotiation=self._free)
+        self._observe("ok")
+        return completion.text
+
+    def _read(self, completion: _Completion, window: Window) -> Extraction:
+        answer = read_answer(completion.text, window, cut_off=completion.cut_off)
+        self._observe("ok")
+        return Extraction(
+            proposals=answer.proposals,
+            answer=completion.text,
+            tokens_in=completion.tokens_in,
+            tokens_out=completion.tokens_out,
+            dropped=answer.dropped,
+        )
+
+    async def _ask(
+        self, question: Sequence[Message], before: _Completion | None = None, negotiation: Negotiation | None = None
+    ) -> _Completion:
+        """Return the completion, tokens of the one `before` included. Raises Outage or Rejected, and reports it."""
+        try:
+            completion = await self._negotiate(question, negotiation or self._negotiation)
+        except Outage:
+            self._observe("outage")
+            raise
+        except Rejected as refused:
+            self._observe("rejected")
+            if before is None:
+                raise
+            raise Rejected(refused.reason, before.text, before.tokens_in, before.tokens_out) from refused
+        if before is None:
+            return completion
+        tokens_in, tokens_out = before.tokens_in + completion.tokens_in, before.tokens_out + completion.tokens_out
+        return _Completion(completion.text, completion.cut_off, tokens_in, tokens_out)
+
+    async def _negotiate(self, question: Sequence[Message], negotiation: Negotiation) -> _Completion:
+        dialect, server_errors = negotiation.settled, False
+        while True:
+            try:
+                completion = await self._request(question, dialect)
+            except openai.APIStatusError as error:
+                other = None
+                if error.status_code in _DIALECT_STATUSES:
+                    refusal = Refusal(error.status_code, error.param, error.message)
+                    other = negotiation.after(dialect, refusal)
+                if other is None:
+                    raise _failure(error) from error
+                server_errors = server_errors or error.status_code >= 500  # noqa: PLR2004 - HTTP's server errors
+                dialect = other
+            else:
+                negotiation.accepted(dialect, server_errors=server_errors)
+                return completion
+
+    async def _request(self, question: Sequence[Message], dialect: Dialect) -> _Completion:
+        body: dict[str, object] = {dialect.limit: self._max_tokens}
+        if dialect.temperature:
+            body["temperature"] = self._temperature
+        if dialect.form == "json_schema":
+            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "memories", "schema": SCHEMA}}
+        elif dialect.form == "json_object":
+            body["response_format"] = {"type": "json_object"}
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await self._client.chat.completions.with_raw_response.create(
+                    model=self._model, messages=cast("Any", question), extra_body=body
+                )
+        except openai.APIStatusError:
+            raise
+        except (TimeoutError, openai.APITimeoutError) as error:
+            raise Outage(f"no answer from the model within {self._timeout:g} s") from error
+        except openai.OpenAIError as error:
+            raise Outage(_bounded(f"the model cannot be reached: {error.__cause__ or error}")) from error
+        return _completion(response.content)
+
+
+def _completion(body: bytes) -> _Completion:
+    """Return what a response says. One that is no chat completion comes from something else, or from a broken server.
+
+    Raises Outage.
+    """
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Outage("the endpoint does not answer with JSON: is LLM_BASE_URL right, with its /v1?") from error
+    choices = document.get("choices") if isinstance(document, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        said = document.get("error") if isinstance(document, dict) else None
+        raise Outage(
+            _bounded(f"the endpoint answers without a message: {said or 'is it a chat completions endpoint?'}")
+        )
+    content = message.get("content")
+    usage = document.get("usage")
+    return _Completion(
+        text=clean(content) if isinstance(content, str) else "",
+        cut_off=choice.get("finish_reason") == "length",
+        tokens_in=_count(usage, "prompt_tokens"),
+        tokens_out=_count(usage, "completion_tokens"),
+    )
+
+
+def _count(usage: object, name: str) -> int:
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return max(0, count) if isinstance(count, int) else 0
+
+
+def _failure(error: openai.APIStatusError) -> ExtractorError:
+    status = error.status_code
+    said = _bounded(f"{status} {error.message.removeprefix(f'Error code: {status} - ')}")
+    if status in _OUTAGES or not 400 <= status < 500 or error.code in _OUTAGE_CODES:  # noqa: PLR2004 - HTTP's client errors
+        return Outage(said, _retry_after(error.response.headers))
+    return Rejected(f"refused: {said}")
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait: a number, or a date (counted from the response's own, so that no clock is read)."""
+    value = headers.get("retry-after", "")
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            wait = parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("date", ""))
+        except (ValueError, TypeError):
+            return None
+        seconds = wait.total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _bounded(reason: str) -> str:
+    return clean(reason)[:MAX_REASON]

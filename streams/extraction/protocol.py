@@ -1,0 +1,125 @@
+"""The extractor protocol: a window of pieces goes in, proposals of what to remember come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    from schemas.messages.observations import TurnContext
+    from schemas.vocabulary.words import Kind, MemoryType
+
+Speaker: TypeAlias = Literal["user", "assistant", "screenshot", "article"]
+SourceType: TypeAlias = Literal["chat", "photo", "inferred"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A stretch of at most 6,000 characters of one observation; `piece_id` is `event_id#k`, k from 0."""
+
+    piece_id: str
+    event_id: str
+    speaker: Speaker
+    text: str
+    occurred_at: datetime
+    """Effective time, UTC."""
+    recorded_at: datetime
+    """Log time, UTC."""
+    name: str | None = None
+    """The speaker's name; for a screenshot its app, for an article its title."""
+    context: TurnContext | None = None
+    image: bytes | str | None = None
+    """The picture of a screenshot that has no text: its bytes, or its URL."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Pieces that are extracted together: turns of one session, or one screenshot, or one article."""
+
+    tenant: str
+    user_id: str
+    agent_id: str | None
+    session_id: str | None
+    source_type: SourceType
+    source_ref: str
+    """The session's, screenshot's or article's id."""
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One thing that the extractor proposes to remember, with every default already filled in."""
+
+    content: str
+    kind: Kind = "semantic"
+    category: str = "fact"
+    """people finance schedule project preference interest habit fact"""
+    memory_type: MemoryType = "short_term"
+    importance: float = 0.5
+    """0 to 1."""
+    attribute: str | None = None
+    value: str | None = None
+    event_type: str | None = None
+    emotion: str | None = None
+    emotion_intensity: float | None = None
+    key_dialogue: tuple[str, ...] = ()
+    occurred_on: date | None = None
+    sources: tuple[int, ...] = ()
+    """Indexes into Window.pieces, from 0, never empty in an Extraction, each valid, without repeats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """What the extractor answered: proposals, and the answer as it came."""
+
+    proposals: tuple[Proposal, ...]
+    answer: str | None = None
+    """The raw answer of a model; None for rules."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    dropped: tuple[str, ...] = field(default=())
+    """For each bad entry that was left out: why."""
+
+
+class ExtractorError(Exception):
+    """The extractor gave no answer."""
+
+
+class Outage(ExtractorError):
+    """The model cannot be reached or is busy: wait and ask again. `retry_after` seconds, if the model said so."""
+
+    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class Rejected(ExtractorError):
+    """The answer cannot be used, and asking again will not help: keep it and go on."""
+
+    def __init__(self, reason: str, answer: str | None = None, tokens_in: int = 0, tokens_out: int = 0) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.answer = answer
+        self.tokens_in = tokens_in
+        self.tokens_out = tokens_out
+
+
+class Extractor(Protocol):
+    """Finds what is worth remembering. `model` and `prompt_hash` are facts that travel with every answer."""
+
+    @property
+    def model(self) -> str:
+        """The model's name, or `rules` or `verbatim`."""
+        ...
+
+    @property
+    def prompt_hash(self) -> str:
+        """A hash of the prompt template (or of the rules' version), so that answers can be told apart."""
+        ...
+
+    async def extract(self, window: Window) -> Extraction:
+        """Return what the window says. Raises Outage or Rejected, nothing else."""
+        ...

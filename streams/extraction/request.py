@@ -1,0 +1,210 @@
+"""Asks the extractor about a window, embeds what it proposes, and spells the answer as an inbox item."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import orjson
+
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
+from schemas import codec
+from schemas.identity import derived_id
+from schemas.inputs.images import Sight
+from schemas.log import NewRecord
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
+from schemas.topics import INBOX
+from streams.delivery.retry import append_patiently, pauses
+from streams.extraction.protocol import Outage, Rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from projections.embedding.embedder import Embedder, Vectors
+    from schemas.log import Log, RecordTooLarge
+    from streams.extraction.protocol import Extraction, Extractor, Proposal, Window
+
+log = logging.getLogger("mnemolog")
+_BUGS: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
+"""Of a rule that meets words it was not made for: they end the window, not the worker."""
+DEFAULT_SLOTS: Final = 8
+MAX_FAILURES: Final = 8
+"""A window that failed so often while others succeeded is poison."""
+
+
+def ignore(_: str) -> None:
+    """Take a reason and do nothing with it."""
+
+
+@dataclass(slots=True)
+class Asking:
+    """Turns windows into inbox items, and waits out outages without end."""
+
+    embedder: Embedder
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(DEFAULT_SLOTS))
+    """Attempts at the same time. A window that waits for its next attempt holds none, or a few poisoned ones would
+    stop everybody."""
+    pausing: Callable[[], Callable[[], float]] = pauses
+    """Gives each window its pauses between attempts, in seconds."""
+    sight: Sight = field(default_factory=Sight)
+    """Whether pictures can be looked at."""
+    successes: int = 0
+    """Of all windows: an outage is everybody's, poison is one window's."""
+
+    async def item(
+        self,
+        window: Window,
+        extractor: Extractor,
+        on_wait: Callable[[str], None] = ignore,
+    ) -> CandidatesExtracted | ExtractionRejected:
+        """Return the answer to a window, or its rejection. `on_wait` is told why each attempt failed."""
+        pictures = (piece.image for piece in window.pieces if piece.image is not None)
+        if refusal := next(filter(None, map(self.sight.refusal, pictures)), None):
+            return rejection(window, extractor, Rejected(f"image: {refusal}"))
+        pause, failures, seen = self.pausing(), 0, self.successes
+        extraction: Extraction | None = None
+        while True:
+            try:
+                async with self.slots:
+                    extraction = extraction or await _extracted(window, extractor)
+                    vectors = await self._vectors(extraction)
+            except Rejected as rejected:
+                return rejection(window, extractor, rejected)
+            except EmbedderRefused as refused:
+                answer = extraction.answer if extraction else None
+                return rejection(window, extractor, Rejected(f"embedder: {refused}", answer))
+            except (Outage, EmbedderUnavailable) as outage:
+                failures += self.successes > seen or failures == 0
+                seen = self.successes
+                if failures >= MAX_FAILURES:
+                    reason = f"failed {failures} times while others succeeded; last: {outage}"
+                    return rejection(window, extractor, Rejected(reason))
+                on_wait(str(outage))
+                await asyncio.sleep(max(pause(), (isinstance(outage, Outage) and outage.retry_after) or 0.0))
+            else:
+                self.successes += 1
+                return self._answer(window, extractor, extraction, vectors)
+
+    async def _vectors(self, extraction: Extraction) -> Vectors:
+        if not extraction.proposals:
+            return np.empty((0, 0), np.float32)
+        return await self.embedder.embed([p.content for p in extraction.proposals])
+
+    def _answer(
+        self, window: Window, extractor: Extractor, extraction: Extraction, vectors: Vectors
+    ) -> CandidatesExtracted:
+        return CandidatesExtracted(
+            envelope=_envelope(window, extractor),
+            session_id=window.session_id,
+            source_type=window.source_type,
+            source_ref=window.source_ref,
+            model=extractor.model,
+            prompt_hash=extractor.prompt_hash,
+            embedding_model=self.embedder.model,
+            answer=None if extraction.answer is None else Sealed.clear(extraction.answer),
+            tokens_in=extraction.tokens_in,
+            tokens_out=extraction.tokens_out,
+            dropped=list(extraction.dropped),
+            covered=_covered(window),
+            candidates=[
+                _candidate(window, proposal, vector)
+                for proposal, vector in zip(extraction.proposals, vectors, strict=True)
+            ],
+        )
+
+
+async def _extracted(window: Window, extractor: Extractor) -> Extraction:
+    """Return the extractor's answer. Raises Rejected, also where the extractor has a bug, and Outage."""
+    try:
+        return await extractor.extract(window)
+    except _BUGS as bug:
+        log.exception("the extractor failed at the window that begins with %s", window.pieces[0].piece_id)
+        raise Rejected(f"the extractor failed: {type(bug).__name__}: {bug}") from bug
+
+
+def rejection(window: Window, extractor: Extractor, rejected: Rejected) -> ExtractionRejected:
+    """Return the inbox item that says that a window's answer is none."""
+    return ExtractionRejected(
+        envelope=_envelope(window, extractor),
+        model=extractor.model,
+        prompt_hash=extractor.prompt_hash,
+        reason=rejected.reason,
+        answer=None if rejected.answer is None else Sealed.clear(rejected.answer),
+        tokens_in=rejected.tokens_in,
+        tokens_out=rejected.tokens_out,
+        covered=_covered(window),
+    )
+
+
+def too_large(
+    window: Window, extractor: Extractor, item: CandidatesExtracted | ExtractionRejected, error: RecordTooLarge
+) -> ExtractionRejected:
+    """Return the rejection in the place of an answer that the log does not take; what it cost stays known."""
+    reason = f"the answer is too large: {error}"
+    return rejection(window, extractor, Rejected(reason, tokens_in=item.tokens_in, tokens_out=item.tokens_out))
+
+
+async def append_answer(log: Log, partition: int, item: CandidatesExtracted | ExtractionRejected) -> int:
+    """Append an answer to a partition's inbox; return the inbox's end behind it. Raises RecordTooLarge."""
+    value = codec.encode_remembered(item)
+    record = NewRecord(topic=INBOX.name, partition=partition, key=item.envelope.owner.key, value=value)
+    [appended] = await append_patiently(log, [record])
+    return appended.position.offset + 1
+
+
+def _envelope(window: Window, extractor: Extractor) -> Envelope:
+    """Return the envelope of an answer: the same window asked of the same model has the same id."""
+    first, last = window.pieces[0], window.pieces[-1]
+    return Envelope(
+        event_id=derived_id(
+            "extraction",
+            window.tenant,
+            window.user_id,
+            first.piece_id,
+            last.piece_id,
+            extractor.model,
+            extractor.prompt_hash,
+        ),
+        tenant=window.tenant,
+        user_id=window.user_id,
+        agent_id=window.agent_id,
+        occurred_at=max(p.occurred_at for p in window.pieces),
+        causation_id=last.event_id,
+        correlation_id=first.event_id,
+    )
+
+
+def _covered(window: Window) -> list[CoveredPiece]:
+    return [
+        CoveredPiece(
+            piece_id=p.piece_id,
+            by_user=p.speaker != "assistant",
+            occurred_at=p.occurred_at,
+            recorded_at=p.recorded_at,
+        )
+        for p in window.pieces
+    ]
+
+
+def _candidate(window: Window, proposal: Proposal, vector: Vectors) -> Candidate:
+    spoken = list(proposal.key_dialogue)
+    return Candidate(
+        content=Sealed.clear(proposal.content),
+        vector=Sealed.clear(np.asarray(vector, "<f4").tobytes()),
+        kind=proposal.kind,
+        category=proposal.category,
+        memory_type=proposal.memory_type,
+        importance=float(proposal.importance),
+        attribute=proposal.attribute,
+        value=None if proposal.value is None else Sealed.clear(proposal.value),
+        event_type=proposal.event_type,
+        emotion=proposal.emotion,
+        emotion_intensity=proposal.emotion_intensity,
+        key_dialogue=Sealed.clear(orjson.dumps(spoken)) if spoken else None,
+        occurred_on=proposal.occurred_on.isoformat() if proposal.occurred_on else None,
+        pieces=[window.pieces[i].piece_id for i in proposal.sources],
+    )

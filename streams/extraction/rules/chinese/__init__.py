@@ -1,0 +1,1 @@
+"""TODO streams/extraction/rules/chinese."""

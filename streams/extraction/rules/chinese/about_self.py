@@ -1,0 +1,209 @@
+"""What a Chinese speaker says of themselves: name, age, birthday, work, home, allergies, skills, relationship."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from schemas.vocabulary.attributes import NICKNAME
+from streams.extraction.rules.chinese.clauses import without_particles
+from streams.extraction.rules.dates import birth_date
+from streams.extraction.rules.finding import profile
+from streams.extraction.rules.numbers import NUMERAL, number
+from streams.extraction.rules.occupations import chinese_occupation
+from streams.extraction.rules.places import chinese_city
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streams.extraction.rules.chinese.clauses import Clause
+    from streams.extraction.rules.finding import Found
+
+_SURNAMES: Final = (
+    "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦许何吕施张孔曹严华金魏陶姜谢邹苏潘葛范彭鲁韦马方俞任袁柳史唐薛"
+    "雷贺倪汤罗毕郝安常于傅齐"
+    "康余顾孟黄穆萧尹姚邵汪祁毛戴宋庞熊纪舒屈项祝董梁杜阮蓝季贾江童颜郭梅林徐邱骆高夏蔡田胡霍万柯卢丁邓"
+    "洪崔程陆翁段侯武刘叶白蒲"
+    "曾龙黎尤"
+)
+_NAME: Final = (
+    rf"(?:(?:欧阳|上官|司马|诸葛|司徒|皇甫|慕容)[一-鿿]{{1,2}}|[{_SURNAMES}][一-鿿]{{1,2}}|"
+    r"[小阿老大][一-鿿]{1,2}|[一-鿿]{2}|[A-Z][A-Za-z]{1,19}(?: [A-Z][a-z]+)?)"
+)
+_NO_NAME = re.compile(
+    r"^(?:了|你|他|她|它|什么|外卖|不|过|的|我|好|这个|那个|救|停|车|一|大家|完|到|来|做|本|真名|名|妈|"
+    r"爸|老师|宝|老[公婆]|人)"
+)
+_CALLED = re.compile(rf"^(?:叫做?|名叫|名字[是叫]|的?名字[是叫]|全名[是叫]|本名)({_NAME})$")
+_CALL_ME = re.compile(
+    r"^(?:大家|朋友们?|同事们?|同学们?|你|你们)?(?:就|都|一般|通常|平时|可以|以后)*(?:叫|喊|"
+    rf"称呼)我({_NAME})(?:就行|就好|就可以|好|吧|即可|都行)*$"
+)
+_IS_NAMED = re.compile(rf"^是([{_SURNAMES}][一-鿿]{{2}})$")
+_NAMED_SO = re.compile(rf"^([{_SURNAMES}][一-鿿]{{1,2}})$")
+_AGE = re.compile(rf"^({NUMERAL})(?:周?岁)(?:多)?(?:$|的(?=$|人|男|女|程序|学生))")
+_AGE_BARE = re.compile(r"^([1-9]\d|[二三四五六七八]?十[一二三四五六七八九]?)$")
+_AGES: Final = (3, 120)
+"""Years, of someone who writes."""
+_DENIED = re.compile(r"不[是在](?=.?.?[\d一二三四五六七八九十])")
+_RATHER = re.compile(r"^(?:我|而|已经|现在|今年|其实|应该|都|是)*(?=[\d一二三四五六七八九十])")
+_OWN = re.compile(r"我|本人")
+_MY_NAME = re.compile(rf"^我的(?:名字|全名)[叫是]({_NAME})$")
+_BIRTHDAY = re.compile(
+    r"^(?:我的?)?生日(?:是|在)?(?:农历)?(?=[\d一二三四五六七八九十])|[出]生(?:的)?$|^(?:出生[于在]|生于)"
+)
+_WORKS_AT = re.compile(
+    r"^(?:在|去了|入职了?|加入了?|跳槽到了?|就职于|供职于|任职于)(.{2,14}?)(?:上班|工作|任职|就职|实习|当|做|$)(.*)$"
+)
+_LEFT_WORK = re.compile(
+    r"^(?!.*(?:想|打算|准备|考虑|快要?|没)).*(?:离职|辞职|辞掉?|退休|跳槽|被裁员?|被辞退|走人|不干|离开)了"
+)
+_BOUND: Final = r"(?:公司|集团|银行|大学|医院|研究院|事务所|科技|中学|小学)"
+_NO_EMPLOYER = re.compile(
+    r"^(?:家|这|那|外|公司|单位|一|国企|外企|私企|央企|体制内|银行$|医院$|学校$|工厂$|大厂|互联网|国外"
+    r"|线上|网上|老家|办公室|厨房|北方|南方|我|你|他|她|跟|和|等|"
+    r"当前|目前|现在|工作|努力|认真|思考|考虑|计划|尝试|准备|找|想|看|做|写|学|读|忙|床|路上|地铁|外地"
+    r"|海外|附近|市中心|某|.*[也更换的了着过很不没都又再]|.*(?:里|上|边|下|室|店|楼)$)"
+)
+_JOB = re.compile(r"^(?:做|当|是做|从事|是|担任|成为了?)(.{2,14}?)(?:工作|的工作|这一行|这行)?(?:的)?$")
+_CITY = re.compile(
+    r"^(?:家)?(?:住在?|住|定居在?|搬到了?|搬来了?|搬去了?|搬家到了?|人在|生活在|回到了?|在)(?P<place>[一-鿿].*)$"
+)
+_OUR_HOME = re.compile(r"^我?们?(?:一?全?家人?)?(?:现在|都|也|就|刚)*((?:住在|住|定居|搬到|搬来).+)$")
+_MOVED = re.compile(r"^从.{2,6}?(?:搬到|搬去|搬来)了?(?P<place>[一-鿿].*)$")
+_STAYS = re.compile(
+    r"^$|^(?:市|[一-鿿]{1,4}[区县路])?(?:生活|工作|上班|定居|居住|住|安家|一[家个所].{1,8}(?:当|做|上班"
+    r"|工作|任职).*|读书|上学|上大学|买了房|打工|做.{2,8}|当.{2,8})?(?:了?.{1,3}年)?$"
+)
+_ALLERGIC = re.compile(r"^对((?:(?![不没无]|什么|任何).){1,8}?)(?:严重|轻微)?(?:会)?过敏$")
+_INTOLERANT = re.compile(r"^(?:有)?(乳糖|麸质|酒精|咖啡因)不耐受$")
+_CANNOT_EAT = re.compile(r"^不能[吃喝碰](.{1,6})$")
+_A_LITTLE = re.compile(r"^会一点儿?[一-鿿]{2,4}$")
+_SKILL = re.compile(
+    r"^(?:会|擅长|精通)(?!不|来|去|在|有|被|让|想|觉得|努力|尽量|议|很|给|跟|和|找|帮|记|后|的|是|好|生"
+    r"|死|哭|过|计|员|注|变|更|再|迟|忘|带|吃|考虑|告诉|继续|认真|一直|按)"
+    r"((?:弹|拉|吹|说|讲|写|做|修|画|打|唱|跳|踢|游泳|编程|书法|摄影|烘焙|下|剪|开|用|骑|滑|一点|"
+    r"[A-Z]).{0,10}|游泳|编程|书法|摄影|烘焙)$"
+)
+_STATUS: Final = (
+    (re.compile(r"^(?:结婚了|结婚.{1,4}年了?|已经结婚了?|已婚|是已婚.*)$"), "已婚"),
+    (re.compile(r"^(?:是)?单身(?:着|狗|汉|中)?(?:了?.{1,3}年)?$"), "单身"),
+    (re.compile(r"^(?:离婚了|离异|离了婚|离过婚)$"), "离婚"),
+    (re.compile(r"^(?:订婚了)$"), "订婚"),
+    (re.compile(r"^(?:(?:脱单|恋爱|谈恋爱)了|有(?:男朋友|女朋友|对象)了?|在谈恋爱)$"), "恋爱中"),
+)
+
+
+def about_self(clause: Clause) -> Iterator[Found]:
+    """Yield who the user is. Only what stands at the start of the clause, after subject and adverbs, is believed."""
+    bare = without_particles(clause.core)
+    called = _CALL_ME.match(without_particles(clause.text))
+    if called and not _NO_NAME.match(called[1]):
+        yield profile(NICKNAME, called[1], f"用户可以叫{called[1]}")
+    elif m := _MY_NAME.match(bare):
+        yield _name(m[1])
+    if re.match(r"^我的?生日", bare) or (clause.mine and _BIRTHDAY.search(bare)):
+        day = birth_date(_affirmed(bare, clause))
+        if day:
+            yield profile("birthday", day, f"用户的生日是{day}")
+    if clause.past:
+        return
+    if clause.subject == "we" and (m := _OUR_HOME.match(bare)):
+        yield from _home(m[1], clause)
+    if clause.mine:
+        yield from _name_and_age(bare, clause)
+        yield from _work(bare, clause)
+        yield from _home(bare, clause)
+        yield from _body_and_skills(bare, clause)
+        # 了 is part of the meaning here, so the words are taken with it.
+        for pattern, status in _STATUS:
+            if pattern.match(clause.core):
+                yield profile("relationship_status", status, f"用户{status}")
+
+
+def _affirmed(bare: str, clause: Clause) -> str:
+    """Return the words that are claimed: what 是 says next where the clause denies (不是5月1号，是5月2号)."""
+    if not _DENIED.search(bare):
+        return bare
+    return clause.rest[0] if clause.rest and _RATHER.match(clause.rest[0]) else ""
+
+
+def _name_and_age(bare: str, clause: Clause) -> Iterator[Found]:
+    this_year = "今年" in clause.adverbs
+    if _DENIED.match(bare) and _OWN.search(clause.adverbs):
+        bare = without_particles(_RATHER.sub("", _affirmed(bare, clause)))
+        this_year = True
+    # 我养了一只仓鼠，叫花卷，三岁: a name or an age without 我 in its own clause may be somebody else's.
+    if _OWN.search(clause.adverbs):
+        named = _CALLED.match(bare)
+        stated = _IS_NAMED.match(bare) or (_NAMED_SO.match(bare) if "本人" in clause.adverbs else None)
+        if named and not _NO_NAME.match(named[1]):
+            yield _name(named[1])
+        elif stated and not chinese_occupation(stated[1]):
+            yield _name(stated[1])
+    elif not this_year:
+        return
+    m = _AGE.match(bare) or (_AGE_BARE.match(bare) if this_year else None)
+    age = number(m[1]) if m else None
+    if age and _AGES[0] <= age <= _AGES[1]:
+        yield profile("age", str(age), f"用户{age}岁")
+
+
+def _name(name: str) -> Found:
+    return profile("user_name", name, f"用户叫{name}")
+
+
+def _work(bare: str, clause: Clause) -> Iterator[Found]:
+    if any(map(_LEFT_WORK.search, clause.rest)):
+        return
+    if m := _WORKS_AT.match(bare):
+        place, job = m[1], re.sub(r"^的", "", m[2])
+        known = chinese_city(place)
+        moved = bare.startswith(("去", "入职", "加入", "跳槽", "就职", "供职", "任职"))
+        says_work = re.search(r"上班|工作|任职|就职|实习", bare)
+        role = chinese_occupation(without_particles(job))
+        if (
+            known is None
+            and (says_work or (role and not bare.startswith("去")) or moved)
+            and not _NO_EMPLOYER.match(place)
+        ):
+            named = re.fullmatch(rf"[一-鿿A-Za-z0-9·&]+{_BOUND}?", place)
+            if named and not (bare.startswith("去了") and not says_work):
+                yield profile("employer", place, f"用户在{place}工作")
+        if role:
+            yield profile("occupation", role, f"用户的职业是{role}")
+        return
+    m = _JOB.match(bare)
+    role = chinese_occupation(m[1]) if m else None
+    if role and (clause.subject == "me" or bare.startswith(("做", "当", "从事", "担任"))):
+        yield profile("occupation", role, f"用户的职业是{role}")
+
+
+def _home(bare: str, clause: Clause) -> Iterator[Found]:
+    m = _CITY.match(bare) or _MOVED.match(bare)
+    if not m or (clause.subject == "none" and bare.startswith(("在", "回"))):
+        return
+    city = chinese_city(m["place"])
+    if city is None:
+        return
+    after = without_particles(m["place"].removeprefix(city))
+    # "在北京" alone is where somebody is, not where they live.
+    if (bare.startswith(("在", "人在", "回")) and not after) or not _STAYS.match(after):
+        return
+    yield profile("city", city, f"用户住在{city}")
+
+
+def _body_and_skills(bare: str, clause: Clause) -> Iterator[Found]:
+    allergic = any("过敏" in part for part in clause.rest)
+    if m := _INTOLERANT.match(bare):
+        yield profile("allergies", m[1], f"用户{m[1]}不耐受")
+    elif m := _ALLERGIC.match(bare) or (_CANNOT_EAT.match(bare) if allergic else None):
+        yield profile("allergies", m[1], f"用户对{m[1]}过敏")
+    if clause.subject != "me" and not _A_LITTLE.match(bare):
+        return
+    if m := _SKILL.match(bare):
+        # 会说日语和英语 is two skills; the verb of speaking says nothing that the language does not.
+        for skill in re.split(r"[和、跟]", re.sub(r"^[说讲](?=.{1,4}[语话文])", "", m[1])):
+            if skill:
+                learnt = re.sub(r"^一点儿?", "", skill)
+                yield profile("skills", learnt, f"用户会{learnt}")

@@ -1,0 +1,110 @@
+"""Whom a Chinese speaker names: family, friends, colleagues, pets, and the days that belong to them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from streams.extraction.rules.chinese.clauses import without_particles
+from streams.extraction.rules.dates import birth_date
+from streams.extraction.rules.finding import Found, profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streams.extraction.rules.chinese.clauses import Clause
+
+FAMILY: Final = (
+    r"老公|老婆|丈夫|妻子|爱人|媳妇|先生|太太|男朋友|女朋友|男友|女友|对象|未婚夫|未婚妻|爸爸|妈妈|父亲"
+    r"|母亲|爸|妈|老爸|老妈|哥哥|姐姐|弟弟|妹妹|"
+    r"哥|姐|弟|妹|大哥|大姐|二哥|二姐|表哥|表姐|表弟|表妹|堂哥|堂姐|堂弟|堂妹|儿子|女儿|大儿子|小儿子|"
+    r"大女儿|小女儿|孩子|宝宝|闺女|爷爷|奶奶|外公|外婆|姥姥|姥爷|"
+    r"叔叔|舅舅|姑姑|姨妈|阿姨|侄子|侄女|外甥|外甥女|孙子|孙女|双胞胎"
+)
+_FRIENDS: Final = r"(?:最好的|好|男性|女性|发小)?(?:朋友|闺蜜|哥们儿?|兄弟|发小|室友|舍友|死党)"
+_COLLEAGUES: Final = (
+    r"同事|老板|领导|上司|主管|经理|导师|老师|客户|合伙人|搭档|同学|邻居|房东|组长|下属|实习生|秘书|医生|教练"
+)
+_PETS: Final = r"猫|狗|猫咪|狗狗|小猫|小狗|兔子|仓鼠|鹦鹉|乌龟|金毛|柯基|柴犬|布偶|橘猫|宠物"
+_NAMED: Final = r"(?:的)?(?:名字)?(?:叫做?|名叫|名字叫|名字是|的名字是)"
+_NAME: Final = r"(?P<name>[一-鿿]{1,4}|[A-Z][A-Za-z]{1,19}(?: [A-Z][a-z]+)?)"
+_NO_NAME = re.compile(r"^(?:我|你|他|她|它|了|什么|不|过|来|去|到|人|外卖|大家|啥|醒|住|停|回|得|一声|车)")
+_RELATIVE = re.compile(rf"^我(?:们|家)?的?(?:有个?)?(?P<who>{FAMILY}){_NAMED}{_NAME}$")
+_FRIEND = re.compile(rf"^我(?:有一?个)?的?(?P<who>{_FRIENDS}){_NAMED}{_NAME}$")
+_COLLEAGUE = re.compile(rf"^我们?(?:的)?(?:新|大)?(?P<who>{_COLLEAGUES}){_NAMED}{_NAME}$")
+_PET = re.compile(rf"^我(?:们)?(?:家)?(?:的)?(?:养了?)?(?:有)?(?:[一两]?只|条)?(?:小)?(?P<who>{_PETS}){_NAMED}{_NAME}$")
+_HAS_PET = re.compile(
+    rf"^(?:家里)?(?:养了?|有)(?:[一两]?[只条个])?(?:小|大)?(?P<who>{_PETS}|[一-鿿]{{1,3}}[猫狗]){_NAMED}{_NAME}$"
+)
+_PET_CALLED = re.compile(rf"^我?(?:们?家)?(?:里)?(?:养了?|有)(?:[一两]?[只条个])?叫{_NAME}的小?(?P<who>{_PETS})$")
+_KEEPS_PET = re.compile(rf"^(?:家里)?(?:养了?|有)(?:[一两]?[只条个])?(?:小|大)?(?P<who>{_PETS})$")
+_THEN_NAMED = re.compile(rf"^(?:它|名字)?(?:叫做?|名叫){_NAME}$")
+_HAS_NAMED = re.compile(rf"^有一?个(?P<who>{FAMILY}|{_FRIENDS}|{_COLLEAGUES}){_NAMED}{_NAME}$")
+_HAS_CHILD = re.compile(
+    r"^有(?:了)?(?:[一两二三四]个|个)?(?:[^我你他她]{0,6}的)?(?P<who>儿子|女儿|孩子|双胞胎|妹妹|弟弟|哥哥|姐姐)$"
+)
+_DAY_OF = re.compile(r"^(?:我们?的?)?(?P<who>[一-鿿]{0,4}?)(?:的)?(?P<what>生日|结婚纪念日|纪念日|忌日)(?:是|在)")
+
+
+def people(clause: Clause) -> Iterator[Found]:
+    """Yield the people and animals that the user names as theirs. A family member's value is relation and name."""
+    bare = without_particles(clause.text)
+    core = without_particles(clause.core)
+    if m := _RELATIVE.match(bare):
+        yield from _family(m["who"], m["name"])
+    elif m := _PET.match(bare) or _PET_CALLED.match(bare):
+        yield from _pet(m["who"], m["name"])
+    elif m := _FRIEND.match(bare):
+        yield from _friend(m["who"], m["name"])
+    elif m := _COLLEAGUE.match(bare):
+        yield from _known(m["who"], m["name"])
+    elif clause.subject in ("me", "none") and not clause.past:
+        if m := _HAS_PET.match(core):
+            yield from _pet(m["who"], m["name"])
+        elif (
+            (m := _KEEPS_PET.match(core))
+            and clause.rest
+            and (n := _THEN_NAMED.match(without_particles(clause.rest[0])))
+        ):
+            yield from _pet(m["who"], n["name"])
+        elif m := _HAS_NAMED.match(core):
+            who = m["who"]
+            kind = _family if re.fullmatch(FAMILY, who) else _friend if re.fullmatch(_FRIENDS, who) else _known
+            yield from kind(who, m["name"])
+        elif (clause.subject == "me" or core != clause.text or clause.text.startswith("有")) and (
+            m := _HAS_CHILD.match(core)
+        ):
+            yield profile("family", m["who"], f"用户{core}")
+    yield from _days(bare)
+
+
+def _days(bare: str) -> Iterator[Found]:
+    m = _DAY_OF.match(bare)
+    if not m or not (day := birth_date(bare)):
+        return
+    who = m["who"]
+    if m["what"] == "生日":
+        if who and re.fullmatch(rf"{FAMILY}|{_FRIENDS}|{_COLLEAGUES}", who):
+            yield profile("important_dates", f"{who}: {day}", f"用户的{who}的生日是{day}")
+    elif bare.startswith(("我", "结婚")) and (not who or re.fullmatch(rf"{FAMILY}", who)):
+        yield profile("important_dates", f"{m['what']}: {day}", f"用户的{m['what']}是{day}")
+
+
+def _family(who: str, name: str) -> Iterator[Found]:
+    if not _NO_NAME.match(name):
+        yield profile("family", f"{who}{name}", f"用户的{who}叫{name}")
+
+
+def _friend(who: str, name: str) -> Iterator[Found]:
+    if not _NO_NAME.match(name):
+        yield profile("friends", name, f"用户的{who}叫{name}")
+
+
+def _known(who: str, name: str) -> Iterator[Found]:
+    if not _NO_NAME.match(name):
+        yield Found(content=f"用户的{who}叫{name}", category="people")
+
+
+def _pet(who: str, name: str) -> Iterator[Found]:
+    if not _NO_NAME.match(name):
+        yield profile("pet_names", name, f"用户的{who}叫{name}")

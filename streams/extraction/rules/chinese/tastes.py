@@ -1,0 +1,95 @@
+"""What a Chinese speaker likes, dislikes and is interested in.
+
+The value is the thing itself: 喜欢咖啡, 喜欢喝咖啡 and 爱喝咖啡 all give 咖啡, because 喝 and 吃 say nothing that
+the thing does not; every other verb stays (看电影, 听周杰伦的歌).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from streams.extraction.rules.chinese.clauses import without_particles
+from streams.extraction.rules.finding import Found, profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streams.extraction.rules.chinese.clauses import Clause
+
+_LIKES = re.compile(r"^(?:是|就是|又(?:开始)?)?(?:喜欢|喜爱|热爱|钟爱|偏爱|酷爱|爱(?=[吃喝看听玩]))(?:上了)?(.+)$")
+_FAVOURITE = re.compile(r"^我?(?:最)?(?:喜欢|爱)(?:吃|喝|看|听|玩)?的(?:(?!不)[一-鿿]){0,4}(?:就?是)(.+)$")
+_DISLIKES = re.compile(r"^(?:不(?:太|是很|怎么|大|再)?(?:喜欢|爱)|讨厌|厌恶|反感|受不了)(.+)$")
+_LEAST = re.compile(r"^(?:不喜欢|讨厌|不爱)(?:吃|喝|看|听)?的(?:(?!不)[一-鿿]){0,4}就?是(.+)$")
+_AVOIDS = re.compile(r"^(?:不|从不|从来不)(?:吃|喝)((?!早|午|晚|饭|下|起|完|到|了|上|惯).{1,6})$")
+_CANNOT_BEAR = re.compile(r"^(.{2,10}?)(?:的味道|的声音)?(?:我)?(?:实在|真的|完全)?受不了$")
+_DIET = re.compile(r"^(?:是)?(?:一?[个名位])?(纯?素食主义者|素食者|吃素)$")
+_HOBBY = re.compile(r"^(?:我的?)?(?:业余|兴趣)?(?:爱好|兴趣|兴趣爱好)(?:就?是|包括|有)(.+)$")
+_MY_HOBBY = re.compile(r"^我的(?:兴趣)?(?:爱好|兴趣)(?:是|包括)(.+)$")
+_INTERESTED = re.compile(r"^对(.{1,12}?)(?:很|非常|特别|超级|比较|挺|更|也|一直)*(?:感兴趣|有兴趣|着迷|很感兴趣)$")
+_FOLLOWS = re.compile(r"^(?:一直|长期|经常|平时)*关注(?![了过到的])(.+)$")
+_HOOKED = re.compile(r"^(?:迷上|爱上|痴迷于?|沉迷于?)了?(.+)$")
+_THING = re.compile(r"[一-鿿A-Za-z0-9《》·\- ]{1,16}")
+_TOO_VAGUE = re.compile(
+    r"^(?:你|您|他|她|它|这|那|得|上|谁|什么|被|就|也|可以|有人|一个人$|某|我|自己|死|的|着|过|到|和你|"
+    r"跟你|大家|东西$|人$|说$|事$|吃$|喝$|看$|听$|玩$|"
+    r"歌$|书$|感觉$|样子$|方式$)|(?:你|您|他|她|它|这样|那样|我|[不而]是|[这那](?:一点|点|件?事))"
+)
+_CONSUMED = re.compile(r"^[喝吃](?!饭$|东西|货|亏|苦|醋|药)(?=.)")
+_AND = re.compile(r"、|(?<=.)(?:和|以及|还有|跟)(?=.)")
+_RATHER_THAN: Final = re.compile(r"(?:而不是|而非).+$")
+_DEGREE: Final = re.compile(r"^(?:更|最|很|非常|特别)+")
+
+
+def things(text: str) -> list[str]:
+    """Split an object into the things it names, without particles; [] where it names nothing that can be kept."""
+    bare = without_particles(text.strip())
+    parts = [bare] if re.match(r"[和跟与在]", bare) else _AND.split(bare)
+    found = []
+    for part in parts:
+        thing = without_particles(_CONSUMED.sub("", part.strip()))
+        # One part that names nothing shows that the whole was cut wrongly.
+        if not _THING.fullmatch(thing) or _TOO_VAGUE.search(thing):
+            return []
+        found.append(thing)
+    # 晴朗、温暖的天气: the parts are what the thing is like, not things.
+    return [] if "、" in bare and "的" in found[-1] and "的" not in found[0] else found
+
+
+def tastes(clause: Clause) -> Iterator[Found]:
+    """Yield likes, dislikes and interests. What was liked once, or is liked by somebody else, is left out."""
+    bare = _DEGREE.sub("", without_particles(clause.core))
+    if m := _MY_HOBBY.match(bare):
+        yield from (_interest(thing) for thing in things(m[1]))
+    elif clause.mine and not clause.past:
+        yield from _likes(bare, clause)
+
+
+def _likes(bare: str, clause: Clause) -> Iterator[Found]:
+    if m := _FAVOURITE.match(bare) or _LIKES.match(bare):
+        yield from _each("likes", "用户喜欢", m[1])
+    elif m := _LEAST.match(bare) or _DISLIKES.match(bare) or _cannot_bear(clause):
+        yield from _each("dislikes", "用户不喜欢", m[1])
+    elif clause.subject == "me" and (m := _DIET.match(bare)):
+        yield Found(content="用户吃素" if m[1] == "吃素" else f"用户是{m[1]}", category="preference")
+    elif m := _HOBBY.match(bare) or _INTERESTED.match(bare) or _FOLLOWS.match(bare) or _HOOKED.match(bare):
+        yield from (_interest(thing) for thing in things(m[1]))
+
+
+def _cannot_bear(clause: Clause) -> re.Match[str] | None:
+    # 不吃了 is the end of a meal.
+    if clause.subject == "me" and not clause.core.endswith("了") and (m := _AVOIDS.match(clause.core)):
+        return m
+    return _CANNOT_BEAR.match(clause.text.rstrip("啊呀啦"))
+
+
+def _each(attribute: str, says: str, what: str) -> Iterator[Found]:
+    """Keep the verb in the content where one thing is named: 用户喜欢喝咖啡."""
+    what = _RATHER_THAN.sub("", what)
+    named = things(what)
+    for thing in named:
+        yield profile(attribute, thing, f"{says}{without_particles(what) if len(named) == 1 else thing}")
+
+
+def _interest(thing: str) -> Found:
+    return profile("interests", thing, f"用户对{thing}感兴趣")

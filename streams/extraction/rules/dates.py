@@ -1,0 +1,244 @@
+"""Resolves spoken dates against the day on which they were said. Returns nothing where a guess would be needed.
+
+The day is the UTC date of the observation's effective time: nobody tells us the speaker's time zone. A month and day
+without a year mean the next such day; `下周三` and `next Wednesday` both mean the week after the one (from Monday)
+that it is now, `周三` and `on Wednesday` the next Wednesday from today on.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from streams.extraction.rules.numbers import NUMERAL, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_Readers: TypeAlias = "tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], date | None]], ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """A date found in a text, and where it stands (half open)."""
+
+    day: date
+    start: int
+    end: int
+
+
+_YEARS: Final = (1000, 9000)
+"""Outside, adding weeks could leave the calendar."""
+_WEEKDAYS: Final = {c: n for n, c in enumerate("一二三四五六")} | {"日": 6, "天": 6}
+_EN_WEEKDAYS: Final = {d: n for n, d in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
+_MONTHS: Final = {
+    m: n
+    for n, m in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), start=1)
+}
+_ZH_DAYS: Final = {"今": 0, "明": 1, "后": 2, "大后": 3}
+_ZH_DAYS_AGO: Final = {"今": 0, "昨": 1, "前": 2}
+_ZH_AGO = re.compile(r"(今|昨|(?<![目以之])前)(?:天|晚|日)")
+_EN_AGO = re.compile(
+    r"\b(?:(?:the day before )?yesterday|last night|"
+    r"last (?P<w>monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b",
+    re.IGNORECASE,
+)
+_EN_NUMBERS: Final = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10}
+_MONTH: Final = (
+    r"(?P<{0}>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_ISO = re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?!\d)")
+_ZH_FULL = re.compile(
+    rf"(?:(?P<y>(?:19|20)\d\d)年|(?P<rel>今年|明年))?(?P<m>{NUMERAL})月(?P<d>{NUMERAL})(?:[日号]|(?!\d|"
+    r"个|[零〇一二两三四五六七八九十]))"
+)
+_LUNAR = re.compile(r"[农農阴陰旧舊]历|[農陰舊]曆")
+"""Its months are not those of a date."""
+_ZH_MONTH = re.compile(rf"(?P<rel>下个?月|这个?月|本月)(?P<d>{NUMERAL})[日号]")
+_ZH_WEEK = re.compile(
+    r"(?<![每隔])(?P<rel>下下个?|下个?|这个?|本|上上?个?)?(?:周|星期|礼拜)(?P<w>[一二三四五六日天])(?![个])"
+)
+_ZH_DAY = re.compile(r"(?P<rel>大后|今|明|后)(?:天|日(?!本)|早上?|晚)(?!生)")
+_ZH_IN = re.compile(rf"(?P<n>{NUMERAL})(?P<unit>天|周|个?星期)(?:以?后|之后)")
+_EN_FULL = re.compile(
+    rf"\b(?:{_MONTH.format('m1')}\s+(?:the\s+)?(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?!\d|:|\s?[ap]m)"
+    r"|(?:the\s+)?(?P<d2>\d{1,2})(?:st|nd|rd|"
+    rf"th)?\s+(?:of\s+)?{_MONTH.format('m2')})(?:,?\s+(?P<y>(?:19|20)\d\d))?\b",
+    re.IGNORECASE,
+)
+_EN_WEEK = re.compile(
+    r"\b(?P<rel>(?:a week from|next|this|coming|on|by|until|before|last)\s+)?(?:this\s+)?"
+    r"(?P<w>mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b(?!s)",
+    re.IGNORECASE,
+)
+_EN_DAY = re.compile(
+    r"\b(?P<rel>the day after tomorrow|tomorrow|tonight|today|this (?:morning|afternoon|evening))\b", re.IGNORECASE
+)
+_EN_IN = re.compile(
+    r"\bin (?P<n>\d{1,3}|an?|one|two|three|four|five|six|ten)\s+(?P<unit>days?|weeks?)(?:'s? time)?\b", re.IGNORECASE
+)
+
+
+def chinese_date(text: str, today: date) -> Dated | None:
+    """Return the date that a Chinese text names, or None. A date that has passed is returned as it is."""
+    return None if _LUNAR.search(text) else _first(_CHINESE, text, today)
+
+
+def english_date(text: str, today: date) -> Dated | None:
+    """Return the date that an English text names, or None. 3/4 is not read: which is the month is not known."""
+    return _first(_ENGLISH, text, today)
+
+
+def spoken(text: str, day: date, today: date) -> Dated | None:
+    """Return where a text of either language names a day, as it was said on `today`; None where it does not."""
+    found = (chinese_date(text, today), english_date(text, today), days_ago(text, today))
+    return next((dated for dated in found if dated is not None and dated.day == day), None)
+
+
+def days_ago(text: str, today: date) -> Dated | None:
+    """Return the day that a text of either language names by how long ago it was (昨天, last Friday), or None."""
+    for pattern, past in ((_ZH_AGO, chinese_past), (_EN_AGO, english_past)):
+        if (m := pattern.search(text)) and (day := past(m.group(), today)):
+            return Dated(day, m.start(), m.end())
+    return None
+
+
+def chinese_past(text: str, today: date) -> date | None:
+    """Return the day on which a Chinese text says that something happened, today at the latest, or None."""
+    if m := _ZH_AGO.search(text):
+        return today - timedelta(days=_ZH_DAYS_AGO[m[1]])
+    return _not_after(chinese_date(text, today), today)
+
+
+def english_past(text: str, today: date) -> date | None:
+    """Return the day on which an English text says that something happened, today at the latest, or None."""
+    if m := _EN_AGO.search(text):
+        if not m["w"]:
+            return today - timedelta(days=2 if "before" in m.group() else 1)
+        return today - timedelta(days=(today.weekday() - _EN_WEEKDAYS[m["w"][:3].lower()] - 1) % 7 + 1)
+    return _not_after(english_date(text, today), today)
+
+
+def _not_after(found: Dated | None, today: date) -> date | None:
+    return found.day if found and found.day <= today else None
+
+
+def birth_date(text: str) -> str | None:
+    """Return `YYYY-MM-DD`, or `MM-DD` where no year is said, of the first full date in a text of either language."""
+    if _LUNAR.search(text):
+        return None
+    if m := _ISO.search(text) or _ZH_FULL.search(text):
+        groups = m.groupdict()
+        year, month, day = groups["y"], number(groups["m"]), number(groups["d"])
+    elif m := _EN_FULL.search(text):
+        year, month, day = m["y"], _MONTHS[(m["m1"] or m["m2"])[:3].lower()], int(m["d1"] or m["d2"])
+    else:
+        return None
+    # 2000 was a leap year: without a year, 29 February is a birthday.
+    whole = _day(int(year or 2000), month, day)
+    return None if whole is None else whole.isoformat() if year else whole.isoformat()[5:]
+
+
+def _first(readers: _Readers, text: str, today: date) -> Dated | None:
+    """Try the most certain way to say a date first: one that names a year or a month before a weekday."""
+    if not _YEARS[0] <= today.year <= _YEARS[1]:
+        return None
+    for pattern, resolve in readers:
+        if (m := pattern.search(text)) and (day := resolve(m, today)):
+            return Dated(day, m.start(), m.end())
+    return None
+
+
+def _day(year: int, month: int | None, day: int | None) -> date | None:
+    try:
+        return date(year, month or 0, day or 0)
+    except ValueError:
+        return None
+
+
+def _coming(year: int | None, month: int, day: int, today: date) -> date | None:
+    if year:
+        return _day(year, month, day)
+    this = _day(today.year, month, day)
+    return this if this and this >= today else _day(today.year + 1, month, day)
+
+
+def _zh_full(m: re.Match[str], today: date) -> date | None:
+    month, day = number(m["m"]), number(m["d"])
+    if not month or not day:
+        return None
+    year = int(m["y"]) if m["y"] else {"今年": today.year, "明年": today.year + 1}.get(m["rel"] or "")
+    return _coming(year, month, day, today)
+
+
+def _zh_month(m: re.Match[str], today: date) -> date | None:
+    ahead = today.month if m["rel"].startswith("下") else today.month - 1
+    return _day(today.year + ahead // 12, ahead % 12 + 1, number(m["d"]))
+
+
+def _zh_week(m: re.Match[str], today: date) -> date | None:
+    said, weekday = m["rel"] or "", _WEEKDAYS[m["w"]]
+    monday = today - timedelta(days=today.weekday())
+    if not said:
+        return today + timedelta(days=(weekday - today.weekday()) % 7)
+    weeks = said.count("下") - said.count("上")
+    return monday + timedelta(days=weekday, weeks=weeks)
+
+
+def _en_week(m: re.Match[str], today: date) -> date | None:
+    said, weekday = (m["rel"] or "").strip().lower(), _EN_WEEKDAYS[m["w"][:3].lower()]
+    # "sun", "sat" and "wed" are other words too: without a preposition only the full name of the day counts.
+    if said == "last" or (not said and not m.group().lower().endswith("day")):
+        return None
+    ahead = today + timedelta(days=(weekday - today.weekday()) % 7)
+    if said == "next":
+        return today + timedelta(days=7 - today.weekday() + weekday)
+    return ahead + timedelta(days=7) if said.startswith("a week") else ahead
+
+
+def _iso(m: re.Match[str], _: date) -> date | None:
+    return _day(int(m["y"]), int(m["m"]), int(m["d"]))
+
+
+def _zh_day(m: re.Match[str], today: date) -> date | None:
+    return today + timedelta(days=_ZH_DAYS[m["rel"]])
+
+
+def _zh_in(m: re.Match[str], today: date) -> date | None:
+    count = number(m["n"])
+    return None if count is None else today + timedelta(days=count * (1 if m["unit"] == "天" else 7))
+
+
+def _en_full(m: re.Match[str], today: date) -> date | None:
+    month = _MONTHS[(m["m1"] or m["m2"])[:3].lower()]
+    return _coming(int(m["y"]) if m["y"] else None, month, int(m["d1"] or m["d2"]), today)
+
+
+def _en_day(m: re.Match[str], today: date) -> date | None:
+    return today + timedelta(days={"the day after tomorrow": 2, "tomorrow": 1}.get(m["rel"].lower(), 0))
+
+
+def _en_in(m: re.Match[str], today: date) -> date | None:
+    said = m["n"].lower()
+    count = int(said) if said.isdigit() else _EN_NUMBERS.get(said, 1)
+    return today + timedelta(days=count * (7 if m["unit"].lower().startswith("week") else 1))
+
+
+_CHINESE: Final[_Readers] = (
+    (_ISO, _iso),
+    (_ZH_FULL, _zh_full),
+    (_ZH_MONTH, _zh_month),
+    (_ZH_WEEK, _zh_week),
+    (_ZH_DAY, _zh_day),
+    (_ZH_IN, _zh_in),
+)
+_ENGLISH: Final[_Readers] = (
+    (_ISO, _iso),
+    (_EN_FULL, _en_full),
+    (_EN_WEEK, _en_week),
+    (_EN_DAY, _en_day),
+    (_EN_IN, _en_in),
+)

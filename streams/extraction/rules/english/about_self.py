@@ -1,0 +1,256 @@
+"""What an English speaker says of themselves: name, age, birthday, work, home, allergies, skills, relationship."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from schemas.vocabulary.attributes import NICKNAME
+from streams.extraction.rules.dates import birth_date
+from streams.extraction.rules.finding import profile
+from streams.extraction.rules.occupations import english_occupation
+from streams.extraction.rules.places import english_city, is_country
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streams.extraction.rules.english.clauses import Clause
+    from streams.extraction.rules.finding import Found
+
+NAME: Final = r"[A-Z][\w'-]{1,19}(?: (?:(?:de|van|von|da|al|el) )?[A-Z][\w'-]{1,19}){0,2}"
+"""Capitalised words: a name is believed only where it is spelt as one."""
+_TITLE: Final = r"(?:[A-Z][\w'&-]*|St\.|&|of|and(?= [A-Z]))"
+_COMPANY: Final = rf"(?:[Tt]he )?[A-Z][\w'&.-]*(?: {_TITLE})*"
+_NAMED = re.compile(
+    r"^(?:my (?:full |first )?name is|the name is|the name's|my name's|my friends call me|(?:everyone|"
+    r"everybody|people|friends|they|you can|just|please)?\s*calls? me|i go by|i am "
+    rf"called)\s+(?P<name>{NAME})$",
+    re.IGNORECASE,
+)
+_CALL_ME = re.compile(r"\bcalls? me\b|^i go by\b", re.IGNORECASE)
+_I_AM = re.compile(rf"^am (?P<name>{NAME})$")
+_IT_IS = re.compile(rf"^(?:it's|it is|this is) (?P<name>{NAME})(?: here)?$")
+_AGE = re.compile(
+    r"^(?:am|(?:just )?turned|have just turned)\s+(?:now )?(?P<age>\d{1,3})(?:[ -]years?[ "
+    r"-]olds?|[ -]y/?o)?(?:$|\s+(?:years|today|last|this|in|on|yesterday|now)\b.*)"
+)
+_BIRTHDAY = re.compile(
+    r"^my (?:birthday|bday|b-day)(?: is|'s| falls)\b|^(?:was born|am born)\b(?! in \w+$)", re.IGNORECASE
+)
+_DENIED = re.compile(r"\b(?:is|was|am|it) not\b.*?(?:\b(?:but|it is|it's|i was)\b(?P<but>.+))?$", re.IGNORECASE)
+_A: Final = r"(?:an?|the)"
+_IS_A = re.compile(
+    rf"^am {_A} (?P<role>[\w -]{{3,40}}?)(?P<tail>(?: (?:at|in|for|from|by|with|based|working|and|living|who)\b.*)?)$"
+)
+_AGES: Final = (3, 120)
+"""Years, of someone who writes."""
+_YEARS_OLD = re.compile(r"^(?P<age>[1-9]\d)[ -]years?[ -]old ?")
+_WORK_AS = re.compile(
+    r"^(?:work|am working|am employed|got a (?:new )?job|started(?: working)?)(?P<head>(?: (?:at|for|"
+    rf"in) .+?)?) as {_A}?\s?(?P<role>[\w -]{{3,40}}?)(?P<tail>(?: (?:at|in|for|from|with|"
+    r"based)\b.*)?)$"
+)
+_WORK_AT = re.compile(
+    r"^(?:work|am working|started(?: working)?|am employed|have a job|got a (?:new )?job|have been "
+    r"working|have started|am interning|landed a job|joined|have joined)(?: (?:now|full[- ]time|part[-"
+    rf" ]time|there|remotely))?(?: (?:at|for|with|by))? (?P<at>{_COMPANY})(?P<tail>.*)$"
+)
+_LEFT_WORK = re.compile(
+    r"^(?:(?:and|but|then|i|just|recently|have|has) )*(?:quit|resigned|retired"
+    r"|left(?= (?:it|there|in|last|this|the (?:company|firm|job))\b|$)"
+    r"|(?:got|was|have been|am being) (?:laid off|let go|fired))\b",
+    re.IGNORECASE,
+)
+_MOVED_ON = re.compile(r"\b(?:then|later|after that|afterwards) .*\b(?:to|in|back) [A-Z]")
+_AT = re.compile(rf"\b(?:at|for) (?P<at>{_COMPANY})(?=$| (?:in|as|and|near|on|since|for)\b)")
+_IN = re.compile(r"\bin (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2})(?=$|,| (?:with|and|now|since|for|near|as)\b)")
+_LIVE = re.compile(
+    r"^(?:live|am living|have lived|have been living|am based|reside|have settled|settled|have moved "
+    r"back|moved back|moved|have moved|have just moved|relocated|have relocated|am now living|am back "
+    r"living)(?: (?:now|currently|back|here|over|happily|down|up|out))* (?:in|to|near) "
+    r"(?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2})(?P<tail>.*)$"
+)
+_ALLERGIC = re.compile(
+    r"^am (?:(?:severely|highly|super|badly|mildly|very|deathly|also) )?(?:allergic|intolerant) to "
+    r"(?P<what>[\w -]{2,40})$"
+)
+_INTOLERANT = re.compile(
+    r"^(?:am (?P<what>lactose|gluten) intolerant|have an? (?:(?:severe|bad|mild|serious|slight) "
+    r")?(?P<also>[\w ]{2,20}) allergy)"
+)
+_NOTHING = re.compile(r"(?:nothing|anything|none|no|everything|it|this|that|them|you)\b", re.IGNORECASE)
+_SPEAK = re.compile(
+    r"^(?:can )?speak (?:fluent |some |a little )?(?P<what>[A-Z]\w+(?: and .+)?)$|^am fluent in "
+    r"(?P<fluent>[A-Z]\w+(?: and [A-Z]\w+)?)$"
+)
+_PROMOTED = re.compile(
+    r"^(?:was|got|have been|was just) promoted to (?P<role>[\w -]{3,30}?)(?: (?:at|in|last|this|today|"
+    r"yesterday|two|a)\b.*)?$"
+)
+_HIVES = re.compile(
+    r"^(?P<what>(?!it\b|this\b|that\b|he\b|she\b)[A-Za-z]+) (?:makes? me break out|gives? me (?:hives|a rash))\b",
+    re.IGNORECASE,
+)
+_PLAY = re.compile(
+    r"^(?:can )?play (?:the )?(?P<what>violin|piano|guitar|drums|cello|flute|saxophone|sax|trumpet|bass"
+    r"|ukulele|harp|clarinet|viola|banjo|oboe|accordion|harmonica|organ|keyboard)\b"
+)
+_STATUS = re.compile(
+    r"^(?:am|got|have been|am now|am recently|have gotten|am newly|am happily)\s+(?:(?:happily|recently"
+    r"|newly|now|still) )?(?P<status>single|married|engaged|divorced|widowed)\b(?! (?:in|out|to say|by|"
+    r"handed))"
+)
+
+
+def about_self(clause: Clause) -> Iterator[Found]:
+    """Yield who the user is. Only what stands at the start of the clause, after subject and adverbs, is believed."""
+    if name := _name(clause):
+        if _CALL_ME.search(clause.text):
+            yield profile(NICKNAME, name, f"User is called {name}")
+        else:
+            yield profile("user_name", name, f"User's name is {name}")
+    if m := _HIVES.match(clause.text):
+        yield _allergy(m["what"].lower())
+    yield from _birthday(clause)
+    if clause.subject == "me" and (m := _PROMOTED.match(clause.core)) and (role := english_occupation(m["role"])):
+        yield _occupation(role)
+    if clause.past or clause.subject == "other":
+        return
+    yield from _home(clause)
+    if clause.subject == "me":
+        core = clause.core
+        if (m := _AGE.match(core)) and _AGES[0] <= int(m["age"]) <= _AGES[1]:
+            yield _age(int(m["age"]))
+        yield from () if any(map(_LEFT_WORK.search, clause.rest)) else _work(core)
+        yield from _body_and_skills(clause)
+        if m := _STATUS.match(core):
+            yield profile("relationship_status", m["status"], f"User is {m['status']}")
+
+
+def _name(clause: Clause) -> str | None:
+    if m := _NAMED.match(clause.text):
+        return m["name"] if m["name"][0].isupper() else None
+    m = _IT_IS.match(clause.text) if clause.greeted else None
+    # "I'm Batman" may be a joke: a greeting or more about oneself must stand beside it.
+    if clause.subject == "me" and not clause.past and (clause.greeted or _introduces(clause)):
+        m = m or _I_AM.match(clause.core)
+    return m["name"] if m and english_city(m["name"]) else None
+
+
+def _birthday(clause: Clause) -> Iterator[Found]:
+    own = clause.subject == "me" or clause.core.lower().startswith("my")
+    if own and not clause.when and _BIRTHDAY.match(clause.core):
+        # A comma stands before the year.
+        said = " ".join((clause.text, *clause.rest[:1]))
+        if denied := _DENIED.search(said):
+            said = denied["but"] or ""
+        day = birth_date(said)
+        if day:
+            yield profile("birthday", day, f"User's birthday is {day}")
+
+
+def _introduces(clause: Clause) -> bool:
+    return any(
+        re.match(
+            r"(?:and |i (?:am|work|live|do|have|study|love|like|run|teach|make)\b|my name|nice to meet|an? )",
+            part,
+            re.IGNORECASE,
+        )
+        for part in clause.rest[:1]
+    )
+
+
+def _work(core: str) -> Iterator[Found]:
+    if m := _IS_A.match(core):
+        years = _YEARS_OLD.match(m["role"])
+        if years:
+            yield _age(int(years["age"]))
+        role = english_occupation(m["role"][years.end() if years else 0 :].strip())
+        if role:
+            yield _occupation(role)
+            yield from _where(m["tail"])
+        return
+    if m := _WORK_AS.match(core):
+        yield _occupation(m["role"].strip())
+        yield from _where(f"{m['head'].strip()} {m['tail'].strip()}".strip())
+        return
+    if m := _WORK_AT.match(core):
+        yield _employer(m["at"])
+        yield from _where(m["tail"], employer=False)
+        return
+    if m := re.match(rf"^(?:joined|have joined) (?:a|an) (?:startup|company|firm) called (?P<at>{_COMPANY})", core):
+        yield _employer(m["at"])
+    elif m := re.match(
+        r"^teach (?P<what>(?!people|kids|children|them|you|others|my|him|her|us|students)[a-z][a-z "
+        r"]{2,30}?)(?: (?:at|in|to|for)\b.*)?$",
+        core,
+    ):
+        role = f"{m['what']} teacher"
+        yield _occupation(role)
+
+
+def _where(tail: str, *, employer: bool = True) -> Iterator[Found]:
+    if employer and (m := _AT.search(tail)):
+        yield _employer(m["at"])
+    if (m := _IN.search(tail)) and english_city(m["city"]) and not is_country(m["city"]):
+        yield _city(m["city"])
+
+
+def _home(clause: Clause) -> Iterator[Found]:
+    m = _LIVE.match(clause.core)
+    if (
+        m
+        and not is_country(m["city"])
+        and english_city(m["city"])
+        and " not " not in f" {clause.core} "
+        and not re.search(r"\bfrom now\b", m["tail"])
+        and not _MOVED_ON.search(" ".join((m["tail"], *clause.rest[:1])))
+    ):
+        yield _city(m["city"])
+
+
+def _body_and_skills(clause: Clause) -> Iterator[Found]:
+    core = clause.core
+    if m := _ALLERGIC.match(core):
+        for what in re.split(r" and | or ", m["what"]):
+            if not _NOTHING.match(what):
+                yield _intolerance(what) if " intolerant to " in core else _allergy(what)
+    elif m := _INTOLERANT.match(core):
+        yield _intolerance(m["what"]) if m["what"] else _allergy(m["also"])
+    elif m := re.match(
+        r"^can not (?:eat|have|drink|tolerate) (?P<what>gluten|dairy|lactose|nuts|peanuts|shellfish|"
+        r"eggs|wheat|soy|milk)$",
+        core,
+    ):
+        yield profile("allergies", m["what"], f"User can't eat {m['what']}")
+    elif m := _SPEAK.match(core):
+        for what in re.split(r" and ", re.sub(r"\b(?:a (?:bit|little)(?: of)?|some) ", "", m["what"] or m["fluent"])):
+            yield profile("skills", what, f"User speaks {what}")
+    elif m := _PLAY.match(core):
+        yield profile("skills", m["what"], f"User plays the {m['what']}")
+
+
+def _allergy(what: str) -> Found:
+    return profile("allergies", what, f"User is allergic to {what}")
+
+
+def _intolerance(what: str) -> Found:
+    return profile("allergies", what, f"User is intolerant to {what}")
+
+
+def _age(age: int) -> Found:
+    return profile("age", str(age), f"User is {age} years old")
+
+
+def _occupation(role: str) -> Found:
+    article = "an" if role[0].lower() in "aeiou" else "a"
+    return profile("occupation", role, f"User works as {article} {role}")
+
+
+def _employer(company: str) -> Found:
+    name = company.rstrip(".")
+    return profile("employer", name, f"User works at {name}")
+
+
+def _city(city: str) -> Found:
+    return profile("city", city, f"User lives in {city}")

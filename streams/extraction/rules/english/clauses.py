@@ -1,0 +1,185 @@
+"""Whom an English clause speaks of, and whether it claims something: the caution that every English rule relies on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streams.extraction.rules.sentences import Sentence
+
+_TRAILER = re.compile(r"\s+(?:by the way|btw|though|lol|haha+|tbh|you know|honestly|actually|please)$", re.IGNORECASE)
+_APART: Final = (
+    (re.compile(r"\b(i|you|he|she|it|we|they|that|there|who|what)'m\b", re.IGNORECASE), r"\1 am"),
+    (re.compile(r"\b(you|we|they)'re\b", re.IGNORECASE), r"\1 are"),
+    (re.compile(r"\b(i|you|we|they)'ve\b", re.IGNORECASE), r"\1 have"),
+    (re.compile(r"\b(i|you|he|she|it|we|they)'ll\b", re.IGNORECASE), r"\1 will"),
+    (re.compile(r"\b(i|you|he|she|it|we|they)'d\b", re.IGNORECASE), r"\1 would"),
+    (re.compile(r"\bcan't\b|\bcannot\b", re.IGNORECASE), "can not"),
+    (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
+    (re.compile(r"\b(do|does|did|is|are|was|were|have|has|had|could|would|should)n't\b", re.IGNORECASE), r"\1 not"),
+    (re.compile(r"\b(im|ive|dont)\b", re.IGNORECASE), ""),
+    (re.compile(r"\bgonna\b", re.IGNORECASE), "going to"),
+)
+_SHORT: Final = {"im": "I am", "ive": "I have", "dont": "do not"}
+_FILLER = re.compile(
+    r"^(?:(?:well|so|oh|ah|hey|hi|hello|hiya|actually|honestly|btw|by the way|yeah|yep|yes|no|nope|ok|"
+    r"okay|also|and|but|anyway|fyi|tbh|to be honest|"
+    r"lol|haha|hmm|um|uh|these days|nowadays|currently|right now|lately|recently|personally|in fact|"
+    r"sure|because|although|plus|then|good morning|"
+    r"good evening|thanks|sorry|just so you know|for the record|(?:a )?quick update|update|there)\b[\s,]*)+",
+    re.IGNORECASE,
+)
+_SHOUTED = re.compile(r"\b(?:LOVE|LIKE|HATE|ENJOY|PREFER|REALLY|SO|VERY|NOT|NEVER|ALWAYS|ALLERGIC|AM|DO|LIVE|WORK)\b")
+# A clause ends where a new subject or a new verb of the same subject begins, not within "board games and pottery".
+_JOIN = re.compile(
+    r"\s+(?:and|but|so|because|since|while|when|though|although|except|who|which|until|unless|"
+    r"as)\s+(?=(?:then |also |now |just |currently |i|we|my|our|he|she|it|they|you|the|her|his|"
+    r"their)\b)"
+    r"|\s+(?:and|but|so)\s+(?=(?:(?:also|now|currently|then|just|really|still)\s+)*"
+    r"(?:work|live|like|love|hate|enjoy|prefer|have|am|speak|play|own|study|teach|joined|moved|got|"
+    r"started|run|go|can't|can not|do not|does not|walked|said|would)\b)",
+    re.IGNORECASE,
+)
+_ADVERBS: Final = (
+    r"(?:really|just|also|actually|still|now|currently|always|usually|often|typically|normally|"
+    r"generally|absolutely|totally|kinda|kind of|sort of|truly|"
+    r"mostly|mainly|definitely|particularly|especially|simply|recently|already|even|so|only|very much|"
+    r"much|do(?= love| like| enjoy| prefer)|"
+    r"sometimes|never|personally|honestly|finally|officially|both|genuinely|rarely|secretly|legit|pretty much|quite)"
+)
+_I = re.compile(rf"^(?:{_ADVERBS}\s+)*i\s+(?P<adverbs>(?:{_ADVERBS}\s+)*)", re.IGNORECASE)
+_WE = re.compile(rf"^we\s+(?P<adverbs>(?:{_ADVERBS}\s+)*)", re.IGNORECASE)
+_SUBJECTLESS: Final = (
+    r"(?:am|work|live|like|love|hate|enjoy|prefer|have|speak|play|own|study|teach|joined|moved|got|started|"
+    r"can not|do not|run|go)\b"
+)
+_AGAIN = re.compile(rf"^(?P<adverbs>(?:{_ADVERBS}\s+)*)(?={_SUBJECTLESS})", re.IGNORECASE)
+_NEWS = re.compile(
+    r"^(?P<adverbs>(?:just|recently|finally)) (?=(?:started|moved|joined|turned|got|adopted|relocated)\b)",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(
+    r"^(?P<when>(?:(?:tomorrow|today|tonight|this|next|on|at|in|every|each|after|before|"
+    r"most)\b[^,]{0,40}?)\s+)(?=(?:i|we)\s)",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"^(?:what|who|whom|whose|where|why|how|which|when (?:is|are|do|does|did|will|can)|do|does|did|is|"
+    r"are|am i|was|were|can|could|would|will|should|shall|have you|"
+    r"has|may|might|any|wanna|ever|isn't|aren't|don't you|guess)\b(?! not like| not want| n't)",
+    re.IGNORECASE,
+)
+_SUPPOSES = re.compile(
+    r"\b(?:if|suppose|supposing|imagine|maybe|perhaps|wish|hopefully|unless|pretend|let's say|let us "
+    r"say|what about|hypothetically|in theory|"
+    r"would|could|might|dream of|as though|kidding|joking|not sure|whether|for example|e\.g|apparently|"
+    r"rumou?r|supposedly|lyrics?|the song|the movie says|quote)\b",
+    re.IGNORECASE,
+)
+_HEARSAY = re.compile(
+    r"\b(?:(?:he|she|they|someone|somebody|people|everyone|you|who|friend|mom|dad|boss|brother|sister|"
+    r"wife|husband)\s+(?:says?|said|told|tells?|thinks?|thought|claims?|"
+    r"claimed|believes?|swears?|asked|called me)|^(?!i\b).*\b(?:says|said|writes|wrote|texted|replied)$|"
+    r"^(?:please |now |just )*(?:say|repeat|translate|rephrase|proofread)\b|"
+    r"told me|i heard|i read|i hear that|i think|i thought|i"
+    r" guess|i assume|i doubt|i feel like|i suspect|i said)\b",
+    re.IGNORECASE,
+)
+_PAST = re.compile(
+    r"\b(?:used to|when i was|when we were|back when|back then|as a (?:kid|child|teen(?:ager)?|student)"
+    r"|years ago|formerly|previously|once|no longer|growing up|"
+    r"in my (?:youth|twenties|childhood)|at the time|in the past|was|were|had been)\b",
+    re.IGNORECASE,
+)
+_REQUESTS = re.compile(
+    r"^(?:please|help|tell|show|give|remind|let|can|write|find|look|make|explain|recommend|suggest|"
+    r"translate|call (?!me\b)|remember|forget|don't|do not|try|stop|go)\b",
+    re.IGNORECASE,
+)
+
+
+_SOMEBODY = re.compile(r"\b(?:you|he|she|they|how|who|what|people|everyone)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause that claims something, contractions apart; `core` follows subject and adverbs."""
+
+    text: str
+    core: str
+    adverbs: str
+    when: str
+    """What stood before the subject: `Tomorrow at 3pm`."""
+    subject: Literal["me", "we", "other"]
+    past: bool
+    rest: tuple[str, ...] = ()
+    """The clauses that follow in the sentence, fillers included."""
+    greeted: bool = False
+    """The sentence greets or introduces."""
+
+
+def apart(text: str) -> str:
+    """Write out contractions: `I'm` is `I am`."""
+    for pattern, full in _APART:
+        text = pattern.sub(lambda m, full=full: _SHORT.get(m.group().lower()) or m.expand(full), text)  # type: ignore[misc]
+    return text
+
+
+def _calm(text: str) -> str:
+    """Lower a shout: all of `I LOVE SUSHI`, the word in `I do NOT like it`."""
+    return text.lower() if text.isupper() and " " in text else _SHOUTED.sub(lambda m: m.group().lower(), text)
+
+
+def claims(sentence: Sentence) -> Iterator[Clause]:
+    """Yield the clauses in which somebody claims something; what is asked, supposed, hearsay or asked for is left out.
+
+    A clause that begins with a verb speaks of whom the one before it spoke. From a supposition or from another's words
+    on, the rest of the sentence is not the user's claim.
+    """
+    parts = [p.strip() for said in sentence.clauses for p in _JOIN.split(apart(_calm(said))) if p and p.strip()]
+    greeted = (
+        re.match(r"(?:hi|hello|hey|hiya|greetings|good (?:morning|evening))\b", parts[0], re.IGNORECASE) is not None
+        if parts
+        else False
+    )
+    greeted = greeted or any(
+        re.match(r"nice to meet|pleased to meet|by the way$", part, re.IGNORECASE) for part in parts
+    )
+    subject: Literal["me", "we", "other"] = "other"
+    shared = False
+    for place, said in enumerate(parts):
+        text = _TRAILER.sub("", _FILLER.sub("", said))
+        if _SUPPOSES.search(text) or _HEARSAY.search(text):
+            return
+        when = ""
+        body = text
+        if m := _WHEN.match(text):
+            when, body = m["when"].strip(), text[m.end() :]
+        if m := _I.match(body):
+            subject = "me"
+        elif m := _WE.match(body):
+            subject = "we"
+        elif not (subject != "other" and not shared and (m := _AGAIN.match(body))):
+            # "just moved to Leeds" says I without saying it.
+            m = _NEWS.match(body)
+            subject = "me" if m else "other"
+        # "I love how you use it and teach": whose verb comes next is not certain.
+        shared = _SOMEBODY.search(text) is not None
+        if (_ASKS.search(text) and not when) or (sentence.asks and place == len(parts) - 1):
+            continue
+        if subject == "other" and _REQUESTS.search(text):
+            continue
+        yield Clause(
+            text=text,
+            core=body[m.end() :] if m else body,
+            adverbs=(m["adverbs"].strip().lower() if m else ""),
+            when=when,
+            subject=subject,
+            past=_PAST.search(text) is not None,
+            rest=tuple(parts[place + 1 :]),
+            greeted=greeted,
+        )

@@ -1,0 +1,71 @@
+"""Reads a screen or an article: only lines that name what they are, because nobody there says `I`.
+
+A line is kept word for word: a labelled name or company, an amount that is owed or paid, a dated event that lies ahead,
+a labelled project.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from streams.extraction.rules.dates import chinese_date, english_date
+from streams.extraction.rules.finding import Found, plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date
+
+LONGEST_LINE: Final = 200
+"""Characters. Longer lines are running text, and what they claim is not known."""
+
+_LABEL: Final = r"^\W{0,3}(?:"
+_PERSON = re.compile(
+    _LABEL + r"(?:公司|公司名称|单位|联系人|姓名|客户|收件人|甲方|乙方)\s*[:：]\s*|(?:company|employer|contact|"
+    r"contact person|customer|client|full name|name|organi[sz]ation)\s*:\s*)(?P<what>[^\s:：].{1,60})$",
+    re.IGNORECASE,
+)
+_PROJECT = re.compile(
+    _LABEL + r"(?:项目|项目名称|课题)\s*[:：]\s*|(?:project|project name)\s*:\s*)(?P<what>[^\s:：].{1,80})$",
+    re.IGNORECASE,
+)
+_MONEY = re.compile(
+    r"[¥￥$€£]\s?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?\s?(?:万元|元|块|人民币|美元|欧元|dollars|euros?|"
+    r"pounds|usd|eur|gbp|cny|rmb)(?![a-z])",
+    re.IGNORECASE,
+)
+_OWED = re.compile(
+    r"合计|总计|总额|金额|付款|支付|已付|实付|应付|账单|欠款|余额|转账|收款|还款|工资|房租|发票|报销|"
+    r"\b(?:total|amount due|amount|invoice|payment|paid|balance|"
+    r"salary|rent|bill|transfer(?:red)?|received|refund|you owe)\b",
+    re.IGNORECASE,
+)
+_EVENT = re.compile(
+    r"会议|评审|截止|到期|考试|面试|航班|起飞|入住|预约|答辩|体检|婚礼|还款日|\b(?:meeting|deadline|due"
+    r"|appointment|interview|exam|flight|departure|check-?in|reservation|"
+    r"conference|webinar|review|expires?)\b",
+    re.IGNORECASE,
+)
+_ADVERT = re.compile(
+    r"优惠|折扣|立减|满减|促销|抢购|红包|领取|广告|包邮|\b(?:off|sale|coupon|discount|save up|free|"
+    r"offer|from \$|deal|subscribe|price|per month)\b|\?|？",
+    re.IGNORECASE,
+)
+_HAN = re.compile(r"[一-鿿]")
+
+
+def read_screen(text: str, today: date) -> Iterator[Found]:
+    """Yield what a screen or an article shows; nothing when in doubt. `today` is the day on which it was seen."""
+    for raw in text.splitlines():
+        line = " ".join(raw.split())
+        if not line or len(line) > LONGEST_LINE or _ADVERT.search(line):
+            continue
+        when = (chinese_date if _HAN.search(line) else english_date)(line, today)
+        if _PERSON.match(line):
+            yield Found(content=line, category="people")
+        elif _PROJECT.match(line):
+            yield Found(content=line, category="project")
+        elif when and when.day >= today and _EVENT.search(line):
+            yield plan(line, when.day, today)
+        elif _MONEY.search(line) and _OWED.search(line):
+            yield Found(content=line, category="finance")

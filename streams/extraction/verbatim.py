@@ -1,0 +1,37 @@
+"""The extractor that keeps every word: what was said is what is remembered."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+from streams.extraction.protocol import Extraction, Proposal
+
+if TYPE_CHECKING:
+    from streams.extraction.protocol import Window
+
+_VERSION: Final = "1"
+
+
+class VerbatimExtractor:
+    """Each piece that the user said or saw becomes one memory; the assistant's words and blank ones become none."""
+
+    @property
+    def model(self) -> str:
+        """`verbatim`."""
+        return "verbatim"
+
+    @property
+    def prompt_hash(self) -> str:
+        """SHA-256 of the version, in hex."""
+        return hashlib.sha256(f"verbatim:{_VERSION}".encode()).hexdigest()
+
+    async def extract(self, window: Window) -> Extraction:
+        """Return one semantic, long-term fact of importance 0.5 for each piece, word for word. Never raises."""
+        return Extraction(
+            proposals=tuple(
+                Proposal(content=piece.text, memory_type="long_term", sources=(index,))
+                for index, piece in enumerate(window.pieces)
+                if piece.speaker != "assistant" and piece.text.strip()
+            )
+        )

@@ -1,0 +1,284 @@
+"""The log on Kafka: acknowledged by all in-sync replicas, each record once by an idempotent producer."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from aiokafka import TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
+from aiokafka.errors import KafkaConnectionError
+
+from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
+from schemas.record_size import check_size
+from schemas.topics import max_record_bytes
+from streams.transports.batching import Gathering
+from streams.transports.kafka import group, producer, topics
+from streams.transports.kafka.errors import ask_why, translated
+from streams.transports.kafka.reader import TopicReader
+from streams.transports.kafka.security import KafkaSecurity
+from streams.transports.milliseconds import from_ms
+from streams.transports.recent_records import RecentRecords, as_read
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
+
+    from aiokafka import AIOKafkaProducer
+    from aiokafka.structs import RecordMetadata
+
+    from schemas.log import NewRecord, Record
+    from streams.transports.kafka.group import Member
+
+TIMEOUT_S = 30.0
+APPEND_S = 15.0
+"""An append that takes longer is refused, and tried again by whoever wants it, with a new producer."""
+CLOSE_S = 3.0  # for which a connection may be closed
+LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the broker has set
+
+
+class KafkaLog:
+    """The `Log` of many machines. An empty value with a key is a tombstone on Kafka (null), and reads as empty."""
+
+    def __init__(
+        self,
+        servers: Sequence[str],
+        *,
+        security: KafkaSecurity | None = None,
+        replication: int = topics.BROKERS_DEFAULT,
+        client_id: str = "mnemolog",
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        """Name the brokers as `host:port`; nothing happens before `start`. Each call gives up after `timeout_s`.
+
+        Topics are created with so many replicas. Raises LogError for files of `security` that cannot be used.
+        """
+        self._servers = list(servers)
+        self._security = (security or KafkaSecurity()).connection()
+        self._connection: dict[str, Any] = {
+            "bootstrap_servers": self._servers, "client_id": client_id, **self._security
+        }  # fmt: skip
+        self._replication = replication
+        self._timeout_s = timeout_s
+        self._producer: AIOKafkaProducer | None = None
+        self._admin: AIOKafkaAdminClient | None = None
+        self._partitions: dict[str, int] = {}
+        self._readers: dict[str, TopicReader] = {}
+        self._recent = RecentRecords()
+        """What was appended here last and acknowledged: its writer folds it next, without asking the broker for it."""
+        self._doubted: AIOKafkaProducer | None = None
+        """A producer that did not append in time: the next append takes a new one."""
+        self._starting = asyncio.Lock()
+        self._replacing = asyncio.Lock()
+        self._abandoning: set[asyncio.Task[None]] = set()
+        self._gathering = Gathering()
+
+    async def start(self) -> None:
+        """Connect. Raises LogUnavailable."""
+        with translated("connecting"):
+            async with asyncio.timeout(self._timeout_s):
+                self._admin = AIOKafkaAdminClient(**self._connection)
+                try:
+                    try:
+                        await self._admin.start()
+                    except KafkaConnectionError:
+                        await ask_why(self._servers, self._security)
+                        raise
+                    self._producer = await producer.started(self._connection)
+                except BaseException:
+                    await self.stop()
+                    raise
+
+    async def stop(self) -> None:
+        """Disconnect; what was not acknowledged may be appended or not. Takes seconds at most; safe to call twice."""
+        readers, self._readers = self._readers, {}
+        producer, self._producer = self._producer, None
+        admin, self._admin = self._admin, None
+        if producer is not None:
+            self._abandon(producer)
+        with suppress(TimeoutError):  # of a broker that does not answer
+            async with asyncio.timeout(CLOSE_S):
+                closing = [reader.stop() for reader in readers.values()] + ([admin.close()] if admin else [])
+                await asyncio.gather(*closing, return_exceptions=True)  # aiokafka's consumer may raise CancelledError
+        while self._abandoning:
+            await asyncio.wait(self._abandoning)
+
+    async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
+        """See `Log.append`. LogUnavailable after `timeout_s`; Kafka may still append what it has not refused."""
+        for topic, partition in {(record.topic, record.partition) for record in records}:
+            await self._require(topic, partition)
+        for record in records:
+            check_size(record)
+        sent: list[asyncio.Future[RecordMetadata]] = []
+        producer = self._producer
+        try:
+            with translated("appending"):
+                async with asyncio.timeout(min(self._timeout_s, APPEND_S)):
+                    await self._gathering.wait(len(records))
+                    producer = await self._usable_producer()
+                    for record in records:
+                        sent.append(await self._send(producer, record))  # noqa: PERF401 - kept if the next fails
+                    return [_appended(metadata) for metadata in await asyncio.gather(*sent)]
+        except (LogError, asyncio.CancelledError):  # who gave up waiting knows no more either
+            if sent:  # what was refused has taken sequence numbers, too
+                self._doubted = producer
+            raise
+
+    async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
+        """See `Log.read`."""
+        await self._require(topic, partition)
+        if recent := self._recent.read(topic, partition, start, limit):
+            return recent
+        with translated(f"reading {topic}:{partition}"):
+            reader = await self._reader(topic)
+            return await reader.read(partition, max(0, start), limit, self._timeout_s)
+
+    async def end(self, topic: str, partition: int) -> int:
+        """See `Log.end`."""
+        await self._require(topic, partition)
+        with translated(f"asking for the end of {topic}:{partition}"):
+            async with asyncio.timeout(self._timeout_s):
+                kept = self._recent.kept(topic, partition)
+                end = await (await self._reader(topic)).end(partition)
+        if end < kept.stop:  # another topic of the same name
+            self._recent.forget(topic, partition)
+        return end
+
+    async def earliest(self, topic: str, partition: int) -> int:
+        """See `Log.earliest`."""
+        await self._require(topic, partition)
+        with translated(f"asking for the beginning of {topic}:{partition}"):
+            async with asyncio.timeout(self._timeout_s):
+                earliest = await (await self._reader(topic)).earliest(partition)
+        if earliest > self._recent.kept(topic, partition).start:
+            self._recent.forget(topic, partition)
+        return earliest
+
+    async def partitions(self, topic: str) -> int:
+        """See `Log.partitions`."""
+        if topic not in self._partitions:
+            with translated("asking for the topics"):
+                async with asyncio.timeout(self._timeout_s):
+                    self._partitions = await topics.partition_counts(self._admin_client())
+        if (count := self._partitions.get(topic)) is None:
+            raise UnknownTopic(f"there is no topic {topic!r}: `mnemolog topics create` creates it")
+        return count
+
+    async def create_topic(
+        self, name: str, partitions: int, retention: timedelta | None = None, *, compact: bool = False
+    ) -> None:
+        """Create a topic with the broker's append time unless it exists; an existing one keeps its settings.
+
+        `retention` None keeps for ever. Raises LogError when it exists with another number of partitions, or without
+        the broker's append time.
+        """
+        with translated(f"creating topic {name}"):
+            async with asyncio.timeout(self._timeout_s):
+                config = topics.settings(retention, max_record_bytes(name), compact=compact)
+                await topics.create(self._admin_client(), name, partitions, config, self._replication)
+                await self._wait_until_known(name)
+        if (existing := await self.partitions(name)) != partitions:
+            advice = f"set MNEMOLOG_PARTITIONS={existing}, the number it has" if partitions > 1 else "delete it"
+            raise LogError(f"topic {name} has {existing} partitions, not {partitions}: {advice}")
+
+    async def drop_before(self, topic: str, partition: int, offset: int) -> None:
+        """See `TrimmedLog.drop_before`; wants the right to delete from the topic."""
+        await self._require(topic, partition)
+        with translated(f"removing what is old from {topic}:{partition}"):
+            async with asyncio.timeout(self._timeout_s):
+                wanted = {TopicPartition(topic, partition): RecordsToDelete(offset)}
+                await self._admin_client().delete_records(wanted)
+        self._recent.forget(topic, partition)
+
+    async def misfits(self, name: str, retention: timedelta | None) -> list[str]:
+        """Return which settings of a topic are others than `create_topic` gives it, as `setting=value, not value`."""
+        wanted = topics.settings(retention, max_record_bytes(name), compact=False)
+        with translated(f"asking for the settings of topic {name}"):
+            async with asyncio.timeout(self._timeout_s):
+                found = await topics.misfits(self._admin_client(), name, wanted)
+        return [f"{setting}, not {wanted[setting.partition('=')[0]]}" for setting in found]
+
+    async def members(self) -> list[Member]:
+        """Return the workers in the group, as far as it knows. Raises LogUnavailable, LogError."""
+        with translated("asking who is in the group"):
+            async with asyncio.timeout(self._timeout_s):
+                return await group.members(self._admin_client())
+
+    async def forget_member(self, member_id: str) -> bool:
+        """Have the group forget a worker that is dead; return whether it was in it. Raises LogUnavailable, LogError."""
+        with translated("taking a dead worker out of the group"):
+            async with asyncio.timeout(self._timeout_s):
+                return await group.forget(self._admin_client(), member_id)
+
+    async def _wait_until_known(self, name: str) -> None:
+        # brokers learn of a new topic one after the other, and tell nobody when they have
+        while not self._partitions.get(name):
+            self._partitions = await topics.partition_counts(self._admin_client())
+
+    async def _require(self, topic: str, partition: int) -> None:
+        count = await self.partitions(topic)
+        if not 0 <= partition < count:
+            raise UnknownTopic(f"topic {topic} has partitions 0 to {count - 1}, not {partition}")
+
+    async def _reader(self, topic: str) -> TopicReader:
+        async with self._starting:
+            if (reader := self._readers.get(topic)) is None:
+                admin = self._admin_client()  # a stopped log opens no connections
+                reader = await TopicReader.start(topic, self._partitions[topic], self._connection)
+                if self._admin is not admin:  # stopped meanwhile
+                    await reader.stop()
+                    raise LogUnavailable("the log is stopped")
+                self._readers[topic] = reader
+            return reader
+
+    async def _usable_producer(self) -> AIOKafkaProducer:
+        """Return the producer; one whose sending task has died (its sequence numbers are lost) is replaced."""
+        async with self._replacing:
+            if self._producer is None:
+                raise LogUnavailable("the log is not started: call `start`")
+            # Its sender may have died, or wait for ever for a broker that was started again: aiokafka tells nobody.
+            if self._producer._sender.sender_task.done() or self._producer is self._doubted:  # noqa: SLF001
+                fresh = await producer.started(self._connection)
+                if self._producer is None:  # stopped meanwhile
+                    self._abandon(fresh)
+                    raise LogUnavailable("the log is stopped")
+                broken, self._producer = self._producer, fresh
+                self._abandon(broken)
+            return self._producer
+
+    def _abandon(self, producer: AIOKafkaProducer) -> None:
+        """Stop it beside what goes on: what others have sent with it is still flushed."""
+        task = asyncio.get_running_loop().create_task(producer.stop(producer))
+        self._abandoning.add(task)
+        task.add_done_callback(self._abandoning.discard)
+
+    async def _send(self, producer: AIOKafkaProducer, record: NewRecord) -> asyncio.Future[RecordMetadata]:
+        value = record.value if record.value or record.key is None else None
+        acknowledgement: asyncio.Future[RecordMetadata] = await producer.send(
+            record.topic, value, key=record.key, partition=record.partition, headers=list(record.headers)
+        )
+        acknowledgement.add_done_callback(lambda done: self._keep(record, done))  # called in the order of offsets
+        return acknowledgement
+
+    def _keep(self, record: NewRecord, done: asyncio.Future[RecordMetadata]) -> None:
+        if done.cancelled() or done.exception() is not None or done.result().offset < 0:
+            return
+        self._recent.add([as_read(record, _place(done.result()))])
+
+    def _admin_client(self) -> AIOKafkaAdminClient:
+        if self._admin is None:
+            raise LogUnavailable("the log is not started: call `start`")
+        return self._admin
+
+
+def _appended(metadata: RecordMetadata) -> Appended:
+    if metadata.offset < 0:
+        raise LogUnavailable("Kafka has the record, but does not say where any more: append it again")
+    if metadata.timestamp_type != LOG_APPEND_TIME:
+        raise LogError(f"topic {metadata.topic} has no append time: set message.timestamp.type=LogAppendTime")
+    return _place(metadata)
+
+
+def _place(metadata: RecordMetadata) -> Appended:
+    return Appended(Position(metadata.topic, metadata.partition, metadata.offset), from_ms(metadata.timestamp))

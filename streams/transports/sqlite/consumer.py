@@ -1,0 +1,226 @@
+"""Faust's consumer over the embedded log: one process owns every partition, and rebalances only when told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from faust.assignor.client_assignment import ClientAssignment
+from faust.types import TP, ConsumerMessage
+
+from schemas.log import LogUnavailable
+from schemas.topics import partition_of
+from streams.transports.safe_delivery import SafeDelivery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from schemas.log import Record
+    from streams.transports.sqlite.log import SqliteLog
+
+RECORDS_AT_ONCE = 500  # of one partition; Faust's broker_max_poll_records overrides it
+RECORDS_OF_A_READ = 32  # before their size is looked at: 500 pictures would be 350 MB
+ENOUGH_BYTES = 4 * 1024 * 1024  # then the rest comes with the next fetch
+LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the log has set
+
+
+class Consumer(SafeDelivery):
+    """Feeds the app's agents from the log that its transport has open."""
+
+    consumer_stopped_errors: ClassVar[tuple[type[BaseException], ...]] = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
+        """Start without an assignment."""
+        super().__init__(*args, **kwargs)
+        self._assigned: set[TP] = set()
+        self._positions: dict[TP, int] = {}
+        self._rebalancing = asyncio.Lock()
+        self._at_once = self.app.conf.broker_max_poll_records or RECORDS_AT_ONCE
+
+    @property
+    def log_(self) -> SqliteLog:
+        """The log (`log` is Faust's name for its logger)."""
+        return self.transport.sqlite_log  # type: ignore[attr-defined,no-any-return] # ours, not in Faust's interface
+
+    # -- assignment
+
+    async def subscribe(self, topics: Iterable[str]) -> None:
+        """Replace the subscription; missing topics are created with the app's number of partitions."""
+        wanted = set(topics)
+        for topic in wanted - self.log_.topics().keys():
+            await self.log_.create_topic(topic, self.app.conf.topic_partitions)
+        counts = {topic: self.log_.topics()[topic].partitions for topic in wanted}
+        # Not awaited: the rebalance waits for what Faust resolves only after this coroutine has returned.
+        self.add_future(self.rebalance({TP(topic, p) for topic, count in counts.items() for p in range(count)}))
+
+    async def rebalance(self, assigned: set[TP] | None = None) -> None:
+        """Revoke everything and assign `assigned` (default: the same again) in a new generation.
+
+        As after any rebalance, agents get again what was not committed, and late acknowledgements do not count.
+        """
+        async with self._rebalancing:
+            app = self.app
+            app.on_rebalance_start()
+            if self._assigned:
+                await self.on_partitions_revoked(set(self._assigned))
+            # before anything is delivered: the generation, the assignment, and what the router answers from
+            app.consumer_generation_id += 1
+            self._assigned = set(self._assigned if assigned is None else assigned)
+            self._positions = {}
+            self._fill_assignor()
+            await self.on_partitions_assigned(set(self._assigned), app.consumer_generation_id)
+
+    def _fill_assignor(self) -> None:
+        # What Faust's assignor takes from the group's leader; it has no public setters for it.
+        assignor: Any = self.app.assignor
+        actives: defaultdict[str, list[int]] = defaultdict(list)
+        for tp in sorted(self._assigned):
+            actives[tp.topic].append(tp.partition)
+        assignor._assignment = ClientAssignment(actives=dict(actives), standbys={})  # noqa: SLF001
+        assignor._active_tps = set(self._assigned)  # noqa: SLF001
+        assignor._standby_tps = set()  # noqa: SLF001
+        assignor._topic_groups = dict.fromkeys(actives, 0)  # noqa: SLF001
+        url, changelogs = str(self.app.conf.canonical_url), self.app.tables.changelog_topics
+        assignor.changelog_distribution = {url: {t: p for t, p in actives.items() if t in changelogs}}
+        assignor.external_topic_distribution = {url: {t: p for t, p in actives.items() if t not in changelogs}}
+
+    def is_in_session(self) -> bool:
+        """Nobody else has this machine's partitions."""
+        return True
+
+    def assignment(self) -> set[TP]:
+        """Return the partitions of this generation."""
+        return self._assigned
+
+    # -- reading
+
+    async def _getmany(self, active_partitions: set[TP] | None, timeout: float) -> dict[TP, list[Record]]:  # noqa: ASYNC109
+        deadline = self.loop.time() + timeout
+        while self.flow_active and not self.should_stop:
+            active = tuple(self._assigned if active_partitions is None else active_partitions)
+            found = {tp: records for tp in active if (records := await self._take(tp))}
+            left = deadline - self.loop.time()
+            if found or left <= 0:
+                return found
+            await self._wait_for_records(active, left)
+        return {}
+
+    async def _take(self, tp: TP) -> list[Record]:
+        position = self._positions.get(tp)
+        if position is None or position >= self.log_.end_now(*tp):
+            return []
+        records: list[Record] = []
+        size = asked = 0
+        while len(records) == asked < self._at_once and size < ENOUGH_BYTES:
+            some = await self.log_.read(*tp, position, min(RECORDS_OF_A_READ, self._at_once - asked))
+            asked += min(RECORDS_OF_A_READ, self._at_once - asked)
+            records += some
+            size += sum(len(record.value) for record in some)
+            position = some[-1].position.offset + 1 if some else position
+        self._positions[tp] = position
+        return records
+
+    async def _wait_for_records(self, active: Iterable[TP], timeout: float) -> None:  # noqa: ASYNC109
+        """Return when the log grows, when another partition may be fetched again, or when the time is over."""
+        ends = {(tp.topic, tp.partition): self._positions.get(tp, self.log_.end_now(*tp)) for tp in active}
+        self._partitions_changed.clear()
+        waits = [
+            asyncio.ensure_future(self.log_.wait_beyond(ends)),
+            asyncio.ensure_future(self._partitions_changed.wait()),
+        ]
+        try:
+            await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    def _to_message(self, tp: TP, record: Record) -> ConsumerMessage:
+        return ConsumerMessage(
+            tp.topic,
+            tp.partition,
+            record.position.offset,
+            record.recorded_at.timestamp(),
+            LOG_APPEND_TIME,
+            list(record.headers),
+            record.key,
+            record.value,
+            None,
+            tp=tp,
+            generation_id=self.app.consumer_generation_id,
+        )
+
+    # -- positions
+
+    async def seek_to_committed(self) -> Mapping[TP, int | None]:  # type: ignore[override] # None: nothing committed
+        """Go to where the group is to go on, or to where its reset policy says."""
+        committed = {tp: self.log_.committed(self.app.conf.id, *tp) for tp in self._assigned}
+        for tp, offset in committed.items():
+            if tp.topic not in self.app.tables.changelog_topics:
+                self._positions[tp] = offset if offset is not None else await self._reset_position(tp)
+        return committed
+
+    async def _reset_position(self, tp: TP) -> int:
+        if self.app.conf.consumer_auto_offset_reset == "latest":
+            return await self.log_.end(*tp)
+        return await self.log_.earliest(*tp)
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        try:
+            await self.log_.commit_offsets(self.app.conf.id, {(tp.topic, tp.partition): o for tp, o in offsets.items()})
+        except LogUnavailable as error:
+            self.log.warning("not committed, next commit tries again: %s", error)
+            return False
+        return True
+
+    async def _rewind(self, tp: TP, record: Record) -> None:
+        self._positions[tp] = record.position.offset
+
+    async def _seek(self, partition: TP, offset: int) -> None:
+        self._positions[partition] = offset
+
+    async def seek_wait(self, partitions: Mapping[TP, int]) -> None:
+        """Go to these offsets; Faust's recovery of tables relies on `_read_offset` being set so."""
+        for tp, offset in partitions.items():
+            self._positions[tp] = offset
+            if offset > 0:
+                self._read_offset[tp] = offset
+            else:
+                self._read_offset.pop(tp, None)
+
+    async def position(self, tp: TP) -> int | None:
+        """Return the next offset to fetch."""
+        return self._positions.get(tp)
+
+    def highwater(self, tp: TP) -> int:
+        """Return the offset that the next record will get."""
+        return self.log_.end_now(*tp)
+
+    async def highwaters(self, *partitions: TP) -> Mapping[TP, int]:
+        """Return `highwater` of each."""
+        return {tp: self.highwater(tp) for tp in partitions}
+
+    async def earliest_offsets(self, *partitions: TP) -> Mapping[TP, int]:
+        """Return the first offset still held, of each."""
+        return {tp: await self.log_.earliest(*tp) for tp in partitions}
+
+    # -- topics
+
+    async def create_topic(self, topic: str, partitions: int, replication: int, **settings: Any) -> None:  # noqa: ANN401, ARG002
+        """See the transport's `create_topic`; one machine keeps no replicas."""
+        await self.transport.create_topic(topic, partitions, **settings)  # type: ignore[attr-defined] # ours
+
+    def topic_partitions(self, topic: str) -> int | None:
+        """Return how many partitions the topic has, None if there is none."""
+        settings = self.log_.topics().get(topic)
+        return settings.partitions if settings else None
+
+    def key_partition(self, topic: str, key: bytes | None, partition: int | None = None) -> int | None:
+        """Return `partition`, or the key's, None without either or without the topic."""
+        count = self.topic_partitions(topic)
+        if partition is not None or key is None or count is None:
+            return partition
+        return partition_of(key, count)
+
+    def _new_topicpartition(self, topic: str, partition: int) -> TP:
+        return TP(topic, partition)

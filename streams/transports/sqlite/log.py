@@ -1,0 +1,293 @@
+"""The embedded log: one SQLite file in a directory, one writing process, an acknowledgement only after the fsync."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from schemas.log import LogDamaged, LogError, UnknownTopic
+from streams.transports.directory_lock import DirectoryLock
+from streams.transports.milliseconds import to_ms
+from streams.transports.recent_records import RecentRecords, as_read
+from streams.transports.sqlite.cleanup import compact_partition, delete_until
+from streams.transports.sqlite.file import (
+    LOG_FILE,
+    OFFSET_MASK,
+    Tail,
+    TopicSettings,
+    load_tails,
+    load_topics,
+    meaning,
+    open_file,
+)
+from streams.transports.sqlite.rows import append_rows, from_row, spell
+from streams.transports.sqlite.waiters import LogWaiters
+from streams.transports.sqlite.writer import Job, SqliteWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from schemas.log import Appended, NewRecord, Record
+
+Answer = TypeVar("Answer")
+Place = tuple[str, int]  # topic, partition
+DROPPED_AT_ONCE = 5_000  # records in one transaction
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class SqliteLog:
+    """The `Log` of one machine. Made by `open`, which gives every caller in the process the same one per directory.
+
+    Reads are done in the calling thread (1,000 records take about 2 ms); writes go to one thread, where calls that
+    wait at the same time share a transaction. Usable from several event loops and threads of the process.
+    """
+
+    _open: ClassVar[dict[Path, SqliteLog]] = {}
+    _opening: ClassVar[threading.Lock] = threading.Lock()
+
+    def __init__(self, directory: Path, lock: DirectoryLock, clock: Callable[[], datetime]) -> None:
+        """Read what is known of the file; `open` makes one."""
+        self.directory = directory
+        self._lock = lock
+        self._clock = clock
+        self._users = 0
+        writer, self._reader = open_file(directory)
+        try:
+            self._topics = load_topics(self._reader)
+            self._tails = load_tails(self._reader)
+        except sqlite3.Error as error:
+            writer.close()
+            self._reader.close()
+            raise meaning(error, directory / LOG_FILE) from error
+        self._reading = threading.Lock()
+        self._recent = RecentRecords()
+        self._waiters = LogWaiters()
+        self._writer = SqliteWriter(writer, directory / LOG_FILE, self._waiters.wake)
+
+    @classmethod
+    def open(cls, directory: Path, clock: Callable[[], datetime] | None = None) -> SqliteLog:
+        """Open the log in a directory (made if missing), or share the one that this process has open already.
+
+        `clock` gives the append time (default: the UTC wall clock); the first opener's counts. Each `open` wants its
+        `close`. Raises LogLocked when another process has it, LogDamaged, LogFull, LogUnavailable.
+        """
+        path = directory.resolve()
+        with cls._opening:
+            log = cls._open.get(path)
+            if log is None:
+                path.mkdir(parents=True, exist_ok=True)
+                lock = DirectoryLock.take(path)
+                try:
+                    log = cls._open[path] = cls(path, lock, clock or _utc_now)
+                except BaseException:
+                    lock.release()
+                    raise
+            log._users += 1
+            return log
+
+    @classmethod
+    def opened(cls, directory: Path) -> SqliteLog:
+        """Return the log that this process has open in a directory, without opening it. Raises LookupError."""
+        if (log := cls._open.get(directory.resolve())) is None:
+            raise LookupError(f"no log is open in {directory}: SqliteLog.open it before the app starts")
+        return log
+
+    def close(self) -> None:
+        """Give the log back; the last user's close writes what is queued, closes the file and lets the lock go."""
+        with self._opening:
+            self._users -= 1
+            if self._users == 0:
+                del self._open[self.directory]
+                self._writer.close()
+                self._reader.close()
+                self._lock.release()
+
+    def write_note(self, note: Mapping[str, object]) -> None:
+        """Tell other processes who holds the log, e.g. {"pid": …, "url": …}; they use `directory_lock.read_note`."""
+        self._lock.write_note(note)
+
+    async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
+        """See `Log.append`: all records in one transaction, so all of them or none. A bad record raises TypeError."""
+        records = tuple(records)
+        places = [(record.topic, record.partition) for record in records]
+        ids = {place: self._tail(*place).partition_id for place in set(places)}
+        contents = [spell(record) for record in records]
+        if not contents:
+            return []
+
+        def write(connection: sqlite3.Connection) -> tuple[list[Appended], dict[Place, Tail]]:
+            return append_rows(connection, places, contents, ids, to_ms(self._clock()))
+
+        def publish(answer: tuple[list[Appended], dict[Place, Tail]]) -> None:
+            self._recent.add(as_read(record, place) for record, place in zip(records, answer[0], strict=True))
+            self._tails.update(answer[1])
+
+        return (await self._write(write, publish, len(records)))[0]
+
+    async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
+        """See `Log.read`."""
+        tail = self._tail(topic, partition)
+        if start >= tail.next_offset:
+            return []
+        recent = self._recent.read(topic, partition, start, limit)
+        if recent is not None:
+            return recent
+        rows = self._select(
+            "select id, recorded_ms, key, value, headers, checksum from records"
+            " where id >= ? and id < ? order by id limit ?",
+            (tail.first_row + max(0, start), tail.first_row + tail.next_offset, limit),
+        )
+        try:
+            return [from_row(topic, partition, row) for row in rows]
+        except LogDamaged as damage:
+            self._writer.refuse(damage)
+            raise
+
+    async def end(self, topic: str, partition: int) -> int:
+        """See `Log.end`."""
+        return self.end_now(topic, partition)
+
+    def end_now(self, topic: str, partition: int) -> int:
+        """Return `end` without awaiting: it is known in memory."""
+        return self._tail(topic, partition).next_offset
+
+    async def earliest(self, topic: str, partition: int) -> int:
+        """See `Log.earliest`."""
+        tail = self._tail(topic, partition)
+        rows = self._select(
+            "select id from records where id >= ? and id < ? order by id limit 1",
+            (tail.first_row, tail.first_row + tail.next_offset),
+        )
+        return rows[0][0] & OFFSET_MASK if rows else tail.next_offset
+
+    async def partitions(self, topic: str) -> int:
+        """See `Log.partitions`."""
+        return self._settings(topic).partitions
+
+    def topics(self) -> dict[str, TopicSettings]:
+        """Return every topic and its settings."""
+        return dict(self._topics)
+
+    async def create_topic(
+        self, name: str, partitions: int, retention: timedelta | None = None, *, compact: bool = False
+    ) -> None:
+        """Create a topic, or bring an existing one's retention and compaction up to date.
+
+        `retention` None keeps for ever. Raises LogError when it exists with another number of partitions: a user's
+        records would be split over two of them.
+        """
+        if not name or partitions < 1:
+            raise LogError(f"a topic has a name and at least one partition, not {name!r} with {partitions}")
+        wanted = TopicSettings(partitions, 0 if retention is None else int(retention.total_seconds()), compact)
+        existing = self._topics.get(name)
+        if existing == wanted:
+            return
+        if existing is not None and existing.partitions != partitions:
+            raise LogError(
+                f"topic {name} has {existing.partitions} partitions, not {partitions}: "
+                "set the number it was created with, or start with an empty directory"
+            )
+
+        def write(connection: sqlite3.Connection) -> dict[Place, Tail]:
+            connection.execute(
+                "insert into topics values(?,?,?,?) on conflict(topic) do update set"
+                " retention_s = excluded.retention_s, compact = excluded.compact",
+                (name, partitions, wanted.retention_s, compact),
+            )
+            connection.executemany(
+                "insert or ignore into partitions(topic, partition, next_offset, last_ms) values(?,?,0,0)",
+                [(name, partition) for partition in range(partitions)],
+            )
+            return load_tails(connection)
+
+        def publish(tails: dict[Place, Tail]) -> None:
+            for place, tail in tails.items():
+                self._tails.setdefault(place, tail)
+            self._topics[name] = wanted
+
+        await self._write(write, publish)
+
+    async def drop_before(self, topic: str, partition: int, offset: int) -> None:
+        """See `TrimmedLog.drop_before`; in steps, between which others write."""
+        tail = self._tail(topic, partition)
+        begin, end = await self.earliest(topic, partition), min(offset, tail.next_offset)
+        for until in (*range(begin + DROPPED_AT_ONCE, end, DROPPED_AT_ONCE), *([end] if begin < end else ())):
+            await self._write(
+                partial(delete_until, partition_id=tail.partition_id, offset=until),
+                lambda _: self._recent.forget(topic, partition),
+            )
+
+    async def compact(self, topic: str) -> int:
+        """Keep each key's newest record of a topic created with `compact`; returns how many older ones went."""
+        settings, deleted = self._settings(topic), 0
+        if not settings.compact:
+            raise LogError(f"topic {topic} was not created for compaction: its history would be lost")
+        for partition in range(settings.partitions):
+            deleted += await self._write(
+                partial(compact_partition, partition_id=self._tail(topic, partition).partition_id),
+                lambda _, partition=partition: self._recent.forget(topic, partition),  # type: ignore[misc]
+            )
+        return deleted
+
+    async def commit_offsets(self, group: str, offsets: Mapping[Place, int]) -> None:
+        """Store, durably, where a consumer group is to go on: the offset after the last one that is done."""
+        rows = [(group, self._tail(*place).partition_id, offset) for place, offset in offsets.items()]
+        sql = "insert into group_offsets values(?,?,?) on conflict do update set next_offset = excluded.next_offset"
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.executemany(sql, rows)
+
+        await self._write(write)
+
+    def committed(self, group: str, topic: str, partition: int) -> int | None:
+        """Return where the group is to go on, or None when it has committed nothing."""
+        rows = self._select(
+            "select next_offset from group_offsets where consumer_group = ? and partition_id = ?",
+            (group, self._tail(topic, partition).partition_id),
+        )
+        return rows[0][0] if rows else None
+
+    async def wait_beyond(self, offsets: Mapping[Place, int], timeout: float | None = None) -> bool:  # noqa: ASYNC109
+        """Wait until one of the partitions ends beyond the offset given for it; False when `timeout` seconds passed."""
+        return await self._waiters.wait_until(
+            lambda: any(self.end_now(*place) > offset for place, offset in offsets.items()), timeout
+        )
+
+    def _settings(self, topic: str) -> TopicSettings:
+        if (settings := self._topics.get(topic)) is None:
+            raise UnknownTopic(f"there is no topic {topic!r}: `mnemolog topics create` creates it")
+        return settings
+
+    def _tail(self, topic: str, partition: int) -> Tail:
+        if (tail := self._tails.get((topic, partition))) is None:
+            raise UnknownTopic(f"topic {topic} has {self._settings(topic).partitions} partitions, and no {partition}")
+        return tail
+
+    def _select(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:
+        try:
+            with self._reading:
+                return self._reader.execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            failure = meaning(error, self.directory / LOG_FILE)
+            if isinstance(failure, LogDamaged):
+                self._writer.refuse(failure)
+            raise failure from error
+
+    async def _write(
+        self,
+        write: Callable[[sqlite3.Connection], Answer],
+        published: Callable[[Answer], None] = lambda _: None,
+        records: int = 1,
+    ) -> Answer:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Answer] = loop.create_future()
+        self._writer.submit(Job(write, published, loop, future, records))
+        return await future

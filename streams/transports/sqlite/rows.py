@@ -1,0 +1,119 @@
+"""Records as rows: how a log's record is spelt in the file, and how many rows go in with one statement."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, TypeAlias
+
+import orjson
+
+from schemas.log import Appended, LogDamaged, Position, Record
+from streams.transports.milliseconds import from_ms
+from streams.transports.sqlite.file import OFFSET_MASK, Tail
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from schemas.log import Headers, NewRecord
+
+Content: TypeAlias = tuple["bytes | None", bytes, "bytes | None", int]  # key, value, headers, checksum
+Row: TypeAlias = tuple[int, int, "bytes | None", bytes, "bytes | None", int]  # row id, recorded_ms, then the content
+
+# Few large statements, not one a row: Python's sqlite3 gives up the interpreter lock at each step of a statement, and
+# a busy event loop takes up to 5 ms to give it back. The fixed sizes keep the prepared statements in the cache.
+_ROWS_AT_ONCE = (512, 64, 8, 1)
+_INSERT = {
+    n: "insert into records values " + ",".join(["(?,?,?,?,?,?)"] * n)  # noqa: S608 - nothing but question marks
+    for n in _ROWS_AT_ONCE
+}
+
+
+def spell(record: NewRecord) -> Content:
+    """Return what of a record is stored beside its place and time. Raises TypeError for anything but bytes."""
+    if not isinstance(record.value, bytes) or not isinstance(record.key, bytes | None):
+        raise TypeError("a record's value is bytes, its key bytes or None")
+    headers = _headers_to_bytes(record.headers)
+    return record.key, record.value, headers, _checksum(record.key, record.value, headers)
+
+
+def from_row(topic: str, partition: int, row: Row) -> Record:
+    """Return the record that a row holds. Raises LogDamaged when it is not what was appended."""
+    row_id, recorded_ms, key, value, headers, checksum = row
+    if _checksum(key, value, headers) != checksum:
+        raise LogDamaged(
+            f"{topic}:{partition}:{row_id & OFFSET_MASK} is not what was appended: restore the log from a copy"
+        )
+    return Record(
+        position=Position(topic, partition, row_id & OFFSET_MASK),
+        recorded_at=from_ms(recorded_ms),
+        key=key,
+        value=value,
+        headers=_headers_from_bytes(headers) if headers else (),
+    )
+
+
+def append_rows(
+    connection: sqlite3.Connection,
+    places: Iterable[tuple[str, int]],
+    contents: Sequence[Content],
+    partition_ids: dict[tuple[str, int], int],
+    now_ms: int,
+) -> tuple[list[Appended], dict[tuple[str, int], Tail]]:
+    """Insert the contents, each at its place (topic, partition), inside the caller's transaction.
+
+    Offsets and times are read and moved on in the same transaction. The log's time never goes back, even if the clock
+    does, and is one for all partitions: what was said in one is compared with what was forgotten in another. Returns
+    the positions in the given order, and where the partitions end once it is committed.
+    """
+    (latest,) = connection.execute("select coalesce(max(last_ms), 0) from partitions").fetchone()
+    now_ms = max(now_ms, latest)
+    tails: dict[tuple[str, int], Tail] = {}
+    rows: list[object] = []
+    appended: list[Appended] = []
+    times: dict[int, datetime] = {}
+    for place, content in zip(places, contents, strict=True):
+        tail = tails.get(place)
+        if tail is None:
+            tail = tails[place] = _tail(connection, partition_ids[place], now_ms)
+        rows += (tail.first_row | tail.next_offset, tail.last_ms, *content)
+        if tail.last_ms not in times:
+            times[tail.last_ms] = from_ms(tail.last_ms)
+        appended.append(Appended(Position(*place, tail.next_offset), times[tail.last_ms]))
+        tail.next_offset += 1
+    _insert(connection, rows)
+    connection.executemany(
+        "update partitions set next_offset = ?, last_ms = ? where id = ?",
+        [(tail.next_offset, tail.last_ms, tail.partition_id) for tail in tails.values()],
+    )
+    return appended, tails
+
+
+def _tail(connection: sqlite3.Connection, partition_id: int, now_ms: int) -> Tail:
+    (next_offset,) = connection.execute("select next_offset from partitions where id = ?", (partition_id,)).fetchone()
+    return Tail(partition_id, next_offset, now_ms)
+
+
+def _insert(connection: sqlite3.Connection, values: list[object]) -> None:
+    start = 0
+    columns = 6
+    for count in _ROWS_AT_ONCE:
+        width = count * columns
+        while len(values) - start >= width:
+            connection.execute(_INSERT[count], values[start : start + width])
+            start += width
+
+
+def _checksum(key: bytes | None, value: bytes, headers: bytes | None) -> int:
+    # SQLite notices a broken tree, not a flipped bit in a value
+    return zlib.crc32(headers or b"", zlib.crc32(value, zlib.crc32(key or b"")))
+
+
+def _headers_to_bytes(headers: Headers) -> bytes | None:
+    # latin-1 maps each byte to one character and back, so that the file stays readable JSON
+    return orjson.dumps([(name, value.decode("latin-1")) for name, value in headers]) if headers else None
+
+
+def _headers_from_bytes(stored: bytes) -> Headers:
+    return tuple((name, value.encode("latin-1")) for name, value in orjson.loads(stored))

@@ -1,0 +1,163 @@
+"""The one thread that writes the log: calls that wait at the same time share one transaction and one fsync."""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from schemas.log import LogDamaged, LogError, LogUnavailable
+from streams.transports.batching import when_idle
+from streams.transports.sqlite.file import meaning
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+    from pathlib import Path
+
+Answer = TypeVar("Answer")
+
+GROUP = 256  # calls in one transaction; more would make the first ones wait for the last
+
+
+@dataclass(slots=True)
+class Job(Generic[Answer]):
+    """Something to do inside a write transaction; `published` runs after its commit, before anybody is answered."""
+
+    write: Callable[[sqlite3.Connection], Answer]
+    published: Callable[[Answer], None]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Answer]
+    records: int = 1
+    """How many are appended."""
+
+
+class SqliteWriter:
+    """Runs jobs in the order of `submit`, many to a transaction. After a sign of damage it writes nothing more."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, on_commit: Callable[[], None]) -> None:
+        """Own the connection from now on, and call `on_commit` in the writer thread after each commit."""
+        self._connection = connection
+        self._path = path
+        self._on_commit = on_commit
+        self._jobs: queue.SimpleQueue[list[Job[Any]] | None] = queue.SimpleQueue()
+        self._gathering: dict[asyncio.AbstractEventLoop, list[Job[Any]]] = {}
+        self._damage: LogDamaged | None = None
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job[Any]) -> None:
+        """Queue a job; its future is resolved in its own loop once the transaction is durable, or has failed.
+
+        Called in the job's loop. Jobs of a busy loop are gathered and handed over together.
+        """
+        if self._closed:
+            raise LogUnavailable(f"{self._path} is closed: open the log again")
+        loop = job.loop
+        if (gathered := self._gathering.get(loop)) is None:
+            gathered = self._gathering[loop] = []
+            waiting = gathered
+            when_idle(loop, lambda: self._hand_over(loop), lambda: sum(waiter.records for waiter in waiting))
+        gathered.append(job)
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        if gathered := self._gathering.pop(loop, None):
+            self._jobs.put(gathered)
+
+    def refuse(self, damage: LogDamaged) -> None:
+        """Write nothing more: a reader has found the file damaged."""
+        self._damage = damage
+
+    def close(self) -> None:
+        """Finish what was submitted, then stop the thread and close the connection."""
+        if not self._closed:
+            self._closed = True
+            for loop in list(self._gathering):
+                self._hand_over(loop)
+            self._jobs.put(None)
+            self._thread.join()
+            self._connection.close()
+
+    def _run(self) -> None:
+        while (group := self._jobs.get()) is not None:
+            more: list[Job[Any]] | None = group
+            while more and len(group) < GROUP:
+                more = self._waiting()
+                group += more or ()
+            outcome = self._transact(group)
+            if isinstance(outcome, LogError) and len(group) > 1:
+                for job in group:  # one of them may be too large, or wrong: the others are not to suffer from it
+                    self._answer([job], self._transact([job]))
+            else:
+                self._answer(group, outcome)
+            if more is None:
+                return
+
+    def _waiting(self) -> list[Job[Any]] | None:
+        """Return what is queued by now, in order; None at the end of everything, which comes after it."""
+        found: list[Job[Any]] = []
+        while len(found) < GROUP:
+            try:
+                more = self._jobs.get_nowait()
+            except queue.Empty:
+                break
+            if more is None:
+                if not found:
+                    return None
+                self._jobs.put(None)
+                break
+            found += more
+        return found
+
+    def _transact(self, group: list[Job[Any]]) -> list[Any] | LogError:
+        if self._damage is not None:
+            return self._damage
+        try:
+            self._connection.execute("begin immediate")
+            answers = [job.write(self._connection) for job in group]
+            self._connection.execute("commit")
+        except Exception as error:  # noqa: BLE001 - a dead writer thread would leave every caller waiting for ever
+            return self._undo(error)
+        for job, answer in zip(group, answers, strict=True):
+            job.published(answer)
+        self._on_commit()
+        return answers
+
+    def _undo(self, error: Exception) -> LogError:
+        if isinstance(error, sqlite3.Error):
+            failure = meaning(error, self._path)
+        else:
+            failure = LogError(f"{self._path}: could not be written: {type(error).__name__}: {error}")
+        if isinstance(failure, LogDamaged):
+            self._damage = failure
+        if self._connection.in_transaction:
+            try:
+                self._connection.execute("rollback")
+            except sqlite3.Error as second:  # then nobody knows what the connection holds
+                self._damage = LogDamaged(f"{self._path}: {second} after {error}; restart the process")
+        return failure
+
+    @staticmethod
+    def _answer(group: list[Job[Any]], outcome: list[Any] | LogError) -> None:
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
+        for index, job in enumerate(group):
+            answer = outcome if isinstance(outcome, LogError) else outcome[index]
+            by_loop.setdefault(job.loop, []).append((job.future, answer))
+        for loop, pairs in by_loop.items():
+            with suppress(RuntimeError):  # the loop is closed: nobody waits in it any more
+                loop.call_soon_threadsafe(_resolve, pairs)
+
+
+def _resolve(pairs: list[tuple[asyncio.Future[Any], Any]]) -> None:
+    for future, answer in pairs:
+        if future.done():
+            continue  # cancelled: whoever gave up waiting does not learn that it was written
+        if isinstance(answer, LogError):
+            # each waiter gets an error of its own: one instance raised in many tasks would mix their tracebacks
+            future.set_exception(type(answer)(*answer.args))
+        else:
+            future.set_result(answer)

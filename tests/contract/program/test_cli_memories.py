@@ -1,0 +1,75 @@
+"""`mnemolog memory`, `revise` and `history` against a whole worker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import httpx
+import orjson
+import pytest
+from contract.front_door import front_door, turn
+
+from mnemolog import AsyncClient, Conflict, Refused
+from mnemolog.cli.commands.history import MOST_WORDS, history
+from mnemolog.cli.commands.memories import memory, revise
+from mnemolog.cli.output import Output
+from mnemolog.http.app import make_http
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[AsyncClient]:
+    async with front_door(tmp_path) as door:
+        transport = httpx.ASGITransport(make_http(door.worker))
+        async with AsyncClient("http://127.0.0.1", transport=transport) as opened:
+            yield opened
+
+
+async def test_a_memory_is_revised_and_read_by_its_id(client: AsyncClient, capsys: pytest.CaptureFixture[str]):
+    memory_id = (await client.remember("Owns a red bicycle", "u1", category="habit"))["memory_id"]
+    output = Output(as_json=False)
+    await revise(client, output, memory_id, content="Owns a blue bicycle", importance=0.9, expected_version=1)
+    assert capsys.readouterr().out == f"{memory_id}  active  Owns a blue bicycle\n"
+    with pytest.raises(Conflict):
+        await revise(client, output, memory_id, content="Owns a green bicycle", expected_version=1)
+    with pytest.raises(Refused, match="nothing is to be changed"):
+        await revise(client, output, memory_id)
+    await memory(client, output, memory_id)
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if len(line.split()) > 1)
+    assert (lines["content"], lines["importance"], lines["category"]) == ("Owns a blue bicycle", "0.9", "habit")
+    await memory(client, Output(as_json=True), memory_id)
+    assert orjson.loads(capsys.readouterr().out) == await client.memory(memory_id)
+
+
+async def test_a_history_leads_back_to_the_words_for_a_person_too(
+    client: AsyncClient, capsys: pytest.CaptureFixture[str]
+):
+    said, long, seen = (
+        "I live in Berlin.",
+        f"My sister is called Ines. {'x' * MOST_WORDS}",
+        "Payment of 42.50 euros to Stadtwerke",
+    )
+    screen = {"type": "ScreenshotAnalysed", "user_id": "u1", "screenshot_id": "i", "app": "Bank", "relevance": "high"}
+    events = [turn("t-1", said), turn("t-2", long, session_id="s2"), screen | {"event_id": "p-1", "text": seen}]
+    accepted = (await client.publish(events, wait_seconds=20))["accepted"]
+    shown = []
+    for one in accepted:
+        await history(client, Output(as_json=False), one["memory_ids"][0])
+        shown.append(capsys.readouterr().out)
+    [words] = [line for line in shown[0].splitlines() if said in line]
+    assert [cell.strip() for cell in words.split("│")[2:5]] == ["user", said, "t-1"]
+    assert [word for word in ("MemoryFormed", "rules", "mnemolog.inbox:") if word not in shown[0]] == []
+    assert "x…" in shown[1]
+    assert "ScreenshotAnalysed" in shown[2]
+    assert seen in shown[2]
+
+
+async def test_what_nobody_said_has_no_words_behind_it(client: AsyncClient, capsys: pytest.CaptureFixture[str]):
+    memory_id = (await client.remember("likes tea", "u1"))["memory_id"]
+    await history(client, Output(as_json=False), memory_id)
+    printed_streams = capsys.readouterr()
+    assert "the words behind it" not in printed_streams.out
+    assert printed_streams.err == ""

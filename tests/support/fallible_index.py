@@ -1,0 +1,108 @@
+"""An index that a test makes fail, and a clock that it sets."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from contract.index_examples import CAT, COFFEE
+
+from projections.index.protocol import IndexUnavailable
+from projections.index.sync import Following
+from schemas.identity import Owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from projections.index.protocol import IndexEntry
+
+OWNER = Owner("default", "u1")
+ACTIVE = {one.memory_id: one for one in (COFFEE, CAT)}
+
+
+class FallibleIndex:
+    """Notes what it is told; `is_down` makes it unavailable, `meanwhile` is called in the middle of a put.
+
+    A put waits there while `goes_on` is not set; `going` tells that one has come.
+    """
+
+    def __init__(self) -> None:
+        self.holds = "the fallible one"
+        self.told: list[Any] = []
+        self.removed: list[dict[str, int]] = []
+        self.is_down = False
+        self.meanwhile: Callable[[], object] = lambda: None
+        self.going, self.goes_on = asyncio.Event(), asyncio.Event()
+        self.goes_on.set()
+        self.beside: FallibleIndex | None = None
+        self.there = [1, 2]
+
+    def follows(self, _tenant: str, user_id: str) -> bool:
+        return user_id != "not followed"
+
+    async def kept_as(self) -> str:
+        await self.check()
+        return self.holds
+
+    async def put(self, entries: Sequence[IndexEntry]) -> None:
+        await self.check()
+        self.meanwhile()
+        self.going.set()
+        await self.goes_on.wait()
+        self.told.append([one.memory_id for one in entries])
+
+    async def remove(self, _tenant: str, _user_id: str, memory_ids: Mapping[str, int]) -> None:
+        await self.check()
+        self.removed.append(dict(memory_ids))
+
+    @property
+    def generations(self) -> Any:
+        return self
+
+    def open(self, _generation: int) -> Any:
+        return self.beside
+
+    async def known(self) -> tuple[int, list[int]]:
+        return 1, self.there
+
+    async def reopen(self) -> None:
+        self.told.append("looked again")
+
+    def let_go(self, _tenant: str, _user_id: str) -> None:
+        raise NotImplementedError
+
+    async def check(self) -> None:
+        if self.is_down:
+            raise IndexUnavailable("down")
+
+    async def search(self, _query: object) -> Any:
+        self.told.append("searched")
+
+    async def close(self) -> None:
+        self.told.append("closed")
+
+
+def split(_owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
+    """Tell the memories that are active here from others."""
+    return [ACTIVE[one] for one in ids if one in ACTIVE], {one: 1 for one in ids if one not in ACTIVE}
+
+
+class Seconds:
+    """A clock that a test sets."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def following_of(index: FallibleIndex, seconds: Seconds) -> Following:
+    """Follow with an index; nobody holds the user called moving."""
+    return Following(
+        index,
+        split,
+        lambda _: list(ACTIVE.values()),
+        lambda: (),
+        lambda owner: owner.user_id != "moving",
+        monotonic=seconds,
+    )

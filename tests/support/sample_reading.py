@@ -1,0 +1,70 @@
+"""The bundled sample as the extractors see it: its distinct events, cut into windows, and what is proposed for them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from mnemolog.sample import sample_events
+from schemas.inputs.input_events import parse_event
+from schemas.inputs.pieces import is_extractable
+from schemas.messages.observations import SessionEnded, TurnRecorded
+from streams.extraction.rules.extractor import RuleExtractor
+from streams.extraction.verbatim import VerbatimExtractor
+from streams.extraction.window import OpenWindow, WindowLimits, closes_before, pieces_of, window_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from schemas.messages.observations import Observation
+    from streams.extraction.protocol import Proposal, Window
+
+ACCEPTED = datetime(2026, 11, 2, tzinfo=UTC)
+"""When the log takes the sample: after its last event."""
+
+
+def observations() -> dict[str, Observation]:
+    """Return the distinct events by id, in the order of their first line."""
+    found: dict[str, Observation] = {}
+    for event in sample_events():
+        found.setdefault(event["event_id"], parse_event(event, tenant="default", accepted_at=ACCEPTED, event_id=""))
+    return found
+
+
+def windows(limits: WindowLimits) -> Iterator[tuple[Window, bool]]:
+    """Yield each window with whether its turns are to be remembered verbatim, in the order of the log.
+
+    A session that nothing ends is cut off after its last turn, as silence does.
+    """
+    open_windows: dict[tuple[str, str | None, str], tuple[Observation, OpenWindow]] = {}
+    for event in observations().values():
+        envelope = event.envelope
+        if isinstance(event, SessionEnded):
+            message, ended = open_windows.pop((envelope.user_id, envelope.agent_id, event.session_id))
+            yield window_of(message, tuple(ended.pieces)), False
+        elif is_extractable(event):
+            pieces = pieces_of(event, ACCEPTED)
+            if not isinstance(event, TurnRecorded) or not event.infer:
+                yield window_of(event, tuple(pieces)), isinstance(event, TurnRecorded)
+                continue
+            place = (envelope.user_id, envelope.agent_id, event.session_id)
+            for piece in pieces:
+                if place in open_windows and closes_before(open_windows[place][1], piece, limits):
+                    message, full = open_windows.pop(place)
+                    yield window_of(message, tuple(full.pieces)), False
+                open_windows.setdefault(place, (event, OpenWindow()))[1].add(piece)
+    yield from ((window_of(message, tuple(left.pieces)), False) for message, left in open_windows.values())
+
+
+async def proposals(limits: WindowLimits | None = None) -> list[tuple[Window, Proposal]]:
+    """Return what the rules (or, for `infer: false`, the words themselves) propose, with the window it came from."""
+    found = []
+    for window, verbatim in windows(limits or WindowLimits()):
+        extractor = VerbatimExtractor() if verbatim else RuleExtractor()
+        found += [(window, p) for p in (await extractor.extract(window)).proposals]
+    return found
+
+
+def is_chinese(text: str) -> bool:
+    """Tell whether a text has a Chinese character."""
+    return any("一" <= character <= "鿿" for character in text)

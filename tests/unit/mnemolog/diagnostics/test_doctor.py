@@ -1,0 +1,83 @@
+"""The doctor names the place that is wrong and the setting that names it, in words of its own."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mnemolog.diagnostics import checks
+from mnemolog.diagnostics.checks import Check
+from mnemolog.diagnostics.server_checks import explained
+from mnemolog.settings import from_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """Yield an address that lets everybody connect and answers nobody."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(20)
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+
+
+async def wrong(folder: Path, name: str, **settings: str) -> Check:
+    """Return the check of that name, which is not well."""
+    found = await checks.checked(from_environment(settings, data_dir=folder))
+    [only] = [one for one in found if one.name == name]
+    assert not only.ok
+    return only
+
+
+HANGING = {
+    "index": ("MNEMOLOG_INDEX", "weaviate://{}?grpc=9"),
+    "schema registry": ("MNEMOLOG_SCHEMA_REGISTRY_URL", "http://somebody:secret@{}"),
+}
+
+
+async def test_what_hangs_is_named_with_its_place_and_setting(tmp_path: Path, silent: str):
+    given = {setting: url.format(silent) for setting, url in HANGING.values()}
+    found = {one.name: one for one in await checks.checked(from_environment(given, data_dir=tmp_path))}
+    for name, (setting, _) in HANGING.items():
+        assert not found[name].ok
+        assert silent in found[name].detail
+        assert "does not answer within" in found[name].detail
+        assert "secret" not in found[name].detail
+        assert setting in found[name].advice
+
+
+@pytest.mark.parametrize(
+    ("index", "why"),
+    [
+        ("weaviate://127.0.0.1:9?grpc=10", "nobody listens at 127.0.0.1:9"),
+        ("weaviate://no-such-host.invalid:8080?grpc=9", "nobody knows a host of that name"),
+    ],
+)
+async def test_why_weaviate_cannot_be_reached_is_said(tmp_path: Path, index: str, why: str):
+    found = await wrong(tmp_path, "index", MNEMOLOG_INDEX=index)
+    assert found.detail == f"{index}: {why}"
+    assert "correct MNEMOLOG_INDEX" in found.advice
+
+
+def test_a_server_that_is_not_ready_is_explained_by_what_it_does_not_reach():
+    waiting = Check("server", ok=False, detail="answers 503", advice="wait until it has started, or read its log")
+    index, log = (Check(name, ok=False, detail="away", advice="start it") for name in ("index", "log"))
+    assert [one.advice for one in explained(waiting, [index, log])] == [
+        "see the row log",
+        "start it",
+        "start it",
+    ]
+    assert explained(waiting, [index]) == [waiting, index], "without the index it is ready"
+    assert explained(waiting, []) == [waiting]
+    ready = Check("server", ok=True, detail="is ready")
+    assert explained(ready, [log]) == [ready, log]
+
+
+async def test_what_is_well_needs_no_advice(tmp_path: Path):
+    found = await checks.checked(from_environment({}, data_dir=tmp_path))
+    assert [(one.ok, one.advice) for one in found] == [(True, "")] * len(found)

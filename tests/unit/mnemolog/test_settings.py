@@ -1,0 +1,216 @@
+"""Settings: built once, frozen, and clear about what is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import ValidationError
+
+from mnemolog.log.configured import kafka_security
+from mnemolog.settings import NOT_YET, SettingsError, from_environment, read_env_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_without_an_environment_the_defaults_are_those_of_the_contract():
+    settings = from_environment({})
+    assert (settings.broker, settings.index, settings.partitions) == ("sqlite://", "embedded", 8)
+    assert (settings.save_every_turns, settings.idle_seconds) == (5, 30.0)
+    assert (settings.decay_policy, settings.decay_hours) == ("ladder", 24.0)
+    assert (settings.host, settings.port) == ("127.0.0.1", 8420)
+    assert settings.extracts_with == "rules"
+
+
+def test_they_are_frozen():
+    with pytest.raises(ValidationError):
+        from_environment({}).port = 1
+
+
+@pytest.mark.parametrize("name", ["MNEMOLOG_PROT", "MNEMOLOG_port2"])
+def test_an_unknown_setting_is_an_error_that_names_it(name: str):
+    with pytest.raises(SettingsError, match=name.removeprefix("MNEMOLOG_").upper()):
+        from_environment({name: "1"})
+
+
+@pytest.mark.parametrize("name", sorted(NOT_YET))
+def test_what_a_later_version_will_have_is_refused_with_not_yet(name: str):
+    with pytest.raises(SettingsError, match="not yet"):
+        from_environment({f"MNEMOLOG_{name}": "1"})
+
+
+@pytest.mark.parametrize(("name", "value"), [("ENCRYPTION", "on")])
+def test_a_value_that_a_later_version_will_have_is_refused_with_not_yet(name: str, value: str):
+    with pytest.raises(SettingsError, match="not yet"):
+        from_environment({f"MNEMOLOG_{name}": value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("PORT", "no"), ("PARTITIONS", "0"), ("DECAY_POLICY", "daily"), ("BROKER", "localhost"), ("HOST", "192.0.2.1")],
+)
+def test_a_value_that_cannot_be_used_is_an_error_that_names_the_setting(name: str, value: str):
+    with pytest.raises(SettingsError, match=f"MNEMOLOG_{name}"):
+        from_environment({f"MNEMOLOG_{name}": value})
+
+
+@pytest.mark.parametrize("broker", ["kafka://b", "kafka://b:9092,10.0.0.2:9093", "kafka://[::1]:9092"])
+def test_brokers_are_named_by_hosts(broker: str):
+    assert from_environment({"MNEMOLOG_BROKER": broker}).broker == broker
+
+
+@pytest.mark.parametrize(
+    "broker", ["kafka://", "kafka://:9092", "kafka://b:9092,", "kafka://b,kafka://c", "kafka://b:port", "kafka://b/t"]
+)
+def test_brokers_that_name_no_host_are_refused(broker: str):
+    with pytest.raises(SettingsError, match=r"MNEMOLOG_BROKER=.* must be sqlite:// or kafka://host:9092"):
+        from_environment({"MNEMOLOG_BROKER": broker})
+
+
+@pytest.mark.parametrize(
+    "address", ["weaviate://localhost:8080", "weaviate://10.0.0.1:80?grpc=81", "weaviates://example.org:443?grpc=8443"]
+)
+def test_an_index_in_weaviate_is_named_by_its_address(address: str):
+    settings = from_environment({"MNEMOLOG_INDEX": address, "MNEMOLOG_WEAVIATE_API_KEY": "key"})
+    assert (settings.index, settings.weaviate_api_key) == (address, "key")
+
+
+@pytest.mark.parametrize(
+    ("address", "advice"),
+    [
+        ("weaviat", "must be weaviate://"),
+        ("http://localhost:8080", "must be weaviate://"),
+        ("weaviate://", "must be weaviate://"),
+        ("weaviate://host/v1", "must be weaviate://"),
+        ("weaviate://host:port", "must be weaviate://"),
+        ("weaviate://host?grpc=no", "no port"),
+        ("weaviate://host:50051", "port 50051 for HTTP and for gRPC"),
+        ("weaviate://host?rest=1", "only .grpc=PORT"),
+        ("weaviate://key@host", "WEAVIATE_API_KEY"),
+    ],
+)
+def test_an_address_of_weaviate_that_cannot_be_used_says_what_to_write(address: str, advice: str):
+    with pytest.raises(SettingsError, match=advice):
+        from_environment({"MNEMOLOG_INDEX": address})
+
+
+def test_a_key_for_weaviate_without_weaviate_is_an_error():
+    with pytest.raises(SettingsError, match="MNEMOLOG_INDEX"):
+        from_environment({"MNEMOLOG_WEAVIATE_API_KEY": "key"})
+
+
+def test_a_registry_that_is_no_url_is_refused_without_telling_its_password():
+    with pytest.raises(SettingsError, match="SCHEMA_REGISTRY_URL must begin") as refused:
+        from_environment({"MNEMOLOG_SCHEMA_REGISTRY_URL": "name:secret@registry:8081"})
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        ({"KAFKA_SECURITY_PROTOCOL": "SASL_SSL", "KAFKA_SASL_USERNAME": "u"}, "needs .*KAFKA_SASL_PASSWORD"),
+        ({"KAFKA_SASL_USERNAME": "u", "KAFKA_SASL_PASSWORD": "secret"}, "PLAINTEXT uses no .*KAFKA_SASL.*: unset"),
+        ({"KAFKA_SSL_CAFILE": "ca.pem"}, "PLAINTEXT uses no .*KAFKA_SSL.*: unset"),
+        ({"KAFKA_SECURITY_PROTOCOL": "SSL", "KAFKA_SSL_KEYFILE": "key.pem"}, "needs .*KAFKA_SSL_CERTFILE"),
+        ({"KAFKA_SASL_MECHANISM": "GSSAPI"}, "KAFKA_SASL_MECHANISM must be"),
+        ({"REPLICATION_FACTOR": "0"}, "REPLICATION_FACTOR must be at least 1, or -1"),
+    ],
+)
+def test_a_protection_that_would_not_be_there_is_refused(given: dict[str, str], advice: str):
+    with pytest.raises(SettingsError, match=advice) as refused:
+        from_environment({f"MNEMOLOG_{name}": value for name, value in given.items()})
+    assert "secret" not in str(refused.value)
+
+
+def test_a_password_is_in_no_text_of_the_settings():
+    sasl = {"KAFKA_SECURITY_PROTOCOL": "SASL_SSL", "KAFKA_SASL_USERNAME": "u", "KAFKA_SASL_PASSWORD": "hush"}
+    settings = from_environment({f"MNEMOLOG_{name}": value for name, value in sasl.items()})
+    assert "hush" not in f"{settings} {settings!r} {kafka_security(settings)!r}"
+    assert "hush" in kafka_security(settings).connection().values()
+
+
+def test_a_key_or_a_base_url_means_a_model_and_the_shared_names_are_honoured():
+    assert from_environment({"OPENAI_API_KEY": "k"}).extracts_with == "model"
+    both = from_environment({"OPENAI_API_KEY": "theirs", "MNEMOLOG_LLM_API_KEY": "ours"})
+    assert both.llm_api_key == "ours"
+    assert from_environment({"OPENAI_API_KEY": "k", "MNEMOLOG_EXTRACTOR": "rules"}).extracts_with == "rules"
+
+
+def test_a_forced_model_needs_somebody_to_ask():
+    with pytest.raises(SettingsError, match="LLM_API_KEY"):
+        from_environment({"MNEMOLOG_EXTRACTOR": "model"})
+
+
+def test_ebbinghaus_comes_weekly_unless_said_otherwise():
+    assert from_environment({"MNEMOLOG_DECAY_POLICY": "ebbinghaus"}).decay_hours == 168.0
+    often = {"MNEMOLOG_DECAY_POLICY": "ebbinghaus", "MNEMOLOG_DECAY_EVERY_HOURS": "0.5"}
+    assert from_environment(often).decay_hours == 0.5
+
+
+def test_the_command_line_wins_over_the_environment():
+    assert from_environment({"MNEMOLOG_PORT": "1"}, port=2, data_dir=None).port == 2
+
+
+def test_an_env_file_is_read_line_by_line(tmp_path: Path):
+    file = tmp_path / "env"
+    file.write_text("# ours\n\nexport MNEMOLOG_PORT='9000'\nMNEMOLOG_LOG_LEVEL=debug\n", "utf-8")
+    settings = from_environment(read_env_file(file))
+    assert (settings.port, settings.log_level) == (9000, "debug")
+    file.write_text("MNEMOLOG_URL=http://127.0.0.1:9\nOPENAI_API_KEY=k\nOPENAI_BASE_URL=u\n", "utf-8")
+    assert set(read_env_file(file)) == {"MNEMOLOG_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"}
+    file.write_text("MNEMOLOG_PORT\n", "utf-8")
+    with pytest.raises(SettingsError, match="line 1"):
+        read_env_file(file)
+    with pytest.raises(SettingsError, match="No such file"):
+        read_env_file(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("PORT", "PORT is no setting: did you mean MNEMOLOG_PORT"),
+        ("url", "url is no setting: did you mean MNEMOLOG_URL"),
+        ("COLOUR", "COLOUR is no setting: those of mnemolog begin with MNEMOLOG_"),
+    ],
+)
+def test_a_name_of_an_env_file_that_would_change_nothing_is_refused(tmp_path: Path, name: str, advice: str):
+    file = tmp_path / "env"
+    file.write_text(f"{name}=1\n", "utf-8")
+    with pytest.raises(SettingsError, match=advice):
+        read_env_file(file)
+
+
+def test_what_is_wrong_with_a_value_is_said_in_our_words():
+    with pytest.raises(SettingsError, match=r"MNEMOLOG_PORT must be a whole number \(given: 'no'\)"):
+        from_environment({"MNEMOLOG_PORT": "no"})
+
+
+@pytest.mark.parametrize("url", ["worker-0:8420", "http://worker-0:8420/memory", "http://", "http://me@worker-0"])
+def test_an_advertised_url_that_cannot_be_one_is_told_what_it_looks_like(url: str):
+    with pytest.raises(SettingsError, match="such as http://worker-0:8420"):
+        from_environment({"MNEMOLOG_ADVERTISED_URL": url})
+
+
+def test_the_default_texts_are_those_of_the_contract():
+    settings = from_environment({})
+    assert settings.wake_text == "[Periodic Wake] You are waking up for a routine check."
+    assert settings.reminder_template == (
+        "[Scheduled Reminder] Please remind user {user_id} on {channel}: {content}. Use send_message."
+    )
+    assert (settings.wake_every_seconds, settings.wake_memory_limit, settings.wake_query) == (None, 0, None)
+
+
+@pytest.mark.parametrize("template", ["Remind them.", "{content} on {chanel}", "{content} {}"])
+def test_a_template_for_reminders_has_the_content_and_no_unknown_place(template: str):
+    with pytest.raises(SettingsError, match="MNEMOLOG_REMINDER_TEMPLATE"):
+        from_environment({"MNEMOLOG_REMINDER_TEMPLATE": template})
+    assert from_environment({"MNEMOLOG_REMINDER_TEMPLATE": "{content} {{x"}).reminder_template == "{content} {{x"
+
+
+def test_periodic_wakes_may_be_off_by_name():
+    assert from_environment({"MNEMOLOG_WAKE_EVERY_SECONDS": "off"}).wake_every_seconds is None
+    assert from_environment({"MNEMOLOG_WAKE_EVERY_SECONDS": "1.5"}).wake_every_seconds == 1.5
+    for wrong in ("0", "soon", "1e12"):
+        with pytest.raises(SettingsError, match="MNEMOLOG_WAKE_EVERY_SECONDS"):
+            from_environment({"MNEMOLOG_WAKE_EVERY_SECONDS": wrong})

@@ -1,0 +1,148 @@
+"""How two legs, importance and recency become one order."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from projections.index.protocol import Hit, Legs
+from projections.queries.ranking import (
+    IMPORTANCE_WEIGHT,
+    KEYWORD_WEIGHT,
+    RECENCY_HALF_LIFE_DAYS,
+    RECENCY_WEIGHT,
+    VECTOR_WEIGHT,
+    rank,
+    recency,
+    scale,
+)
+
+NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
+FUSED = 1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT
+
+
+def legs(semantic=None, keyword=None):
+    return Legs(
+        keyword=tuple(Hit(name, 1, score) for name, score in (keyword or {}).items()),
+        semantic=tuple(Hit(name, 1, score) for name, score in (semantic or {}).items()),
+    )
+
+
+def plain(*names, importance=0.5, occurred_at=NOON):
+    return dict.fromkeys(names, (importance, occurred_at))
+
+
+def ranked(found, facts, limit=10, min_score=0.0):
+    return rank(found, facts, NOON, limit, min_score)
+
+
+def order(answer):
+    return [one.memory_id for one in answer]
+
+
+def test_weights_are_seven_to_three_and_what_is_light_is_light():
+    assert (VECTOR_WEIGHT, KEYWORD_WEIGHT) == (0.7, 0.3)
+    assert IMPORTANCE_WEIGHT + RECENCY_WEIGHT < 0.05
+
+
+def test_cosines_are_scaled_from_the_lowest_hit_to_the_highest():
+    answer = ranked(legs(semantic={"a": 0.9, "b": 0.6, "c": 0.5}), plain("a", "b", "c"))
+    assert [one.semantic for one in answer] == pytest.approx([1, 0.25, 0])
+    assert [one.cosine for one in answer] == [0.9, 0.6, 0.5]
+
+
+def test_bm25_is_scaled_from_zero_so_that_the_weakest_hit_is_more_than_a_miss():
+    answer = ranked(legs(keyword={"a": 8.0, "b": 2.0}), plain("a", "b"))
+    assert [one.keyword for one in answer] == [1, 0.25]
+
+
+def test_one_hit_of_a_leg_and_equal_hits_count_one():
+    assert scale([Hit("a", 1, -0.2)], -0.2) == {"a": 1.0}
+    assert scale([Hit("a", 1, 0.0), Hit("b", 1, 0.0)], 0.0) == {"a": 1.0, "b": 1.0}
+    assert scale([], 0.0) == {}
+
+
+def test_the_score_is_the_weighted_sum_of_the_parts():
+    found = legs(semantic={"a": 0.8, "b": 0.4}, keyword={"b": 3.0})
+    a, b = ranked(found, plain("a", "b", importance=0.7))
+    assert (a.semantic, a.keyword, b.semantic, b.keyword) == (1, 0, 0, 1)
+    light = IMPORTANCE_WEIGHT * 0.7 + RECENCY_WEIGHT
+    assert [a.score, b.score] == pytest.approx([FUSED * 0.7 + light, FUSED * 0.3 + light])
+
+
+def test_what_both_legs_find_comes_before_what_one_finds():
+    found = legs(semantic={"a": 0.8, "b": 0.79, "c": 0.1}, keyword={"b": 3.0})
+    assert order(ranked(found, plain("a", "b", "c"))) == ["b", "a", "c"]
+
+
+def test_a_memory_found_by_words_only_has_no_cosine():
+    assert [one.cosine for one in ranked(legs(keyword={"a": 1.0}), plain("a"))] == [None]
+
+
+def test_a_hit_without_facts_takes_no_part_not_even_in_the_scaling():
+    found = legs(semantic={"gone": 1.0, "a": 0.9, "b": 0.5, "hidden": -1.0}, keyword={"gone": 9.0, "a": 3.0})
+    assert ranked(found, plain("a", "b")) == ranked(
+        legs(semantic={"a": 0.9, "b": 0.5}, keyword={"a": 3.0}), plain("a", "b")
+    )
+
+
+def test_importance_orders_what_is_otherwise_equal():
+    found = legs(semantic={"a": 0.5, "b": 0.5})
+    assert order(ranked(found, plain("a", importance=0.4) | plain("b", importance=0.9))) == ["b", "a"]
+
+
+def test_the_newer_comes_first_of_what_is_otherwise_equal():
+    found = legs(semantic={"a": 0.5, "b": 0.5})
+    older = plain("a", occurred_at=NOON - timedelta(days=60))
+    assert order(ranked(found, older | plain("b"))) == ["b", "a"]
+
+
+def test_neither_importance_nor_recency_overrules_a_clearly_better_hit():
+    found = legs(semantic={"a": 0.9, "b": 0.8, "c": 0.1})
+    facts = plain("a", importance=0.0, occurred_at=NOON - timedelta(days=3650)) | plain("b", "c", importance=1.0)
+    assert order(ranked(found, facts)) == ["a", "b", "c"]
+
+
+def test_equals_are_ordered_by_memory_id():
+    found = legs(semantic={"b": 0.5, "c": 0.5, "a": 0.5})
+    assert order(ranked(found, plain("a", "b", "c"))) == ["a", "b", "c"]
+
+
+def test_recency_halves_with_every_half_life_and_the_future_is_now():
+    half_life = timedelta(days=RECENCY_HALF_LIFE_DAYS)
+    ages = (timedelta(0), half_life, 2 * half_life, -half_life)
+    assert [recency(NOON - age, NOON) for age in ages] == pytest.approx([1, 0.5, 0.25, 1])
+
+
+def test_limit_and_min_score_cut_the_answer():
+    found = legs(semantic={"a": 0.9, "b": 0.7, "c": 0.1})
+    assert order(ranked(found, plain("a", "b", "c"), limit=2)) == ["a", "b"]
+    assert order(ranked(found, plain("a", "b", "c"), min_score=0.65)) == ["a"]
+    assert ranked(found, plain("a", "b", "c"), limit=0) == []
+
+
+@pytest.mark.parametrize(("keyword", "semantic"), [(3, 2), (2, 3)])
+def test_of_two_versions_the_legs_saw_the_newer_is_named(keyword, semantic):
+    found = Legs(keyword=(Hit("a", keyword, 1.0),), semantic=(Hit("a", semantic, 0.5),))
+    assert [one.version for one in ranked(found, plain("a"))] == [3]
+
+
+NAMES = st.sampled_from("abcdefgh")
+WHEN = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  (given a zone)
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(NAMES, st.floats(-1, 1)),
+    st.dictionaries(NAMES, st.floats(0.001, 50)),
+    st.dictionaries(NAMES, st.tuples(st.floats(0, 1), WHEN)),
+)
+def test_scores_and_parts_are_between_zero_and_one_and_in_order(semantic, keyword, facts):
+    answer = ranked(legs(semantic, keyword), facts)
+    assert set(order(answer)) == set(facts) & (set(semantic) | set(keyword))
+    for one in answer:
+        assert all(0 <= part <= 1 for part in (one.score, one.semantic, one.keyword, one.importance, one.recency))
+    assert [one.score for one in answer] == sorted((one.score for one in answer), reverse=True)

@@ -1,0 +1,186 @@
+"""The keyed pool: users at once, one job at a time for each, in order."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from projections.partitions.shards import NotHeld
+from streams.delivery import keyed_pool as pool_module
+from streams.delivery.keyed_pool import KeyedPool
+
+
+class Work:
+    """Jobs that note when they begin and end, and end when they are told."""
+
+    def __init__(self) -> None:
+        """Begin with nothing noted."""
+        self.notes: list[str] = []
+        self.running = 0
+        self.most = 0
+        self.gates: dict[str, asyncio.Event] = {}
+
+    def job(self, name: str, *, waits: bool = False):
+        if waits:
+            self.gates[name] = asyncio.Event()
+
+        async def run() -> None:
+            self.notes.append(f"{name} begins")
+            self.running += 1
+            self.most = max(self.most, self.running)
+            try:
+                await (self.gates[name].wait() if waits else asyncio.sleep(0))
+            finally:
+                self.running -= 1
+            self.notes.append(f"{name} ends")
+
+        return run
+
+
+@pytest.fixture
+def failures() -> list[BaseException]:
+    return []
+
+
+@pytest.fixture
+def pool(failures: list[BaseException]) -> KeyedPool:
+    return KeyedPool(4, failures.append)
+
+
+async def test_jobs_of_one_key_run_one_at_a_time_in_order(pool: KeyedPool):
+    work = Work()
+    for name in "abcde":
+        await pool.submit(0, "user", work.job(name))
+    await pool.settle()
+    assert work.notes == [f"{n} {what}" for n in "abcde" for what in ("begins", "ends")]
+    assert work.most == 1
+
+
+async def test_jobs_of_different_keys_run_at_once_as_many_as_there_are_slots(pool: KeyedPool):
+    work = Work()
+    for number in range(20):
+        await pool.submit(0, f"user-{number}", work.job(str(number)))
+    await pool.settle()
+    assert (work.most, len(work.notes)) == (4, 40)
+
+
+async def test_a_job_that_waits_behind_its_key_takes_no_slot(pool: KeyedPool):
+    work = Work()
+    for number in range(6):
+        await pool.submit(0, "slow", work.job(f"slow-{number}", waits=True))
+    await pool.submit(0, "quick", work.job("quick"))
+    await asyncio.sleep(0.01)
+    assert "quick ends" in work.notes
+    assert pool.is_idle(0) is False
+    pool.drop(0)
+
+
+async def test_settling_a_partition_waits_for_its_jobs_only(pool: KeyedPool):
+    work = Work()
+    await pool.submit(0, "user", work.job("mine"))
+    await pool.submit(1, "user", work.job("theirs", waits=True))
+    async with asyncio.timeout(3):
+        await pool.settle(0)
+    assert (pool.is_idle(0), pool.is_idle(1)) == (True, False)
+    work.gates["theirs"].set()
+    async with asyncio.timeout(3):
+        await pool.settle()
+    assert pool.is_idle(1)
+
+
+async def test_dropping_a_partition_cancels_what_runs_and_what_waits(pool: KeyedPool):
+    work = Work()
+    await pool.submit(0, "user", work.job("running", waits=True))
+    await pool.submit(0, "user", work.job("waiting"))
+    await pool.submit(1, "user", work.job("theirs"))
+    await asyncio.sleep(0.01)
+    pool.drop(0)
+    async with asyncio.timeout(3):
+        await pool.settle()
+    assert "theirs ends" in work.notes
+    assert not {"running ends", "waiting begins"} & set(work.notes)
+
+
+async def test_a_partition_that_comes_back_works_again(pool: KeyedPool):
+    work = Work()
+    await pool.submit(0, "user", work.job("old", waits=True))
+    await asyncio.sleep(0)
+    pool.drop(0)
+    await pool.submit(0, "user", work.job("new"))
+    async with asyncio.timeout(3):
+        await pool.settle(0)
+    assert work.notes[-1] == "new ends"
+    await asyncio.sleep(0)
+    assert pool.is_idle(0)
+
+
+async def test_an_error_that_escapes_a_job_is_reported(pool: KeyedPool, failures: list[BaseException]):
+    async def fails() -> None:
+        raise ValueError("no")
+
+    await pool.submit(0, "user", fails)
+    async with asyncio.timeout(3):
+        await pool.settle()
+    assert [str(f) for f in failures] == ["no"]
+    work = Work()
+    await pool.submit(0, "user", work.job("next"))
+    await pool.settle()
+    assert work.notes[-1] == "next ends"
+
+
+async def test_submitting_waits_while_too_many_jobs_are_queued(pool: KeyedPool):
+    work = Work()
+    await pool.submit(0, "user", work.job("first", waits=True))
+    for number in range(pool_module.MAX_QUEUED - 1):
+        await pool.submit(0, "user", work.job(str(number)))
+    late = asyncio.create_task(pool.submit(0, "other", work.job("late")))
+    await asyncio.sleep(0.01)
+    assert not late.done()
+    work.gates["first"].set()
+    async with asyncio.timeout(10):
+        await late
+        await pool.settle()
+    assert "late ends" in work.notes
+
+
+async def test_dropping_makes_room_for_those_who_wait_to_submit(pool: KeyedPool):
+    work = Work()
+    for number in range(pool_module.MAX_QUEUED):
+        await pool.submit(0, "user", work.job(str(number), waits=True))
+    late = asyncio.create_task(pool.submit(1, "other", work.job("late")))
+    await asyncio.sleep(0.01)
+    pool.drop(0)
+    async with asyncio.timeout(3):
+        await late
+        await pool.settle()
+    assert work.notes[-1] == "late ends"
+
+
+async def test_what_waits_to_be_queued_when_its_partition_is_dropped_is_dropped_too(pool: KeyedPool):
+    work = Work()
+    for number in range(pool_module.MAX_QUEUED):
+        await pool.submit(0, "user", work.job(str(number), waits=True))
+    late = asyncio.create_task(pool.submit(0, "user", work.job("late")))
+    await asyncio.sleep(0.01)
+    pool.drop(0)
+    async with asyncio.timeout(3):
+        await late
+        await pool.submit(0, "user", work.job("comes again"))
+        await pool.settle()
+    assert [note for note in work.notes if note.endswith("ends")] == ["comes again ends"]
+
+
+async def test_a_job_whose_partition_was_taken_away_ends_those_behind_it_and_nothing_else(
+    pool: KeyedPool, failures: list[BaseException]
+):
+    async def taken_away() -> None:
+        raise NotHeld(0)
+
+    work = Work()
+    await pool.submit(0, "user", taken_away)
+    await pool.submit(0, "user", work.job("behind it"))
+    await pool.submit(0, "other", work.job("of another user"))
+    await pool.settle()
+    assert work.notes == ["of another user begins", "of another user ends"]
+    assert failures == []

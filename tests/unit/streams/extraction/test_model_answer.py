@@ -1,0 +1,300 @@
+"""How a model's answer is read: which shapes are accepted, and what becomes of each field."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from schemas.messages.observations import TurnContext
+from streams.extraction.model.answer import MAX_CONTENT, MAX_ENTRIES, UnusableAnswerError, read_answer
+from streams.extraction.protocol import Piece, Proposal, Window
+
+if TYPE_CHECKING:
+    from streams.extraction.protocol import Speaker
+
+EIGHT = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
+COFFEE = {"content": "用户喜欢喝咖啡", "sources": [1]}
+
+
+def window(*speakers: Speaker, intimacies: tuple[float | None, ...] = ()) -> Window:
+    pieces = tuple(
+        Piece(
+            piece_id=f"t-{index}#0",
+            event_id=f"t-{index}",
+            speaker=speaker,
+            text="text",
+            occurred_at=EIGHT + timedelta(minutes=index),
+            recorded_at=EIGHT,
+            context=TurnContext(intimacy=intimacies[index]) if index < len(intimacies) else None,
+        )
+        for index, speaker in enumerate(speakers)
+    )
+    return Window(
+        tenant="default",
+        user_id="u1",
+        agent_id=None,
+        session_id="s1",
+        source_type="chat",
+        source_ref="s1",
+        pieces=pieces,
+    )
+
+
+TALK = window("user", "assistant", "user")
+
+
+def read(*entries: object) -> tuple[Proposal, ...]:
+    return read_answer(json.dumps({"memories": entries}), TALK).proposals
+
+
+def read_one(**fields: Any) -> Proposal:
+    (proposal,) = read({"content": "x", **fields})
+    return proposal
+
+
+OBJECT, ARRAY = json.dumps({"memories": [COFFEE]}), json.dumps([COFFEE], ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OBJECT,
+        ARRAY,
+        f" \n{OBJECT}\n",
+        f"```json\n{OBJECT}\n```",
+        f"```\n{ARRAY}\n```\n",
+        f"```JSON {ARRAY}```",
+        f"<think>[1] says coffee {{</think>\n{OBJECT}",
+    ],
+)
+def test_an_object_and_a_bare_array_are_accepted_with_and_without_a_fence(text: str):
+    answer = read_answer(text, TALK)
+    assert answer.proposals == (Proposal(content="用户喜欢喝咖啡", sources=(0,)),)
+    assert answer.dropped == ()
+
+
+@pytest.mark.parametrize("text", ['{"memories": []}', "[]", "```\n[]\n```"])
+def test_nothing_to_remember_is_an_answer(text: str):
+    assert read_answer(text, TALK).proposals == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "not JSON"),
+        (" \n", "not JSON"),
+        ("Sure! Here is what I found.", "not JSON"),
+        (OBJECT[:-3], "not JSON"),
+        ("```json\n" + OBJECT, "not JSON"),
+        ("```json\n```", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ('{"memories": ' + "9" * 5_000 + "}", "not JSON"),
+        ("null", "wrong shape"),
+        ('"text"', "wrong shape"),
+        ("{}", "wrong shape"),
+        (json.dumps(COFFEE), "wrong shape"),
+        ('{"memories": null}', "wrong shape"),
+        ('{"memories": {"content": "x"}}', "wrong shape"),
+        ('["用户喜欢喝咖啡", 3]', "wrong shape"),
+    ],
+)
+def test_an_answer_that_is_no_json_or_of_another_shape_is_unusable(text: str, fault: str):
+    with pytest.raises(UnusableAnswerError, match=f"^{fault}: .") as unusable:
+        read_answer(text, TALK)
+    assert unusable.value.fault == fault
+
+
+def test_an_answer_that_stopped_at_the_token_limit_is_unusable_whatever_it_looks_like():
+    with pytest.raises(UnusableAnswerError, match=r"^cut off: "):
+        read_answer(OBJECT, TALK, cut_off=True)
+
+
+def test_everything_but_the_content_has_evatars_defaults():
+    expected = Proposal(
+        content="x", kind="semantic", category="fact", memory_type="short_term", importance=0.5, sources=(0, 2)
+    )
+    assert read({"content": " x "}) == (expected,)
+
+
+def test_null_is_the_same_as_left_out():
+    names = ("kind", "category", "memory_type", "importance", "attribute", "value", "event_type", "emotion")
+    rest = ("emotion_intensity", "key_dialogue", "occurred_on", "sources")
+    assert read_one(**dict.fromkeys((*names, *rest))) == read_one()
+
+
+def test_every_field_of_an_episode_is_kept():
+    fields = {
+        "content": "送了围巾",
+        "kind": "episodic",
+        "category": "people",
+        "memory_type": "long_term",
+        "importance": 0.75,
+        "event_type": "gift",
+        "emotion": "happy",
+        "emotion_intensity": 0.8,
+        "key_dialogue": ["给你织的"],
+        "occurred_on": "2026-01-05",
+        "sources": [2, 1],
+    }
+    assert read(fields) == (
+        Proposal(
+            content="送了围巾",
+            kind="episodic",
+            category="people",
+            memory_type="long_term",
+            importance=0.75,
+            event_type="gift",
+            emotion="happy",
+            emotion_intensity=0.8,
+            key_dialogue=("给你织的",),
+            occurred_on=date(2026, 1, 5),
+            sources=(1, 0),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"content": ""},
+        {"content": " \n"},
+        {"content": 7},
+        {"content": None},
+        {"kind": "semantic"},
+        {"content": "x", "importance": "very"},
+        {"content": "x", "importance": "0.5"},
+        {"content": "x", "importance": True},
+        {"content": "x", "importance": float("nan")},
+        {"content": "x", "importance": float("inf")},
+        "x",
+        None,
+    ],
+)
+def test_a_bad_entry_is_dropped_with_its_reason_and_the_good_ones_stay(bad: object):
+    answer = read_answer(json.dumps({"memories": [COFFEE, bad, COFFEE]}), TALK)
+    assert [proposal.content for proposal in answer.proposals] == ["用户喜欢喝咖啡"] * 2
+    (reason,) = answer.dropped
+    assert reason.startswith("entry 2: ")
+
+
+CLAMPED = [(0, 0.0), (1, 1.0), (0.3, 0.3), (-2, 0.0), (1.5, 1.0), (4, 1.0), (10**400, 1.0)]
+
+
+@pytest.mark.parametrize(("given", "importance"), CLAMPED)
+def test_importance_is_clamped(given: float, importance: float):
+    assert read_one(importance=given).importance == importance
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "expected"),
+    [
+        ("category", "finance", "finance"),
+        ("category", " Finance ", "finance"),
+        ("category", "money", "fact"),
+        ("category", ["finance"], "fact"),
+        ("memory_type", "long_term", "long_term"),
+        ("memory_type", "LONG_TERM", "long_term"),
+        ("memory_type", "for ever", "short_term"),
+        ("kind", "episodic", "episodic"),
+        ("kind", "event", "semantic"),
+        ("event_type", "First_Kiss", "first_kiss"),
+        ("event_type", "graduation", "graduation"),
+        ("event_type", 3, None),
+        ("emotion", " 开心 ", "开心"),
+        ("emotion", {}, None),
+        ("emotion_intensity", 1.7, 1.0),
+        ("emotion_intensity", "strong", None),
+        ("occurred_on", "2026-02-28", date(2026, 2, 28)),
+        ("occurred_on", "2026-02-28T10:00:00Z", date(2026, 2, 28)),
+        ("occurred_on", "2026-02-30", None),
+        ("occurred_on", "next Friday", None),
+        ("occurred_on", "20260228", None),
+        ("occurred_on", 20260228, None),
+        ("key_dialogue", ["a", "", 3, " b "], ("a", "b")),
+        ("key_dialogue", "a", ("a",)),
+        ("key_dialogue", {"a": 1}, ()),
+    ],
+)
+def test_words_that_are_not_known_fall_back_and_known_ones_are_kept(field: str, given: object, expected: object):
+    assert getattr(read_one(**{field: given}), field) == expected
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "expected"),
+    [
+        ("likes", "咖啡", ("likes", "咖啡")),
+        ("User_Name", " 张三 ", ("user_name", "张三")),
+        ("shoe size", "42", ("shoe size", "42")),
+        ("age", 30, ("age", "30")),
+        ("likes", ["咖啡", "茶"], ("likes", "咖啡, 茶")),
+        ("important_dates", {"妈妈生日": "03-14"}, ("important_dates", "妈妈生日: 03-14")),
+        ("age", "blue", (None, None)),
+        ("birthday", "banana", (None, None)),
+        ("important_dates", "2020-05-20", (None, None)),
+        ("likes", True, (None, None)),
+        ("likes", None, (None, None)),
+        ("likes", " ", (None, None)),
+        (None, "咖啡", (None, None)),
+    ],
+)
+def test_an_attribute_and_its_value_come_together_or_not_at_all(
+    attribute: object, value: object, expected: tuple[str | None, str | None]
+):
+    proposal = read_one(attribute=attribute, value=value)
+    assert (proposal.attribute, proposal.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("cited", "pieces"),
+    [
+        ([1, 3], (0, 2)),
+        ([3, 1, 3], (2, 0)),
+        ([2], (1,)),
+        ([9, 3, 0, -1], (2,)),
+        (["2", "[3]", 1.0], (1, 2, 0)),
+        (2, (1,)),
+        ([9], (0, 2)),
+        ([], (0, 2)),
+        (["D1:3", 1.5, True, None, float("inf"), 10**400], (0, 2)),
+        ("all", (0, 2)),
+    ],
+)
+def test_sources_are_the_prompts_numbers_and_without_any_the_users_turns(cited: object, pieces: tuple[int, ...]):
+    assert read_one(sources=cited).sources == pieces
+
+
+@pytest.mark.parametrize("speaker", ["screenshot", "article", "assistant"])
+def test_a_window_without_user_turns_is_cited_whole(speaker: Speaker):
+    answer = read_answer('[{"content": "x", "sources": [7]}]', window(speaker, speaker))
+    assert answer.proposals[0].sources == (0, 1)
+
+
+def test_long_answers_are_bounded():
+    answer = read_answer(json.dumps([{"content": "长" * (MAX_CONTENT + 1)}] * (MAX_ENTRIES + 2)), TALK)
+    assert {len(proposal.content) for proposal in answer.proposals} == {MAX_CONTENT}
+    assert (len(answer.proposals), len(answer.dropped)) == (MAX_ENTRIES, 2)
+    assert len(read_one(key_dialogue=["q" * 1_000] * 50).key_dialogue) == 10
+
+
+def test_control_characters_and_broken_surrogates_do_not_reach_the_log():
+    assert read_one(content="a\u0000b\ud83dc\nd").content == "a\ufffdb\ufffdc\nd"
+
+
+@pytest.mark.parametrize(
+    ("sources", "importance"),
+    [
+        ([1], (2 + 0.4 + 0.2) / 4),
+        ([1, 3], (2 + 0.4 + 1) / 4),
+        ([3, 1], (2 + 0.4 + 1) / 4),
+        ([1, 2], (2 + 0.4 + 0.2) / 4),
+    ],
+)
+def test_an_episode_without_importance_takes_the_intimacy_of_its_newest_cited_turn_that_has_one(
+    sources: list[int], importance: float
+):
+    talk = window("user", "assistant", "user", intimacies=(10, None, 60))
+    entry = {"content": "x", "kind": "episodic", "event_type": "gift", "emotion_intensity": 0.8, "sources": sources}
+    assert read_answer(json.dumps([entry]), talk).proposals[0].importance == pytest.approx(importance)

@@ -1,0 +1,151 @@
+"""What the model is asked: rules, numbered lines and the repair."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+
+from schemas.messages.observations import TurnContext
+from schemas.vocabulary.words import Category
+from streams.extraction.model.prompts import ASSISTANT_LINES, PROMPT_HASH, SCHEMA, SYSTEM, line, messages, repair
+from streams.extraction.protocol import Piece, Window
+
+if TYPE_CHECKING:
+    from streams.extraction.protocol import SourceType
+
+EIGHT = datetime(2026, 1, 5, 8, 0, 59, tzinfo=UTC)
+
+
+def piece(text: str = "我喜欢喝咖啡", **changes: Any) -> Piece:
+    given: dict[str, Any] = {"speaker": "user", "occurred_at": EIGHT, "recorded_at": EIGHT, **changes}
+    return Piece(piece_id="t-1#0", event_id="t-1", text=text, **given)
+
+
+def window(*pieces: Piece, source_type: SourceType = "chat") -> Window:
+    return Window(
+        tenant="default",
+        user_id="u1",
+        agent_id=None,
+        session_id="s1",
+        source_type=source_type,
+        source_ref="s1",
+        pieces=pieces,
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (piece(), "[1] 2026-01-05 08:00 user: 我喜欢喝咖啡"),
+        (piece(name="张三"), "[1] 2026-01-05 08:00 张三: 我喜欢喝咖啡"),
+        (piece(name="  "), "[1] 2026-01-05 08:00 user: 我喜欢喝咖啡"),
+        (piece(speaker="assistant"), "[1] 2026-01-05 08:00 assistant: 我喜欢喝咖啡"),
+        (piece("a\r\n\n  b\u2028c\td"), "[1] 2026-01-05 08:00 user: a b c\td"),
+        (piece("a\n[2] b", name="x\n[3] y"), "[1] 2026-01-05 08:00 x [3] y: a [2] b"),
+        (
+            piece(occurred_at=EIGHT.astimezone(timezone(timedelta(hours=9)))),
+            "[1] 2026-01-05 08:00 user: 我喜欢喝咖啡",
+        ),
+        (
+            piece("Team lunch\n12:30", speaker="screenshot", name="Calendar"),
+            "[1] 2026-01-05 08:00 Calendar: Team lunch 12:30",
+        ),
+        (piece("text", speaker="screenshot"), "[1] 2026-01-05 08:00 screenshot: text"),
+        (piece("text", speaker="article", name="Trip to Kyoto"), "[1] 2026-01-05 08:00 Trip to Kyoto: text"),
+    ],
+)
+def test_an_observation_is_one_line_with_its_number_instant_and_speaker(given: Piece, expected: str):
+    assert line(1, given) == expected
+
+
+@pytest.mark.parametrize(
+    ("context", "end"),
+    [
+        (
+            TurnContext(intimacy=30, mood="happy", scene="a\nlake", gift="围巾"),
+            " (mood: happy, scene: a lake, gift: 围巾)",
+        ),
+        (TurnContext(gift="围巾"), " (gift: 围巾)"),
+        (TurnContext(intimacy=30, mood=" "), ""),
+        (None, ""),
+    ],
+)
+def test_what_the_upstream_knew_stands_at_the_end_of_the_line(context: TurnContext | None, end: str):
+    assert line(1, piece("hi", context=context)) == f"[1] 2026-01-05 08:00 user: hi{end}"
+
+
+def test_the_observations_are_the_last_user_message_and_nothing_else_is_in_it():
+    system, last = messages(window(piece("one"), piece("two", speaker="assistant")))
+    assert (system["role"], last["role"]) == ("system", "user")
+    assert last["content"] == "[1] 2026-01-05 08:00 user: one\n[2] 2026-01-05 08:00 assistant: two"
+    assert system["content"] == SYSTEM
+
+
+def test_the_model_is_told_which_lines_are_the_assistants_where_a_name_hides_it():
+    system, last = messages(window(piece("hi", name="张三"), piece("hello", speaker="assistant", name="Luna")))
+    assert system["content"] == SYSTEM + ASSISTANT_LINES.format(lines="2")
+    assert str(last["content"]).endswith("Luna: hello")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Names of people and companies -> long_term, people",
+        "Money and payments -> long_term, finance",
+        "Dates and deadlines -> long_term, schedule",
+        "Projects and work on them -> long_term, project",
+        "only when there is truly nothing",
+        "Return only the JSON",
+        "Keep the language of the conversation",
+        "Every line has its own date",
+        "merely suggested",
+        "Every memory cites at least one",
+        "name, age, birthday, occupation, employer, where the user lives",
+        "How the user wants to be addressed, important people, family, friends",
+        "social accounts, and festivals that are special to the user",
+        "food, music, films, activities, colours",
+        "allergies, taboos",
+        "Hobbies, skills, interests and fields that the user follows",
+        "what the user does regularly",
+        "relationship status",
+        "a confession, a first kiss, a quarrel (fight), making up (makeup), a break-up, a clear change of mood",
+        "birthdays, festivals, important decisions",
+        "everything done for the first time, anniversaries, achievements",
+        "extremely important",
+        "Every gift, with the reaction to it",
+        "with its place (date); the first one is a milestone",
+        "`name: date`",
+    ],
+)
+def test_the_rules_ask_for_what_evatar_and_luna_ask_for(rule: str):
+    assert rule in SYSTEM
+
+
+def test_habits_of_use_are_counted_and_not_asked():
+    assert "usage_patterns" not in SYSTEM
+
+
+def test_the_schema_names_every_category_and_asks_for_content_and_sources_only():
+    entry: Any = json.loads(json.dumps(SCHEMA))["properties"]["memories"]["items"]
+    assert entry["properties"]["category"]["enum"] == list(get_args(Category))
+    assert entry["required"] == ["content", "sources"]
+
+
+def test_a_repair_keeps_the_question_and_adds_the_answer_and_what_was_wrong():
+    asked = messages(window(piece("one")))
+    again = repair(asked, "Sure!", "not JSON: it is a sentence")
+    assert again[:2] == asked
+    assert again[2] == {"role": "assistant", "content": "Sure!"}
+    assert "not JSON: it is a sentence" in again[3]["content"]
+
+
+def test_an_empty_answer_is_quoted_as_nothing_because_some_endpoints_refuse_empty_messages():
+    assert repair([], " \n", "not JSON: it is empty")[0]["content"] == "(nothing)"
+
+
+def test_the_prompt_hash_is_sixteen_hex_digits():
+    assert len(PROMPT_HASH) == 16
+    assert int(PROMPT_HASH, 16) > 0

@@ -1,0 +1,235 @@
+"""What the embedded log does beyond every log: its clock, its topics, retention, compaction, waiting, sharing."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from schemas.log import LogError, LogUnavailable, NewRecord
+from streams.transports.sqlite.file import LOG_FILE, open_file
+from streams.transports.sqlite.log import SqliteLog
+from streams.transports.sqlite.writer import Job, SqliteWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TOPIC = "mnemolog.inbox"
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+class HandClock:
+    """A wall clock that is set by hand."""
+
+    def __init__(self, now: datetime) -> None:
+        """Stand at `now`."""
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def record(value: bytes, key: bytes | None = b"default/xiaoming", partition: int = 0) -> NewRecord:
+    return NewRecord(topic=TOPIC, partition=partition, key=key, value=value)
+
+
+async def values(log: SqliteLog, partition: int = 0) -> list[bytes]:
+    return [r.value for r in await log.read(TOPIC, partition, 0)]
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock(NOON)
+
+
+@pytest.fixture
+def log(tmp_path: Path, clock: HandClock) -> Iterator[SqliteLog]:
+    log = SqliteLog.open(tmp_path, clock)
+    yield log
+    log.close()
+
+
+@pytest.fixture
+async def inbox(log: SqliteLog) -> SqliteLog:
+    await log.create_topic(TOPIC, 2)
+    return log
+
+
+async def test_log_time_is_the_given_clock_in_whole_milliseconds(inbox: SqliteLog, clock: HandClock):
+    clock.now = NOON + timedelta(microseconds=1999)
+    [appended] = await inbox.append([record(b"x")])
+    assert appended.recorded_at == NOON + timedelta(milliseconds=1)
+
+
+async def test_log_time_stands_still_while_the_clock_is_behind(inbox: SqliteLog, clock: HandClock):
+    await inbox.append([record(b"noon")])
+    clock.now = NOON - timedelta(hours=1)
+    [late] = await inbox.append([record(b"an hour earlier, says the clock")])
+    [other] = await inbox.append([record(b"other", partition=1)])
+    assert late.recorded_at == NOON
+    assert other.recorded_at == NOON  # one time for all partitions: they are compared
+
+
+async def test_log_time_does_not_go_back_over_a_restart_even_if_retention_took_the_records(tmp_path: Path):
+    clock = HandClock(NOON)
+    log = SqliteLog.open(tmp_path, clock)
+    await log.create_topic(TOPIC, 1)
+    await log.append([record(b"gone")])
+    await log.drop_before(TOPIC, 0, 1)
+    log.close()
+    clock.now = NOON - timedelta(days=1)
+    again = SqliteLog.open(tmp_path, clock)
+    [appended] = await again.append([record(b"x")])
+    again.close()
+    assert (appended.position.offset, appended.recorded_at) == (1, NOON)
+
+
+async def test_everything_is_there_after_closing_and_opening(tmp_path: Path):
+    log = SqliteLog.open(tmp_path)
+    await log.create_topic(TOPIC, 2, timedelta(days=30))
+    await log.append([record(b"one"), record(b"two", partition=1)])
+    await log.commit_offsets("observe", {(TOPIC, 0): 1})
+    log.close()
+    again = SqliteLog.open(tmp_path)
+    assert (await values(again, 0), await values(again, 1)) == ([b"one"], [b"two"])
+    assert (await again.end(TOPIC, 0), again.committed("observe", TOPIC, 0)) == (1, 1)
+    assert again.topics()[TOPIC].retention_s == 30 * 86400
+    again.close()
+
+
+async def test_a_group_that_committed_nothing_has_no_offset_and_zero_is_an_offset(inbox: SqliteLog):
+    assert inbox.committed("observe", TOPIC, 0) is None
+    await inbox.commit_offsets("observe", {(TOPIC, 0): 0})
+    assert inbox.committed("observe", TOPIC, 0) == 0
+    assert inbox.committed("remember", TOPIC, 0) is None
+
+
+async def test_what_is_dropped_is_gone_and_the_offsets_stay(inbox: SqliteLog):
+    await inbox.append([record(b"old"), record(b"old too")])
+    await inbox.append([record(b"new")])
+    await inbox.drop_before(TOPIC, 0, 2)
+    assert (await inbox.earliest(TOPIC, 0), await inbox.end(TOPIC, 0)) == (2, 3)
+    assert [(r.position.offset, r.value) for r in await inbox.read(TOPIC, 0, 0)] == [(2, b"new")]
+
+
+async def test_dropping_everything_leaves_an_empty_partition_at_its_end(inbox: SqliteLog):
+    await inbox.append([record(b"%d" % n) for n in range(5)])
+    await inbox.append([record(b"stays", partition=1)])
+    await inbox.drop_before(TOPIC, 0, 5)
+    await inbox.drop_before(TOPIC, 0, 9)
+    assert (await inbox.earliest(TOPIC, 0), await inbox.end(TOPIC, 0), await values(inbox)) == (5, 5, [])
+    assert await values(inbox, 1) == [b"stays"]
+
+
+async def test_a_topics_retention_can_be_changed_its_partitions_cannot(inbox: SqliteLog):
+    await inbox.create_topic(TOPIC, 2, timedelta(days=7))
+    assert inbox.topics()[TOPIC].retention_s == 7 * 86400
+    with pytest.raises(LogError, match="2 partitions, not 8"):
+        await inbox.create_topic(TOPIC, 8)
+
+
+async def test_compaction_keeps_each_keys_newest_and_its_tombstones(log: SqliteLog):
+    await log.create_topic(TOPIC, 1, compact=True)
+    pairs = [(b"a", b"1"), (b"b", b"1"), (None, b"x"), (b"a", b"2"), (b"b", b"")]
+    await log.append([record(value, key) for key, value in pairs])
+    assert await log.compact(TOPIC) == 2
+    assert [(r.position.offset, r.key, r.value) for r in await log.read(TOPIC, 0, 0)] == [
+        (2, None, b"x"),
+        (3, b"a", b"2"),
+        (4, b"b", b""),
+    ]
+
+
+async def test_only_a_topic_made_for_it_is_compacted(inbox: SqliteLog):
+    with pytest.raises(LogError, match="history would be lost"):
+        await inbox.compact(TOPIC)
+
+
+async def test_a_waiter_wakes_when_a_record_is_durable(inbox: SqliteLog):
+    waiting = asyncio.create_task(inbox.wait_beyond({(TOPIC, 0): 0, (TOPIC, 1): 0}))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await inbox.append([record(b"x", partition=1)])
+    assert await asyncio.wait_for(waiting, 5) is True
+
+
+async def test_a_waiter_gives_up_in_time(inbox: SqliteLog):
+    await inbox.append([record(b"x")])
+    assert await inbox.wait_beyond({(TOPIC, 0): 0}, timeout=5) is True
+    assert await inbox.wait_beyond({(TOPIC, 0): 1}, timeout=0.05) is False
+
+
+async def test_a_bad_record_is_refused_before_anything_is_written(inbox: SqliteLog):
+    with pytest.raises(TypeError, match="bytes"):
+        await inbox.append([record(b"good"), record("not bytes")])  # type: ignore[arg-type] # what is meant by bad
+    assert await values(inbox) == []
+
+
+async def test_a_broken_clock_fails_its_call_and_not_the_log(inbox: SqliteLog, clock: HandClock):
+    clock.now = None  # type: ignore[assignment] # what is meant by broken
+    with pytest.raises(LogError, match="could not be written"):
+        await inbox.append([record(b"x")])
+    clock.now = NOON
+    assert [a.position.offset for a in await inbox.append([record(b"y")])] == [0]
+
+
+async def test_a_caller_that_gives_up_does_not_disturb_the_others(inbox: SqliteLog):
+    first = asyncio.create_task(inbox.append([record(b"given up")]))
+    second = asyncio.create_task(inbox.append([record(b"patient")]))
+    await asyncio.sleep(0)
+    first.cancel()
+    assert [a.position.offset for a in await second] == [1]
+    assert await values(inbox) == [b"given up", b"patient"]
+
+
+async def test_the_process_shares_one_log_per_directory_until_the_last_close(tmp_path: Path):
+    log = SqliteLog.open(tmp_path / "log")
+    again = SqliteLog.open(tmp_path / "elsewhere" / ".." / "log")
+    assert again is log
+    assert SqliteLog.opened(tmp_path / "log") is log
+    again.close()
+    await log.create_topic(TOPIC, 1)
+    log.close()
+    with pytest.raises(LookupError, match="no log is open"):
+        SqliteLog.opened(tmp_path / "log")
+    with pytest.raises(LogUnavailable, match="closed"):
+        await log.append([record(b"x")])
+
+
+async def test_closing_writes_what_is_queued(tmp_path: Path):
+    log = SqliteLog.open(tmp_path)
+    await log.create_topic(TOPIC, 1)
+    waiting = [asyncio.create_task(log.append([record(b"%d" % n)])) for n in range(20)]
+    await asyncio.sleep(0)
+    log.close()
+    assert len(await asyncio.gather(*waiting)) == 20
+
+
+async def test_two_event_loops_write_to_the_same_log(inbox: SqliteLog):
+    def other_loop() -> int:
+        [appended] = asyncio.run(inbox.append([record(b"from another thread")]))
+        return appended.position.offset
+
+    assert await asyncio.to_thread(other_loop) == 0
+    assert await values(inbox) == [b"from another thread"]
+
+
+async def test_appends_of_a_busy_loop_share_few_commits(tmp_path: Path):
+    commits: list[None] = []
+    connection, reader = open_file(tmp_path)
+    writer = SqliteWriter(connection, tmp_path / LOG_FILE, lambda: commits.append(None))
+    loop = asyncio.get_running_loop()
+    answers: list[asyncio.Future[int]] = []
+    for number in range(30):
+        answers.append(loop.create_future())
+        writer.submit(Job(lambda _, number=number: number, lambda _: None, loop, answers[-1]))  # type: ignore[misc]
+        time.sleep(0.001)  # noqa: ASYNC251 - this is what keeps the loop busy
+        await asyncio.sleep(0)
+    assert await asyncio.gather(*answers) == list(range(30))
+    assert len(commits) < 6
+    writer.close()
+    reader.close()
