@@ -59,9 +59,9 @@ async def switch_part(worker: Worker, what: What, generation: int, rebuild_id: s
 
 async def part(worker: Worker, doing: Awaitable[dict[str, Any]]) -> Part:
     """Return what this worker does, and for which partitions. Raises PeerUnavailable when these changed meanwhile."""
-    before = worker.shards.tenure()
+    before = worker.shards.assignment.tenure()
     body = await doing
-    if worker.shards.tenure() != before:
+    if worker.shards.assignment.tenure() != before:
         raise PeerUnavailable("partitions moved between workers meanwhile: do it again")
     settings = {name: str(getattr(worker.settings, name)) for name in SHARED}
     return Part(frozenset(before), body, worker.url, settings)
@@ -184,7 +184,7 @@ async def catch_up(worker: Worker) -> None:
     """
     others = [part.body for part in await worker.peers.gather("/v1/internal/generations", {}, None)]
     rebuilding, generations = worker.rebuilding, worker.rebuilding.generations
-    if not others or any(body["running"] for body in others) or not worker.shards.is_settled:
+    if not others or any(body["running"] for body in others) or not worker.shards.assignment.is_settled:
         return
     switches, wanted = max((body.get("switches", 0), body["active"]) for body in others)  # an older worker counts none
     if switches <= generations.switches:

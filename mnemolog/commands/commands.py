@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 
 from mnemolog.log.health import at_leisure
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
 from projections.state.memory import ACTIVE
 from schemas import codec

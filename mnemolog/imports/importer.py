@@ -14,7 +14,7 @@ from mnemolog.imports.snapshot import Importable, parse_snapshot
 from mnemolog.imports.wake_lines import WAKE_LINES, parse_wake_line
 from mnemolog.imports.wakes import import_wakes
 from mnemolog.publishing.router import MARGIN_SECONDS
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
 from projections.state.memory import ACTIVE
 from schemas import codec

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from mnemolog.commands.batch import WAITING, inbox_record, wait_for
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
 from schemas.messages.envelope import Sealed
 

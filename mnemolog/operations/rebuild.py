@@ -115,7 +115,7 @@ class Rebuilder:
             raise RebuildRunning(RUNNING)
         async with self._running:
             await self._drop()
-            self._rebuild_id, self._tenure = rebuild_id, self._shards.tenure()
+            self._rebuild_id, self._tenure = rebuild_id, self._shards.assignment.tenure()
             started = time.monotonic()
             try:
                 self._go_on()
@@ -233,7 +233,7 @@ class Rebuilder:
         """Raise RebuildInterrupted when nobody wants what is being built, or it cannot be switched to any more."""
         if self._unwanted == self._rebuild_id:
             raise RebuildInterrupted("who asked for the rebuild has given it up")
-        if self._tenure != self._shards.tenure():
+        if self._tenure != self._shards.assignment.tenure():
             raise RebuildInterrupted(MOVED)
 
     @asynccontextmanager

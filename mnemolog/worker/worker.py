@@ -180,7 +180,7 @@ class Worker:
         self.shards.taking = None if settings.is_embedded else ShardReceiver(patient, PeersShards(self.peers))
         self._exits.push_async_callback(self._stop_agents)
         await self._join()
-        await unless_failed(self.failure, self.shards.settled())
+        await unless_failed(self.failure, self.shards.assignment.settled())
         for work in (
             self.project.tell_index,
             self.project.look_after_index,
@@ -205,7 +205,11 @@ class Worker:
         """Start the agents, on Kafka as a member of the group."""
         await self._app.start()
         if self._membership is not None:
-            told = (partial(member_id, self._app), lambda: self.shards.assigned, partial(owners, self._app))
+            told = (
+                partial(member_id, self._app),
+                lambda: self.shards.assignment.partitions,
+                partial(owners, self._app),
+            )
             self._background(partial(self._membership.watch, *told))
 
     # -- what the group says
@@ -215,7 +219,7 @@ class Worker:
         self.shards.assign(partitions)
         self._background(partial(fold_patiently, self.shards.follow_globals))
         for partition in partitions:
-            holding = partial(self.shards.hold, partition, self.shards.term(partition))
+            holding = partial(self.shards.hold, partition, self.shards.assignment.lease(partition))
             self._background(partial(fold_patiently, holding))
 
     def revoked(self, partitions: Collection[int]) -> None:

@@ -50,5 +50,5 @@ def open_globals(folder: Path, log: Log, changed: Changed) -> Shard:
     return Shard(path, log, 0, changed, belongs=lambda owner: owner.is_global, holds_globals=True)
 
 
-def nobody(_owner: Owner, _ids: Sequence[str]) -> None:
-    """Hear what a shard folds that nobody asks yet."""
+def ignore_changes(_owner: Owner, _ids: Sequence[str]) -> None:
+    """Do nothing with what a shard folds: it is not searched yet."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
+    from projections.partitions.assignment import Lease
     from projections.shard.log_position import Mark
     from projections.shard.shard import Shard
     from schemas.log import Log
@@ -81,12 +82,12 @@ class ShardReceiver:
         self._elsewhere = elsewhere
         self._worth = worth
 
-    async def bring(self, shard: Shard, is_wanted: Callable[[], bool], give_up: Callable[[Shard], None]) -> bool:
+    async def bring(self, shard: Shard, lease: Lease, give_up: Callable[[Shard], None]) -> bool:
         """Put another worker's file in the place of the shard's own, which is given up; False: the shard is as it was.
 
         A file that could not be put there leaves none, or the copy: either is opened and folded on.
         """
-        copy = await self.fetch(shard, is_wanted)
+        copy = await self.fetch(shard, lease)
         if copy is None:
             return False
         give_up(shard)
@@ -96,8 +97,8 @@ class ShardReceiver:
             log.warning("shard %s is folded: its copy cannot be put in place: %s", shard.path.name, error)
         return True
 
-    async def fetch(self, shard: Shard, is_wanted: Callable[[], bool]) -> Path | None:
-        """Return a verified copy that is far ahead of the shard; None when there is none, or it is not wanted any more.
+    async def fetch(self, shard: Shard, lease: Lease) -> Path | None:
+        """Return a verified copy that is far ahead of the shard; None when there is none, or the lease has ended.
 
         Nothing is held in memory but WRITTEN_AT_ONCE, and nothing is left on the disk but what is returned.
         """
@@ -118,13 +119,13 @@ class ShardReceiver:
         said = f"shard {shard.path.name}: {saves(offer.offsets):,} records in {offer.size / 1e6:,.0f} MB"
         log.info("%s are copied from %s", said, offer.giver)
         try:
-            await self._download(offer, copy, is_wanted)
+            await self._download(offer, copy, lease)
             marks = await in_thread(examined, copy)
             is_ours = await are_of(self._log, shard.partition, [m for m in marks if m[0] in shard.topics])
             _require(is_ours, "it is no fold of this log")
             is_whole = {topic: following for topic, following, _ in marks}.items() >= offer.offsets.items()
             _require(is_whole, "it is not the file that was offered")
-            _require(is_wanted(), MOVED)
+            _require(lease.is_valid, MOVED)
         except (NotCopied, OSError) as error:
             log.warning("shard %s is folded, because no copy came from %s: %s", shard.path.name, offer.giver, error)
             copy.unlink(missing_ok=True)
@@ -135,7 +136,7 @@ class ShardReceiver:
         log.info("%s were copied in %.1f s", said, time.monotonic() - began)
         return copy
 
-    async def _download(self, offer: Offer, copy: Path, is_wanted: Callable[[], bool]) -> None:
+    async def _download(self, offer: Offer, copy: Path, lease: Lease) -> None:
         """Write the file, and flush it to the disk: what takes the place of a shard must outlive a power cut."""
         free = shutil.disk_usage(copy.parent).free
         _require(
@@ -154,7 +155,7 @@ class ShardReceiver:
             """Have everything but what may be the checksum written, while more is received."""
             nonlocal writing, waiting, size
             await writing
-            _require(is_wanted(), MOVED)
+            _require(lease.is_valid, MOVED)
             body = b"".join(waiting)
             waiting, size = [body[-CHECKSUM_BYTES:]], CHECKSUM_BYTES
             writing = asyncio.ensure_future(in_thread(write, memoryview(body)[:-CHECKSUM_BYTES]))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from projections.index.entries import entries_of, split
 from projections.index.sync import IndexSync
-from projections.partitions.generation import made, nobody, open_globals, open_shard, path_in
+from projections.partitions.assignment import Assignment, NotHeld
+from projections.partitions.generation import ignore_changes, made, open_globals, open_shard, path_in
 from projections.partitions.sender import ShardSender
 from projections.shard.snapshot import digests_of, nothing
 from schemas.identity import Owner
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from projections.index.protocol import Index, IndexEntry
-    from projections.partitions.generation import Changed
+    from projections.partitions.assignment import Lease
     from projections.partitions.receiver import ShardReceiver
     from projections.shard.errors import ShardUnavailable
     from projections.shard.shard import Shard
@@ -28,14 +29,6 @@ if TYPE_CHECKING:
     from schemas.log import Log, Position, Record
 
 log = logging.getLogger("mnemolog.shards")
-
-
-class NotHeld(Exception):
-    """Another worker holds the user's partition now, or nobody while it moves: ask again in a moment."""
-
-    def __init__(self, partition: int) -> None:
-        super().__init__(f"partition {partition} is held by another worker, or is moving: ask again in a moment")
-        self.partition = partition
 
 
 class Shards:
@@ -56,16 +49,8 @@ class Shards:
         self.partitions = partitions
         self._folder = folder
         self._log = log
-        self._held: dict[int, Shard] = {}
-        self._folded: set[int] = set()
-        """Of those held: what is decided there may be decided upon."""
-        self._resting: dict[int, Shard] = {}
-        """Taken away, and open: after most rebalances the same worker gets them again."""
-        self.assigned: frozenset[int] | None = None
-        """What this worker has, held already or not; None while partitions move."""
-        self._terms: Counter[int] = Counter()
+        self.assignment = Assignment()
         self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._changed = asyncio.Event()
         self.lending = ShardSender(lambda partition: path_in(self._folder, partition), self._is_open)
         self.taking: ShardReceiver | None = None
         """Where there are other workers: how their files are had."""
@@ -74,35 +59,29 @@ class Shards:
         self._globals_opened = False
         self._globals_opening = asyncio.Lock()
 
-    async def hold(self, partition: int, term: int | None = None) -> None:
-        """Fold a partition that was given to this worker (in a term, by default the present one), and hold it.
+    async def hold(self, partition: int, lease: Lease | None = None) -> None:
+        """Fold a partition that was assigned to this worker (under a lease, by default the present one), and hold it.
 
-        Returns without holding it when it is taken away meanwhile. Raises ShardDamaged, ShardUnavailable.
+        Returns without holding it when the lease ends meanwhile. Raises ShardDamaged, ShardUnavailable.
         """
-        term = self._terms[partition] if term is None else term
-        async with self._opening[partition]:  # one of an earlier term may still be folding
-            if self._terms[partition] != term:
+        lease = lease or self.assignment.lease(partition)
+        async with self._opening[partition]:  # the shard may still be folding under an earlier lease
+            if not lease.is_valid:
                 return
             await self.lending.take_back(partition)
-            self._folded.discard(partition)  # one that is held already is given anew: somebody else may have had it
-            known = self._held.get(partition) or self._resting.pop(partition, None)
-            shard = known or self._open(self._folder, partition)
+            shard = self.assignment.take(partition) or self.open(partition)
             try:
                 await self._start_over_if_strange(shard)
-                if self.taking is not None and partition not in self._held:
-                    wanted = lambda: self._terms[partition] == term  # noqa: E731
-                    if await self.taking.bring(shard, wanted, self._give_up):
-                        shard = self._open(self._folder, partition)
+                if self.taking is not None and partition not in self.assignment.shards:  # noqa: SIM102
+                    if await self.taking.bring(shard, lease, self._give_up):
+                        shard = self.open(partition)
                 await shard.come_up()
                 await self.follow_globals()
             finally:
-                if partition not in self._held and not shard.retired:
-                    self._resting[partition] = shard
-            if self._terms[partition] == term:
+                self.assignment.put_back(partition, shard)
+            if lease.is_valid:
                 self.following.note_missed(shard)
-                self._held[partition] = self._resting.pop(partition, shard)
-                self._folded.add(partition)
-                self._tell()
+                self.assignment.hold(partition, shard)
 
     async def follow_globals(self) -> None:
         """Fold what anybody was told to remember for everyone: another worker may have decided it."""
@@ -112,7 +91,7 @@ class Shards:
                 await self.globals.catch_up()
                 self.following.note_missed(self.globals)
                 self._globals_opened = True
-                self._tell()
+                self.assignment.hold_globals()
         await self.globals.catch_up()
 
     def _give_up(self, shard: Shard) -> None:
@@ -127,84 +106,46 @@ class Shards:
             shard.start_over()
 
     def release(self, partition: int) -> None:
-        """Let go of a partition that was taken away: from now on its users may belong to another worker."""
-        self._terms[partition] += 1
-        self._folded.discard(partition)
-        shard = self._held.pop(partition, None)
-        if shard is not None:
-            self._resting[partition] = shard
-        self._tell()
+        """Stop answering for a partition: from now on its users may belong to another worker."""
+        self.assignment.release(partition)
 
     def unassign(self) -> None:
-        """Hear that partitions move: which this worker will have is not known."""
-        self.assigned = None
-        self._tell()
+        """Note that partitions move: which ones this worker will have is not known."""
+        self.assignment.unassign()
 
     def assign(self, partitions: Collection[int]) -> None:
-        """Hear which partitions this worker has until they are released; the shards of others are closed."""
-        self.assigned = frozenset(partitions)
-        for partition in self._held.keys() - self.assigned:
-            self.release(partition)
-        for partition in self._resting.keys() - self.assigned:
-            self._give_up(self._resting.pop(partition))
-        self._tell()
-
-    async def ready(self, partition: int) -> None:
-        """Wait until a partition is held. Raises NotHeld when it is taken away, or is another worker's."""
-        term = self._terms[partition]
-        while partition not in self._folded:
-            elsewhere = self.assigned is not None and partition not in self.assigned
-            if elsewhere or self._terms[partition] != term:
-                raise NotHeld(partition)
-            await self._changed.wait()
-
-    @property
-    def is_settled(self) -> bool:
-        """Tell whether every partition that this worker is assigned is held, and what everybody shares."""
-        return self._globals_opened and self.assigned is not None and self.assigned <= self._folded
-
-    async def settled(self) -> None:
-        """Wait until every partition that this worker is assigned is held."""
-        while not self.is_settled:
-            await self._changed.wait()
-
-    def term(self, partition: int) -> int:
-        """Return how often the partition was taken away: work of an earlier term must not go on."""
-        return self._terms[partition]
-
-    def tenure(self) -> dict[int, int]:
-        """Return the partitions held, each with its term: as long as it stays the same, nothing has moved."""
-        return {partition: self._terms[partition] for partition in self.held()}
+        """Set the assigned partitions, release all others, and close their shards."""
+        for shard in self.assignment.assign(partitions):
+            self._give_up(shard)
 
     def held(self) -> list[int]:
-        """Return the partitions held."""
-        return sorted(self._held)
-
-    def _tell(self) -> None:
-        changed, self._changed = self._changed, asyncio.Event()
-        changed.set()
+        """Return the partitions held, in order."""
+        return self.assignment.held()
 
     # -- files
 
-    def _open(self, folder: Path, partition: int, changed: Changed | None = None) -> Shard:
-        return open_shard(folder, self._log, partition, self.partitions, changed or self.following.note)
+    def open(self, partition: int) -> Shard:
+        """Open a partition's shard, as far as it is folded. Raises ShardDamaged, ShardUnavailable."""
+        return open_shard(self._folder, self._log, partition, self.partitions, self.following.note)
 
     def open_generation(self, folder: Path) -> tuple[dict[int, Shard], Shard]:
-        """Open another generation of the shards held, which tells nobody what it folds, and copies nothing."""
-        return {p: self._open(folder, p, nobody) for p in self.held()}, open_globals(folder, self._log, nobody)
+        """Open another generation of the shards held, which reports to no one what it folds, and copies nothing."""
+        shards = {p: open_shard(folder, self._log, p, self.partitions, ignore_changes) for p in self.held()}
+        return shards, open_globals(folder, self._log, ignore_changes)
 
     def _is_open(self, partition: int) -> bool:
         """Tell whether a partition's file is open here, or about to be."""
-        return partition in self._held or partition in self._resting or self._opening[partition].locked()
+        return self.assignment.is_open(partition) or self._opening[partition].locked()
 
     def _is_held(self, owner: Owner) -> bool:
-        return owner.is_global or self.partition(owner) in self._held
+        return owner.is_global or self.partition(owner) in self.assignment.shards
 
     def switch(self, folder: Path, held: dict[int, Shard], shared: Shard) -> list[Shard]:
         """Put another generation in the place of this one, and return the old one, retired."""
-        old = [*self.all(), *self._resting.values()]
-        self._folder, self._held, self.globals = folder, held, shared
-        self._resting.clear()
+        old = self._open_shards()
+        self._folder = folder
+        self.globals = shared
+        self.assignment.replace(held)
         for shard in self.all():
             shard.tell(self.following.note)
         for shard in old:
@@ -213,24 +154,23 @@ class Shards:
 
     def trouble(self) -> ShardUnavailable | None:
         """Return why a shard cannot be folded now, if one cannot."""
-        shards = (*self.all(), *self._resting.values())
-        return next((shard.trouble for shard in shards if shard.trouble is not None), None)
+        return next((shard.trouble for shard in self._open_shards() if shard.trouble is not None), None)
 
     def close(self) -> None:
         """Close all files."""
-        for shard in (*self.all(), *self._resting.values()):
+        for shard in self._open_shards():
             shard.close()
+
+    def _open_shards(self) -> list[Shard]:
+        return [*self.all(), *self.assignment.resting.values()]
 
     def all(self) -> list[Shard]:
         """Return every shard held, that of global memories last."""
-        return [*(self._held[partition] for partition in self.held()), self.globals]
+        return [*(self.at(partition) for partition in self.held()), self.globals]
 
     def at(self, partition: int) -> Shard:
         """Return a partition's shard. Raises NotHeld."""
-        try:
-            return self._held[partition]
-        except KeyError:
-            raise NotHeld(partition) from None
+        return self.assignment.shard(partition)
 
     def of(self, owner: Owner) -> Shard:
         """Return the shard that holds an owner's memories. Raises NotHeld."""
@@ -263,7 +203,7 @@ class Shards:
 
     def counts(self, owner: Owner) -> bool:
         """Tell whether this worker decides about an owner, and counts the memories."""
-        return self.partition(owner) in self._held
+        return self.partition(owner) in self.assignment.shards
 
     async def record(self, position: Position) -> Record | None:
         """Return a record of the log, or None when the log does not hold it any more."""

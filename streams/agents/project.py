@@ -9,7 +9,7 @@ from projections.index.durability import LOOK_EVERY_SECONDS
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardUnavailable
 from schemas.topics import LEDGER
-from streams.delivery.retry import fold_patiently
+from streams.delivery.retry import catch_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +29,8 @@ class Project:
         """Fold up to one record of the ledger. Raises NotHeld when its partition is taken away meanwhile."""
         position = delivery.record.position
         if position.topic == LEDGER.name:
-            await self._shards.ready(position.partition)
-        following = position.offset + 1
-        await fold_patiently(lambda: self._shards.up_to(position.topic, position.partition, following))
+            await self._shards.assignment.ready(position.partition)
+        await catch_up(self._shards, position.topic, position.partition, position.offset + 1)
         await self._shards.following.tell_if_it_answers()
         self._counted("project", "folded")
         delivery.ack()

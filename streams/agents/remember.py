@@ -94,12 +94,12 @@ class Remember:
                 self._counted("remember", "dead")
             delivery.ack()
             return
-        term = self._shards.term(partition)
-        await self._shards.ready(partition)
+        lease = self._shards.assignment.lease(partition)
+        await self._shards.assignment.ready(partition)
         if isinstance(item, Tick):
             await self._pool.settle(partition)
-        if self._shards.term(partition) != term or not delivery.is_current():
-            return  # taken away meanwhile: the items before it were dropped, and it must not be decided before them
+        if not lease.is_current(delivery):
+            return  # the items before it were dropped with the lease, and it must not be decided before them
         if isinstance(item, Tick):
             await self._pool.submit(partition, owner, lambda: self._apply_tick(delivery, item))
             await self._pool.settle(partition)

@@ -15,7 +15,8 @@ from simulation.simulated_group import AGENTS
 from simulation.virtual_loop import WORKER
 
 from projections.index.embedded.index import EmbeddedIndex
-from projections.partitions.shards import NotHeld, Shards
+from projections.partitions.assignment import NotHeld
+from projections.partitions.shards import Shards
 from schemas.log import LogUnavailable
 from streams.agents.observe import Observe
 from streams.agents.project import Project

@@ -79,9 +79,9 @@ class EchoExtractor:
 
 
 def hold_all(shards: Shards) -> Shards:
-    """Let shards hold every partition as it stands in its file: the test says what is folded, and when."""
-    shards._held = {partition: shards._open(shards._folder, partition) for partition in range(shards.partitions)}
-    shards._folded = set(shards._held)
+    """Hold every partition as it stands in its file: the test says what is folded, and when."""
+    for partition in range(shards.partitions):
+        shards.assignment.hold(partition, shards.open(partition))
     return shards
 
 
@@ -138,6 +138,8 @@ class Workbench:
             self.observe.revoke(partition)
             self.remember.revoke(partition)
             self.shards.release(partition)
+        self.shards.assign(())
+        self.shards.unassign()
         hold_all(self.shards)
         self._has_begun = False
 

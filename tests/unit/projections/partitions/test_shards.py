@@ -11,7 +11,8 @@ from support.memory_log import MemoryLog
 from support.workbench import Workbench
 
 from projections.index.embedded.index import EmbeddedIndex
-from projections.partitions.shards import NotHeld, Shards
+from projections.partitions.assignment import NotHeld
+from projections.partitions.shards import Shards
 from schemas.identity import partition_owner
 
 if TYPE_CHECKING:
@@ -38,14 +39,14 @@ async def test_nothing_is_answered_before_a_partition_is_held(shards: Shards):
         with pytest.raises(NotHeld, match=f"partition {partition}"):
             shards.at(partition)
     await shards.hold(0)
-    assert (shards.held(), shards.is_settled) == ([0], True)
+    assert (shards.held(), shards.assignment.is_settled) == ([0], True)
     with pytest.raises(NotHeld):
         shards.state(partition_owner(1))
 
 
 async def test_who_waits_for_a_partition_hears_that_it_is_held(shards: Shards):
     shards.assign([0])
-    waiting = asyncio.create_task(shards.ready(0))
+    waiting = asyncio.create_task(shards.assignment.ready(0))
     await asyncio.sleep(0)
     assert not waiting.done()
     await shards.hold(0)
@@ -53,7 +54,7 @@ async def test_who_waits_for_a_partition_hears_that_it_is_held(shards: Shards):
 
 
 async def test_who_waits_for_a_partition_hears_that_it_is_another_workers(shards: Shards):
-    waiting = asyncio.create_task(shards.ready(1))
+    waiting = asyncio.create_task(shards.assignment.ready(1))
     await asyncio.sleep(0)
     shards.assign([0])
     with pytest.raises(NotHeld):
@@ -61,9 +62,9 @@ async def test_who_waits_for_a_partition_hears_that_it_is_another_workers(shards
 
 
 async def test_a_partition_that_is_taken_away_while_it_is_folded_is_not_held(shards: Shards):
-    term = shards.term(0)
+    lease = shards.assignment.lease(0)
     shards.release(0)
-    await shards.hold(0, term)
+    await shards.hold(0, lease)
     assert shards.held() == []
     await shards.hold(0)
     assert shards.held() == [0]
@@ -80,9 +81,9 @@ async def test_what_an_assignment_does_not_name_is_held_no_longer(shards: Shards
 async def test_while_partitions_move_nothing_is_settled(shards: Shards):
     shards.assign([])
     await shards.follow_globals()
-    assert shards.is_settled
+    assert shards.assignment.is_settled
     shards.unassign()
-    assert not shards.is_settled
+    assert not shards.assignment.is_settled
 
 
 async def test_a_partition_that_comes_back_has_what_was_decided_elsewhere_meanwhile(tmp_path: Path):
@@ -100,8 +101,8 @@ async def test_a_partition_that_comes_back_has_what_was_decided_elsewhere_meanwh
 
 async def test_a_term_tells_that_a_partition_moved_even_when_the_same_one_has_it_again(shards: Shards):
     await shards.hold(0)
-    before = shards.tenure()
+    before = shards.assignment.tenure()
     shards.release(0)
     await shards.hold(0)
     assert shards.held() == sorted(before)
-    assert shards.tenure() != before
+    assert shards.assignment.tenure() != before
