@@ -132,7 +132,7 @@ async def _rebuild(worker: Worker, what: What, generation: int | None) -> dict[s
     bodies = await every_part(worker, generations_part(worker), "generations", {}, None)
     if any(body["running"] for body in bodies[1:]):  # the first is this worker's own
         raise RebuildRunning(RUNNING)
-    index = None if what == "shards" else worker.shards.following.generations
+    index = None if what == "shards" else worker.index_sync.generations
     searched, kept = await index.known() if index is not None else (generation, [])
     if generation is not None and not any(generation in body["complete"] for body in bodies):
         raise UnknownGeneration(

@@ -32,7 +32,7 @@ async def drain(worker: Worker, timeout_seconds: float) -> dict[str, Any]:
             items = await _ends(worker, (INBOX,))
             while not _is_handled(worker, items):  # noqa: ASYNC110 - the transport has no event for it
                 await asyncio.sleep(POLL_SECONDS)
-            await worker.shards.following.tell()
+            await worker.index_sync.flush()
     except TimeoutError:
         raise DrainTimeout(f"not everything was remembered within {timeout_seconds:g} s: drain again") from None
     return await counts(worker)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
+    from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.shard.shard import Shard
     from schemas.identity import Owner
@@ -77,10 +78,11 @@ class _Built:
 class Rebuilder:
     """Calls no model and no embedder: answers and vectors are in the log."""
 
-    def __init__(self, data_dir: Path, log: Log, shards: Shards) -> None:
+    def __init__(self, data_dir: Path, log: Log, shards: Shards, index_sync: IndexSync) -> None:
         self.generations = Generations(data_dir)
         self._log = log
         self._shards = shards
+        self._index_sync = index_sync
         self._asked = False
         self._running = asyncio.Lock()
         self._built: _Built | None = None
@@ -126,7 +128,7 @@ class Rebuilder:
                     before, after = await self._build_shards(generation)
                     log.info("generation %s is verified", generation)
                 if what != "shards":
-                    await self._shards.following.build(generation, self._shards.owners(), self._go_on)
+                    await self._index_sync.build(generation, self._shards.owners(), self._go_on)
                 self._go_on()
                 log.info("generation %s is built", generation)
             except BaseException:
@@ -161,7 +163,7 @@ class Rebuilder:
                 await self._switch_shards(generation, switches)
             elif what != "index":
                 self.generations.activate(generation, switches)
-            await self._shards.following.switch()
+            await self._index_sync.switch()
             log.info("generation %s is switched to", generation)
 
     async def drop(self, rebuild_id: str) -> None:
@@ -258,7 +260,7 @@ class Rebuilder:
         built, self._built = self._built, None
         for shard in built.shards if built is not None else ():
             shard.close()
-        await self._shards.following.drop_built()
+        await self._index_sync.drop_built()
 
     def _advance(self, records: int) -> None:
         self._go_on()

@@ -25,6 +25,7 @@ from mnemolog.worker import components
 from mnemolog.worker.background import among_others, unless_failed
 from mnemolog.worker.greeting import Speaking
 from mnemolog.worker.metrics import Metrics
+from projections.index.sync import IndexSync
 from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
@@ -117,10 +118,11 @@ class Worker:
         if isinstance(self.extractor, ModelExtractor):
             self._exits.push_async_callback(self.extractor.aclose)
         patient = PatientReads(self.log)
-        folder, index = active_folder(settings.data_dir), components.index_maker(settings)
-        self.shards = Shards(folder, patient, settings.partitions, index)
+        self.shards = Shards(active_folder(settings.data_dir), patient, settings.partitions)
+        self.index_sync = IndexSync(components.index_maker(settings), self.shards)
+        self.shards.subscribe(self.index_sync)
         self._exits.callback(self.shards.close)
-        self._exits.push_async_callback(self.shards.following.close)
+        self._exits.push_async_callback(self.index_sync.close)
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
         self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self.fail, partial(self.metrics.took, "extract"))
         self.remember_pool = KeyedPool(WORKED_AT_ONCE, self.fail, partial(self.metrics.took, "remember"))
@@ -141,13 +143,14 @@ class Worker:
         self.remember = Remember(
             log=patient,
             shards=self.shards,
+            index_sync=self.index_sync,
             pool=self.remember_pool,
             parameters=components.make_parameters(settings),
             counted=self.metrics.counted,
             ticked=self.metrics.ticked,
             remove=self.retaining.remove,
         )
-        self.project = Project(shards=self.shards, counted=self.metrics.counted)
+        self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=self.metrics.counted)
         precedence = AppendPriority()
         clockwork = partial(TickScheduler, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
         self.clocks = components.make_clocks(settings, clockwork)
@@ -155,10 +158,10 @@ class Worker:
         self.publishing = Publisher(self.log, self.shards, self.observe, first)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
         self.wakes = Wakes(self.log, self.shards, self.commands, self.clock, settings)
-        self.queries = Queries(self.shards, self.embedder)
+        self.queries = Queries(self.shards, self.index_sync, self.embedder)
         self.speaking = Speaking.made(settings, self.metrics, self.queries, self._exits)
         self.recalls = Recalls(self.commands)
-        self.rebuilding = Rebuilder(settings.data_dir, self.log, self.shards)
+        self.rebuilding = Rebuilder(settings.data_dir, self.log, self.shards, self.index_sync)
         self._app = make_app(
             name="mnemolog",
             broker=broker_url(settings),
@@ -177,13 +180,13 @@ class Worker:
         )
         self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url)
         self._exits.push_async_callback(self.peers.aclose)
-        self.shards.taking = None if settings.is_embedded else ShardReceiver(patient, PeersShards(self.peers))
+        self.shards.receiver = None if settings.is_embedded else ShardReceiver(patient, PeersShards(self.peers))
         self._exits.push_async_callback(self._stop_agents)
         await self._join()
         await unless_failed(self.failure, self.shards.assignment.settled())
         for work in (
-            self.project.tell_index,
-            self.project.look_after_index,
+            self.project.flush_index,
+            self.project.check_index,
             self.observe.close_idle,
             self.recalls.run,
             self.registry.register_later,

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     Changed: TypeAlias = Callable[[Owner, Sequence[str]], None]
 
 
-def made(folder: Path) -> Path:
-    """Return a generation's folder, made if there is none, without copies that a killed process has not finished."""
+def prepare_folder(folder: Path) -> Path:
+    """Return a generation's folder, created if it is missing, without unfinished copies of a killed process."""
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(copy_of(Path("*")).name):
-        left.unlink()
+    for unfinished in folder.glob(copy_of(Path("*")).name):
+        unfinished.unlink()
     return folder
 
 

@@ -1,63 +1,101 @@
-"""The shards that a worker holds, and the index that follows them."""
+"""The shards of the partitions that a worker holds: opened, folded, looked up, and exchanged for another generation."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from projections.index.entries import entries_of, split
-from projections.index.sync import IndexSync
 from projections.partitions.assignment import Assignment, NotHeld
-from projections.partitions.generation import ignore_changes, made, open_globals, open_shard, path_in
+from projections.partitions.generation import ignore_changes, open_globals, open_shard, path_in, prepare_folder
 from projections.partitions.sender import ShardSender
 from projections.shard.snapshot import digests_of, nothing
-from schemas.identity import Owner
 from schemas.topics import GLOBALS, LEDGER, partition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
-    from projections.index.protocol import Index, IndexEntry
+    from projections.index.protocol import IndexEntry
     from projections.partitions.assignment import Lease
     from projections.partitions.receiver import ShardReceiver
     from projections.shard.errors import ShardUnavailable
     from projections.shard.shard import Shard
     from projections.state.memory import UserState
+    from schemas.identity import Owner
     from schemas.log import Log, Position, Record
 
 log = logging.getLogger("mnemolog.shards")
 
 
+class ShardListener(Protocol):
+    """What keeps up with the shards: `IndexSync`. Its methods run to their end on the event loop, without waiting."""
+
+    def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
+        """Take in that memories have changed; a shard has just committed it."""
+        ...
+
+    def mark_missed(self, shard: Shard) -> None:
+        """Take in that a shard is about to be held."""
+        ...
+
+    def forget(self, owners: Iterable[Owner]) -> None:
+        """Take in that the shard of these users has been closed."""
+        ...
+
+
+class _NoListener:
+    """Keeps up with nothing."""
+
+    def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
+        """Do nothing."""
+
+    def mark_missed(self, shard: Shard) -> None:
+        """Do nothing."""
+
+    def forget(self, owners: Iterable[Owner]) -> None:
+        """Do nothing."""
+
+
 class Shards:
     """The shards of the partitions that this worker holds, and one for the global memories of all tenants.
 
-    A partition that the worker is given is held when its shard has come to the log's end, and until it is taken away.
-    In between nobody is answered about its users, and nothing is decided.
+    A partition is held from when its shard has been folded to the log's end until it is released. Before and after
+    that, nothing is answered about its users, and nothing is decided.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        log: Log,
-        partitions: int,
-        make_index: Callable[[Callable[[str, str], Sequence[IndexEntry]]], Index],
-    ) -> None:
-        """Hold no partition yet; the generation's folder is made if there is none. Raises ShardDamaged."""
+    def __init__(self, folder: Path, log: Log, partitions: int) -> None:
+        """Hold no partition yet. Creates the generation's folder if it is missing. Raises ShardDamaged."""
         self.partitions = partitions
         self._folder = folder
         self._log = log
+        self._listener: ShardListener = _NoListener()
         self.assignment = Assignment()
         self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self.lending = ShardSender(lambda partition: path_in(self._folder, partition), self._is_open)
-        self.taking: ShardReceiver | None = None
-        """Where there are other workers: how their files are had."""
-        self.following = IndexSync(make_index(self._entries), self._split, self.entries, self.all, self._is_held)
-        self.globals = open_globals(made(folder), log, self.following.note)
+        """Held while a partition is opened and folded: nobody else may use its file then."""
+        self.sender = ShardSender(lambda partition: path_in(self._folder, partition), self._is_open)
+        self.receiver: ShardReceiver | None = None
+        """Fetches shards from other workers; None where there are none."""
+        self.globals = open_globals(prepare_folder(folder), log, self._mark_dirty)
         self._globals_opened = False
         self._globals_opening = asyncio.Lock()
+
+    def subscribe(self, listener: ShardListener) -> None:
+        """Report to a listener from now on; to be called before any partition is held."""
+        self._listener = listener
+
+    # -- partitions that come and go
+
+    def assign(self, partitions: Collection[int]) -> None:
+        """Set the assigned partitions, release all others, and close their shards."""
+        for shard in self.assignment.assign(partitions):
+            self._give_up(shard)
+
+    def unassign(self) -> None:
+        """Note that partitions move: which ones this worker will have is not known."""
+        self.assignment.unassign()
 
     async def hold(self, partition: int, lease: Lease | None = None) -> None:
         """Fold a partition that was assigned to this worker (under a lease, by default the present one), and hold it.
@@ -68,86 +106,67 @@ class Shards:
         async with self._opening[partition]:  # the shard may still be folding under an earlier lease
             if not lease.is_valid:
                 return
-            await self.lending.take_back(partition)
+            await self.sender.revoke(partition)
             shard = self.assignment.take(partition) or self.open(partition)
             try:
                 await self._start_over_if_strange(shard)
-                if self.taking is not None and partition not in self.assignment.shards:  # noqa: SIM102
-                    if await self.taking.bring(shard, lease, self._give_up):
+                is_held = partition in self.assignment.shards  # then others may be reading the shard
+                if self.receiver is not None and not is_held:  # noqa: SIM102 - the second asks other workers
+                    if await self.receiver.replace_if_ahead(shard, lease, self._give_up):
                         shard = self.open(partition)
                 await shard.come_up()
                 await self.follow_globals()
             finally:
                 self.assignment.put_back(partition, shard)
             if lease.is_valid:
-                self.following.note_missed(shard)
+                self._listener.mark_missed(shard)
                 self.assignment.hold(partition, shard)
 
+    def release(self, partition: int) -> None:
+        """Stop answering for a partition: from now on its users may belong to another worker."""
+        self.assignment.release(partition)
+
     async def follow_globals(self) -> None:
-        """Fold what anybody was told to remember for everyone: another worker may have decided it."""
+        """Fold global memories, which another worker may have decided. Raises ShardDamaged, ShardUnavailable."""
         async with self._globals_opening:
             if not self._globals_opened:
                 await self._start_over_if_strange(self.globals)
                 await self.globals.catch_up()
-                self.following.note_missed(self.globals)
+                self._listener.mark_missed(self.globals)
                 self._globals_opened = True
                 self.assignment.hold_globals()
         await self.globals.catch_up()
-
-    def _give_up(self, shard: Shard) -> None:
-        """Close a shard that others may still know, and forget its users."""
-        self.following.let_go(shard.ledger.owners())
-        shard.retired = True
-        shard.close()
 
     async def _start_over_if_strange(self, shard: Shard) -> None:
         if not await shard.follows_log():
             log.warning("shard %s is no fold of this log, and is folded anew", shard.path.name)
             shard.start_over()
 
-    def release(self, partition: int) -> None:
-        """Stop answering for a partition: from now on its users may belong to another worker."""
-        self.assignment.release(partition)
-
-    def unassign(self) -> None:
-        """Note that partitions move: which ones this worker will have is not known."""
-        self.assignment.unassign()
-
-    def assign(self, partitions: Collection[int]) -> None:
-        """Set the assigned partitions, release all others, and close their shards."""
-        for shard in self.assignment.assign(partitions):
-            self._give_up(shard)
-
-    def held(self) -> list[int]:
-        """Return the partitions held, in order."""
-        return self.assignment.held()
+    def _give_up(self, shard: Shard) -> None:
+        """Close a shard that is no longer used; whoever still refers to it sees that it is retired."""
+        self._listener.forget(shard.ledger.owners())
+        shard.retired = True
+        shard.close()
 
     # -- files
 
     def open(self, partition: int) -> Shard:
-        """Open a partition's shard, as far as it is folded. Raises ShardDamaged, ShardUnavailable."""
-        return open_shard(self._folder, self._log, partition, self.partitions, self.following.note)
+        """Open a partition's shard, as far as it was folded. Raises ShardDamaged, ShardUnavailable."""
+        return open_shard(self._folder, self._log, partition, self.partitions, self._mark_dirty)
 
     def open_generation(self, folder: Path) -> tuple[dict[int, Shard], Shard]:
-        """Open another generation of the shards held, which reports to no one what it folds, and copies nothing."""
+        """Open another generation of the shards held, and of the global one. They report no changes."""
         shards = {p: open_shard(folder, self._log, p, self.partitions, ignore_changes) for p in self.held()}
         return shards, open_globals(folder, self._log, ignore_changes)
 
-    def _is_open(self, partition: int) -> bool:
-        """Tell whether a partition's file is open here, or about to be."""
-        return self.assignment.is_open(partition) or self._opening[partition].locked()
-
-    def _is_held(self, owner: Owner) -> bool:
-        return owner.is_global or self.partition(owner) in self.assignment.shards
-
-    def switch(self, folder: Path, held: dict[int, Shard], shared: Shard) -> list[Shard]:
-        """Put another generation in the place of this one, and return the old one, retired."""
+    def switch(self, folder: Path, shards: dict[int, Shard], shared: Shard) -> list[Shard]:
+        """Put another generation in the place of this one. Returns the old shards, retired, for the caller to close."""
         old = self._open_shards()
         self._folder = folder
         self.globals = shared
-        self.assignment.replace(held)
+        self.assignment.replace(shards)
         for shard in self.all():
-            shard.tell(self.following.note)
+            shard.tell(self._mark_dirty)
         for shard in old:
             shard.retired = True
         return old
@@ -164,8 +183,21 @@ class Shards:
     def _open_shards(self) -> list[Shard]:
         return [*self.all(), *self.assignment.resting.values()]
 
+    def _is_open(self, partition: int) -> bool:
+        """Tell whether a partition's file is open here, or about to be."""
+        return self.assignment.is_open(partition) or self._opening[partition].locked()
+
+    def _mark_dirty(self, owner: Owner, ids: Sequence[str]) -> None:
+        self._listener.mark_dirty(owner, ids)
+
+    # -- looking up
+
+    def held(self) -> list[int]:
+        """Return the partitions held, in order."""
+        return self.assignment.held()
+
     def all(self) -> list[Shard]:
-        """Return every shard held, that of global memories last."""
+        """Return every shard held, in the order of their partitions, and last that of global memories."""
         return [*(self.at(partition) for partition in self.held()), self.globals]
 
     def at(self, partition: int) -> Shard:
@@ -184,57 +216,58 @@ class Shards:
         """Return the topic and partition that hold an owner's decisions."""
         return (GLOBALS.name, 0) if owner.is_global else (LEDGER.name, self.partition(owner))
 
+    def is_held(self, owner: Owner) -> bool:
+        """Tell whether the shard of an owner's memories is held; that of global memories always is."""
+        return owner.is_global or self.counts(owner)
+
+    def counts(self, owner: Owner) -> bool:
+        """Tell whether this worker decides about an owner, and counts the memories."""
+        return self.partition(owner) in self.assignment.shards
+
     def require(self, owner: Owner) -> None:
         """Raise NotHeld unless this worker decides about an owner."""
         if not self.counts(owner):
             raise NotHeld(self.partition(owner))
 
     def state(self, owner: Owner) -> UserState:
-        """Return what is known of a user. Raises NotHeld."""
+        """Return a user's state. Raises NotHeld."""
         return self.of(owner).ledger.state(owner)
 
     def owners(self) -> list[Owner]:
-        """Return every user that this worker decides about; memories of everybody are held by all, and count once."""
+        """Return every user that this worker decides about; global owners too, each on one worker of the group."""
         return [owner for shard in self.all() for owner in shard.ledger.owners() if self.counts(owner)]
 
     async def digests(self, go_on: Callable[[], None] = nothing) -> dict[str, str]:
         """Return the digests over every user that this worker decides about. Raises ShardUnavailable, ShardDamaged."""
         return await digests_of([shard.path for shard in self.all()], self.counts, go_on)
 
-    def counts(self, owner: Owner) -> bool:
-        """Tell whether this worker decides about an owner, and counts the memories."""
-        return self.partition(owner) in self.assignment.shards
-
     async def record(self, position: Position) -> Record | None:
         """Return a record of the log, or None when the log does not hold it any more."""
         found = await self._log.read(position.topic, position.partition, position.offset, 1)
         return found[0] if found and found[0].position == position else None
 
-    async def folded(self, owner: Owner, offset: int) -> None:
-        """Fold the owner's ledger up to `offset`, and bring the index after it, or later if it is away."""
-        topic, partition = self.ledger_of(owner)
-        await self.up_to(topic, partition, offset)
-        await self.following.tell_if_it_answers()
+    def entries(self, owner: Owner) -> list[IndexEntry]:
+        """Return index entries of a user's active memories. Raises NotHeld."""
+        return entries_of(owner, self.of(owner).ledger)
 
-    async def come_to_end(self, owner: Owner) -> None:
-        """Fold everything that the log holds of an owner."""
-        topic, partition = self.ledger_of(owner)
-        await self.up_to(topic, partition, await self._log.end(topic, partition))
+    def split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
+        """Return entries of the active ones of these memories, and at which version others are gone. Raises NotHeld."""
+        return split(owner, self.of(owner).ledger, ids)
+
+    # -- folding
 
     async def up_to(self, topic: str, partition: int, offset: int) -> None:
-        """Fold a topic's partition up to `offset`, in whichever generation is the active one by then."""
+        """Fold a topic's partition up to `offset`. Raises NotHeld, ShardDamaged, ShardUnavailable.
+
+        A rebuild may put another shard in the place of one that folds; then that one is folded as well.
+        """
         while True:
             shard = self.globals if topic == GLOBALS.name else self.at(partition)
             await shard.up_to(topic, offset)
             if not shard.retired:
                 return
 
-    def entries(self, owner: Owner) -> list[IndexEntry]:
-        """Return index entries of a user's active memories."""
-        return entries_of(owner, self.of(owner).ledger)
-
-    def _split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
-        return split(owner, self.of(owner).ledger, ids)
-
-    def _entries(self, tenant: str, user_id: str) -> list[IndexEntry]:
-        return self.entries(Owner(tenant, user_id))
+    async def come_to_end(self, owner: Owner) -> None:
+        """Fold everything that the log holds of an owner. Raises as `up_to`."""
+        topic, partition = self.ledger_of(owner)
+        await self.up_to(topic, partition, await self._log.end(topic, partition))

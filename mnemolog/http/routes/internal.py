@@ -159,7 +159,7 @@ async def drop(worker: Held, asked: RebuildPart) -> Response:
 async def shard(worker: Held, asked: ShardWanted) -> Response:
     """Return what is here of a partition that another worker has now. Raises Problem."""
     try:
-        offer = await worker.shards.lending.offer(asked.partition)
+        offer = await worker.shards.sender.offer(asked.partition)
     except InUse as refusal:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal)) from None
     if offer is None:
@@ -170,7 +170,7 @@ async def shard(worker: Held, asked: ShardWanted) -> Response:
 @router.post("/shard/file")
 async def shard_file(worker: Held, asked: ShardWanted) -> Response:
     """Return the file, then its checksum. Raises Problem."""
-    parts = worker.shards.lending.content(asked.partition)
+    parts = worker.shards.sender.content(asked.partition)
     try:
         first = await anext(parts)
     except InUse as refusal:

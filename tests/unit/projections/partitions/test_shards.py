@@ -10,7 +10,6 @@ from support.examples import XIAOMING, remember
 from support.memory_log import MemoryLog
 from support.workbench import Workbench
 
-from projections.index.embedded.index import EmbeddedIndex
 from projections.partitions.assignment import NotHeld
 from projections.partitions.shards import Shards
 from schemas.identity import partition_owner
@@ -28,7 +27,7 @@ def log() -> MemoryLog:
 @pytest.fixture
 def shards(log: MemoryLog, tmp_path: Path) -> Iterator[Shards]:
     """Those of a worker that has not been assigned anything yet."""
-    made = Shards(tmp_path / "shards", log, 2, EmbeddedIndex)
+    made = Shards(tmp_path / "shards", log, 2)
     yield made
     made.close()
 
