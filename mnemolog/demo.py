@@ -17,8 +17,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from mnemolog.cluster import scatter_gather
-from mnemolog.operations.drain import counts, drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
@@ -91,9 +89,9 @@ async def _publish(worker: Worker, messages: Sequence[Observation], console: Con
             await worker.publishing.publish(some)
             bar.advance(sending, len(some))
         working = bar.add_task("extracted and remembered", total=len(ids))
-        draining = asyncio.get_running_loop().create_task(drain(worker, DRAIN_SECONDS))
+        draining = asyncio.get_running_loop().create_task(worker.drain.run_local(DRAIN_SECONDS))
         while not draining.done():
-            done = await counts(worker)
+            done = await worker.drain.counts()
             ended = kinds["SessionEnded"] + done["remembered"] + done["nothing"] + done["rejected"]
             bar.update(working, completed=min(ended, len(ids)))
             await asyncio.wait([draining], timeout=0.2)
@@ -174,9 +172,9 @@ async def _rebuild(worker: Worker, console: Console) -> None:
     console.rule("5. Rebuilt from the log")
     with _bar(console) as bar:
         folding = bar.add_task("records folded", total=None)
-        rebuilding = asyncio.get_running_loop().create_task(scatter_gather.rebuild(worker, "all"))
+        rebuilding = asyncio.get_running_loop().create_task(worker.rebuild.run("all"))
         while not rebuilding.done():
-            progress = worker.rebuilding.progress
+            progress = worker.rebuilder.progress
             if progress.total:
                 bar.update(folding, total=progress.total, completed=progress.folded)
             await asyncio.wait([rebuilding], timeout=0.05)

@@ -29,8 +29,6 @@ PATIENCE_SECONDS: Final = 2.0
 """A worker that takes longer is asked, again and again, whether it is alive."""
 LIVE_SECONDS: Final = 5.0
 """One that does not say so in this time is frozen, or cut off: who waits for it is told."""
-SHARED: Final = ("index", "embedding_model")
-"""Settings that workers of one group must have in common."""
 
 
 class PeerUnavailable(Exception):
@@ -42,14 +40,14 @@ class WorkersDiffer(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WorkerAnswer:
     """What one worker answered for the partitions that it holds."""
 
     partitions: frozenset[int]
     body: dict[str, Any]
     url: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Those of SHARED."""
+    """Those that all workers must share, by name; empty from a worker too old to say."""
 
 
 class Peers:
@@ -138,40 +136,20 @@ class Peers:
         found: dict[str, Any] = answer.json()
         return found
 
-    async def gather(self, target: str, body: object, seconds: float | None) -> list[Part]:
-        """Ask all others for what they know of the partitions that they hold. Raises PeerUnavailable."""
+    async def ask_all(self, target: str, body: object, seconds: float | None) -> list[WorkerAnswer]:
+        """Ask all others for their answers about the partitions that they hold. Raises PeerUnavailable."""
         others = self.others()
-        asked = [self.ask(url, target, body, seconds) for url in others]
-        answers = zip(others, await asyncio.gather(*asked), strict=True)
+        asking = [self.ask(url, target, body, seconds) for url in others]
+        answers = zip(others, await asyncio.gather(*asking), strict=True)
         return [
-            Part(frozenset(found["partitions"]), found["body"], url, found.get("settings", {}))
-            for url, found in answers
+            WorkerAnswer(frozenset(answer["partitions"]), answer["body"], url, answer.get("settings", {}))
+            for url, answer in answers
         ]
-
-
-def whole(parts: Sequence[Part], partitions: int) -> list[dict[str, Any]]:
-    """Return the bodies of parts that cover each partition once. Raises PeerUnavailable."""
-    covered = [partition for part in parts for partition in part.partitions]
-    if sorted(covered) != list(range(partitions)):
-        missing = sorted(set(range(partitions)) - set(covered))
-        where = f"nobody holds {missing}" if missing else "one is held twice"
-        raise PeerUnavailable(f"partitions are moving between workers ({where}): ask again in a moment")
-    return [part.body for part in parts]
 
 
 def is_of_lines(answer: httpx.Response) -> bool:
     """Tell whether an answer is one JSON object a line, of any length."""
     return str(answer.headers.get("content-type", "")).startswith(LINES)
-
-
-def alike(parts: Sequence[Part]) -> None:
-    """Raise WorkersDiffer when the workers that answered have not the settings in common that they must have."""
-    for name in SHARED:
-        said = {part.settings[name]: part.url for part in parts if name in part.settings}
-        if len(said) > 1:
-            (one, its), (other, theirs), *_ = said.items()
-            detail = f"MNEMOLOG_{name.upper()} is {one} at {its}, and {other} at {theirs}"
-            raise WorkersDiffer(f"{detail}: give all workers the same, and start them again")
 
 
 def _detail(answer: httpx.Response) -> str:

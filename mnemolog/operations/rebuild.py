@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
+    from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.shard.shard import Shard
     from schemas.identity import Owner
@@ -46,6 +47,17 @@ class RebuildInterrupted(Exception):
 
 class UnknownGeneration(Exception):
     """There is no such generation: `rebuild --list` lists those there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildPlan:
+    """What all workers build and switch to, in the words in which they tell each other."""
+
+    what: What
+    generation: int
+    rebuild_id: str
+    switches: int
+    """How many switches all workers have made with this one."""
 
 
 @dataclass(slots=True)
@@ -77,10 +89,11 @@ class _Built:
 class Rebuilder:
     """Calls no model and no embedder: answers and vectors are in the log."""
 
-    def __init__(self, data_dir: Path, log: Log, shards: Shards) -> None:
+    def __init__(self, data_dir: Path, log: Log, shards: Shards, index_sync: IndexSync) -> None:
         self.generations = Generations(data_dir)
         self._log = log
         self._shards = shards
+        self._index_sync = index_sync
         self._asked = False
         self._running = asyncio.Lock()
         self._built: _Built | None = None
@@ -104,7 +117,7 @@ class Rebuilder:
         finally:
             self._asked = False
 
-    async def build(self, what: What, generation: int, rebuild_id: str) -> dict[str, Any]:
+    async def build(self, plan: RebuildPlan) -> dict[str, Any]:
         """Build the shards held (unless only the index is wanted), and the index, of a generation beside the live ones.
 
         A generation that was active before is brought up to date; shards that are live already stay as they are.
@@ -115,20 +128,21 @@ class Rebuilder:
             raise RebuildRunning(RUNNING)
         async with self._running:
             await self._drop()
-            self._rebuild_id, self._tenure = rebuild_id, self._shards.tenure()
+            self._rebuild_id = plan.rebuild_id
+            self._tenure = self._shards.tenure()
             started = time.monotonic()
             try:
                 self._go_on()
-                log.info("generation %s is being built", generation)
-                if what == "index" or generation == self.generations.active:
+                log.info("generation %s is being built", plan.generation)
+                if plan.what == "index" or plan.generation == self.generations.active:
                     before = after = await self._shards.digests(self._go_on)
                 else:
-                    before, after = await self._build_shards(generation)
-                    log.info("generation %s is verified", generation)
-                if what != "shards":
-                    await self._shards.following.build(generation, self._shards.owners(), self._go_on)
+                    before, after = await self._build_shards(plan.generation)
+                    log.info("generation %s is verified", plan.generation)
+                if plan.what != "shards":
+                    await self._index_sync.build(plan.generation, self._shards.owners(), self._go_on)
                 self._go_on()
-                log.info("generation %s is built", generation)
+                log.info("generation %s is built", plan.generation)
             except BaseException:
                 await self._drop()
                 raise
@@ -146,23 +160,22 @@ class Rebuilder:
         """Tell whether something is being built, or this worker has asked all for it."""
         return self._asked or self._running.locked()
 
-    async def switch(self, what: What, generation: int, rebuild_id: str, switches: int) -> None:
+    async def switch(self, plan: RebuildPlan) -> None:
         """Make the generation that was built the live one. The generation before is kept, older ones are dropped.
 
-        `switches` counts those of all workers, this one included. Switching again changes nothing.
-        Raises RebuildInterrupted when it was not built by this process, was given up, or partitions have moved since;
-        ShardUnavailable, ShardDamaged.
+        Switching again changes nothing. Raises RebuildInterrupted when it was not built by this process, was given up,
+        or partitions have moved since; ShardUnavailable, ShardDamaged.
         """
         async with self._running:
-            if rebuild_id != self._rebuild_id:
+            if plan.rebuild_id != self._rebuild_id:
                 raise RebuildInterrupted(MOVED)
             self._go_on()
-            if what != "index" and generation != self.generations.active:
-                await self._switch_shards(generation, switches)
-            elif what != "index":
-                self.generations.activate(generation, switches)
-            await self._shards.following.switch()
-            log.info("generation %s is switched to", generation)
+            if plan.what != "index" and plan.generation != self.generations.active:
+                await self._switch_shards(plan)
+            elif plan.what != "index":
+                self.generations.activate(plan.generation, plan.switches)
+            await self._index_sync.switch()
+            log.info("generation %s is switched to", plan.generation)
 
     async def drop(self, rebuild_id: str) -> None:
         """Give up what this rebuild has built and not switched to; it is built no further when this returns."""
@@ -213,21 +226,21 @@ class Rebuilder:
                     each.close()
         return combined(before), combined(after)
 
-    async def _switch_shards(self, generation: int, switches: int) -> None:
+    async def _switch_shards(self, plan: RebuildPlan) -> None:
         built = self._built
-        if built is None or built.generation != generation:
-            raise RebuildInterrupted(f"generation {generation} is not built here any more: rebuild again")
+        if built is None or built.generation != plan.generation:
+            raise RebuildInterrupted(f"generation {plan.generation} is not built here any more: rebuild again")
         for shard in built.shards:
             await shard.catch_up_in_thread(lambda _: self._go_on())  # so that what came meanwhile keeps nobody waiting
         async with self._standing_still(built):
             self._go_on()
             before = self.generations.active
-            self.generations.finish(generation, switches)
-            retired = self._shards.switch(self.generations.folder(generation), built.held, built.shared)
+            self.generations.finish(plan.generation, plan.switches)
+            retired = self._shards.switch(self.generations.folder(plan.generation), built.held, built.shared)
             self._built = None
         for shard in retired:
             shard.close()
-        self.generations.keep_only({before, generation})
+        self.generations.keep_only({before, plan.generation})
 
     def _go_on(self) -> None:
         """Raise RebuildInterrupted when nobody wants what is being built, or it cannot be switched to any more."""
@@ -258,7 +271,7 @@ class Rebuilder:
         built, self._built = self._built, None
         for shard in built.shards if built is not None else ():
             shard.close()
-        await self._shards.following.drop_built()
+        await self._index_sync.drop_built()
 
     def _advance(self, records: int) -> None:
         self._go_on()

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mnemolog.worker.components import make_model
-from projections.queries.context import Contexts
 from streams.extraction.protocol import ExtractorError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from contextlib import AsyncExitStack
     from datetime import datetime
-    from typing import Self
 
-    from mnemolog.settings import Settings
-    from mnemolog.worker.metrics import Metrics
-    from projections.queries.queries import Queries
+    from projections.queries.context import Contexts
     from schemas.identity import Owner
 
 PROMPT: Final = """You are a friendly and helpful voice assistant. Based on the following memory summary of previous \
@@ -58,27 +51,3 @@ class Greeting:
         except (TimeoutError, ExtractorError) as error:
             log.warning("no greeting: %s", error or f"the model took longer than {self._seconds:g} s")
             return ""
-
-
-@dataclass(frozen=True, slots=True)
-class Speaking:
-    """What a worker tells agents that are about to speak."""
-
-    contexts: Contexts
-    greeting: Greeting
-
-    @classmethod
-    def made(cls, settings: Settings, metrics: Metrics, queries: Queries, exits: AsyncExitStack) -> Self:
-        """Return both; `exits` closes the model that greetings ask, where there is one and anything is remembered."""
-        contexts = Contexts(
-            queries,
-            levels=settings.levels,
-            threshold=settings.similarity_threshold,
-            shows_profile=settings.user_profile,
-        )
-        write = None
-        if settings.has_model and settings.memorize and settings.user_profile:
-            model = make_model(settings, metrics)
-            exits.push_async_callback(model.aclose)
-            write = model.write
-        return cls(contexts, Greeting(contexts, write, seconds=settings.greeting_timeout_seconds))

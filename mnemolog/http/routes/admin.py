@@ -5,7 +5,6 @@ from http import HTTPStatus
 
 from fastapi import Response
 
-from mnemolog.cluster import scatter_gather
 from mnemolog.cluster.peers import PeerUnavailable
 from mnemolog.http.dependencies import Held
 from mnemolog.http.models import responses
@@ -13,7 +12,7 @@ from mnemolog.http.models.requests import Drain, KnownAt, Rebuild, Retry, TickDu
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes
 from mnemolog.operations import dead_letters
-from mnemolog.worker.components import tick_maker
+from mnemolog.operations.ticks import tick_maker
 from projections.queries.views import instant
 
 MAX_AHEAD = timedelta(minutes=5)
@@ -27,13 +26,13 @@ router = routes("admin", "/v1/admin")
 @router.get("/digest", response_model=responses.Digest)
 async def digest(worker: Held, known_at: KnownAt = None) -> Response:  # noqa: ARG001 - refused when given
     """Return one SHA-256 for each projection, and one over all."""
-    return answer(await scatter_gather.digest(worker))
+    return answer(await worker.digests.read())
 
 
 @router.post("/drain", response_model=responses.Drained, responses=refused(HTTPStatus.CONFLICT))
 async def drained(worker: Held, asked: Drain | None = None) -> Response:
     """End open sessions and answer when everything published so far can be found; 503 when the time is over."""
-    return answer(await scatter_gather.drain(worker, (asked or Drain()).timeout))
+    return answer(await worker.drain.run((asked or Drain()).timeout))
 
 
 @router.post("/ticks", response_model=responses.Tick, responses=answers(s202=responses.Tick))
@@ -44,12 +43,12 @@ async def tick(asked: TickDue, worker: Held) -> Response:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
     policy = asked.policy or worker.settings.decay_policy
     try:
-        tick_maker(policy, worker.settings)(0, asked.as_of)
+        tick_maker(policy, worker.settings.retention_days)(0, asked.as_of)
     except OverflowError:
         days = worker.settings.retention_days
         detail = f"$.as_of {instant(asked.as_of)} is too early: the calendar has no day {days:g} days before it"
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail) from None
-    done = await scatter_gather.tick(worker, policy, asked.as_of, asked.timeout)
+    done = await worker.ticks.emit(policy, asked.as_of, asked.timeout)
     return answer(done, HTTPStatus.OK if done["applied"] else HTTPStatus.ACCEPTED)
 
 
@@ -61,7 +60,7 @@ async def rebuild(worker: Held, asked: Rebuild | None = None) -> Response:
     """
     wanted = asked or Rebuild()
     try:
-        return answer(await scatter_gather.rebuild(worker, wanted.what, wanted.activate))
+        return answer(await worker.rebuild.run(wanted.what, wanted.activate))
     except PeerUnavailable as error:
         state = "searches go on, and `mnemolog rebuild --list` says which generation is active"
         raise PeerUnavailable(f"{error}; {state}") from error
@@ -70,7 +69,7 @@ async def rebuild(worker: Held, asked: Rebuild | None = None) -> Response:
 @router.get("/rebuild", response_model=responses.Generations)
 async def generations(worker: Held) -> Response:
     """List the generations: the active one, and those that can be switched back to."""
-    return answer(await scatter_gather.generations(worker))
+    return answer(await worker.rebuild.generations())
 
 
 @router.get("/dead-letters", response_model=responses.DeadLetters)
