@@ -73,7 +73,7 @@ class _Place:
 class Observe:
     """Reads the input topics. Offsets of an open window stay open: the log is the buffer."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - built once, at the composition root, all by name
         self,
         *,
         log: Log,
