@@ -40,7 +40,7 @@ def digests(states: Iterable[UserState]) -> dict[str, str]:
         if state.closeness:
             owner = state.owner
             sums["memories"] += _hash([owner.tenant, owner.user_id, "closeness", intimacy_rows(state.closeness)])
-    return _intimacy_rows(sums)
+    return _as_hex(sums)
 
 
 def combined(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
@@ -49,10 +49,10 @@ def combined(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
     for part in parts:
         for name in PROJECTIONS:
             sums[name] += int(part[name], 16)
-    return _intimacy_rows(sums)
+    return _as_hex(sums)
 
 
-def _intimacy_rows(sums: Mapping[str, int]) -> dict[str, str]:
+def _as_hex(sums: Mapping[str, int]) -> dict[str, str]:
     found = {name: f"{total % (1 << 256):064x}" for name, total in sums.items()}
     return {**found, "total": sha256("".join(found[n] for n in PROJECTIONS).encode()).hexdigest()}
 
