@@ -14,8 +14,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from projections.queries.tenant_memories import Place, Wanted, counts, named, places
-from projections.queries.views import evatar_view, instant
+from projections.queries.views import evatar_view
 from schemas.identity import GLOBAL_USER, Owner
+from schemas.instant import instant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -94,9 +94,9 @@ class Drain:
             end = await self._log.end(DEAD_LETTERS.name, partition)
             await self._shards.up_to(DEAD_LETTERS.name, partition, end)
             shard = self._shards.at(partition)
-            for name, number in shard.turns.counts().items():
+            for name, number in shard.observations.counts().items():
                 numbers[name] += number
-            numbers["dead"] += shard.letters.count()
+            numbers["dead"] += shard.dead_letters.count()
         paths = [shard.path for shard in self._shards.all()]
         numbers["memories"] = await count_active(paths, self._clock.now(), self._shards.counts)
         return numbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from projections.queries.views import instant
+from schemas.instant import instant
 from schemas.vocabulary.words import RETENTION, WAKE
 from streams.ticks.scheduler import decay_due, retention_due
 from streams.ticks.wake_scheduler import wake_due
