@@ -19,6 +19,7 @@ from mnemolog.commands.commands import Commands
 from mnemolog.commands.recalls import Recalls
 from mnemolog.log.configured import broker_url, close_log, create_topics, kafka_security, lock_directory, open_log
 from mnemolog.log.health import LogWatch
+from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
 from mnemolog.operations.generations import active_folder
@@ -253,6 +254,7 @@ class Worker:
 
     def _build_operations(self) -> None:
         """Build what operators ask for, and what they are shown."""
+        self.dead_letters = DeadLetters(self.log)
         self.digests = Digests(self.shards, self.cluster)
         self.drain = Drain(
             log=self.log,

@@ -21,7 +21,6 @@ from faults.poison import (
 from faults.sample_worker import DRAIN_SECONDS, START, running
 from support.examples import candidate, piece, remember
 
-from mnemolog.operations import dead_letters
 from schemas import codec
 from schemas.messages.envelope import Sealed
 from schemas.messages.inbox import CandidatesExtracted, DecayDue, RememberFact
@@ -81,14 +80,14 @@ async def test_a_dead_letter_that_is_sent_back_comes_again_as_it_was_until_it_ca
     async with running(tmp_path, partitions=2, idle_seconds=0.2) as worker:
         bad = [await put(worker, CONVERSATIONS.name, ANNA, value) for value in (b"garbage", UNKNOWN_SCHEMA)]
         await worker.drain.run_local(DRAIN_SECONDS)
-        first = await dead_letters.letters(worker.log)
-        assert sorted(await dead_letters.retry(worker.log)) == sorted(x.envelope.event_id for x in first)
+        first = await worker.dead_letters.waiting()
+        assert sorted(await worker.dead_letters.retry()) == sorted(x.envelope.event_id for x in first)
         await worker.drain.run_local(DRAIN_SECONDS)
-        again = await dead_letters.letters(worker.log)
+        again = await worker.dead_letters.waiting()
         assert await set_aside(worker) == as_set_aside(bad)
         assert {x.envelope.event_id for x in again}.isdisjoint(x.envelope.event_id for x in first)
         [of_garbage] = [x.envelope.event_id for x in again if x.value == b"garbage"]
-        assert await dead_letters.retry(worker.log, [of_garbage]) == [of_garbage]
+        assert await worker.dead_letters.retry([of_garbage]) == [of_garbage]
         await worker.drain.run_local(DRAIN_SECONDS)
         assert await set_aside(worker) == as_set_aside(bad)
 
@@ -157,11 +156,11 @@ async def test_what_is_no_letter_among_the_dead_letters_is_listed_and_stays(tmp_
         await put(worker, DEAD_LETTERS.name, ANNA, b"no letter")
         await put(worker, ARTICLES.name, ANNA, b"garbage")
         await worker.drain.run_local(DRAIN_SECONDS)
-        listed = await dead_letters.letters(worker.log)
+        listed = await worker.dead_letters.waiting()
         assert {(x.topic, x.value) for x in listed} == {(DEAD_LETTERS.name, b"no letter"), (ARTICLES.name, b"garbage")}
-        assert len(await dead_letters.retry(worker.log)) == 1
+        assert len(await worker.dead_letters.retry()) == 1
         await worker.drain.run_local(DRAIN_SECONDS)
-        assert {x.value for x in await dead_letters.letters(worker.log)} == {b"no letter", b"garbage"}
+        assert {x.value for x in await worker.dead_letters.waiting()} == {b"no letter", b"garbage"}
 
 
 async def test_a_fact_in_the_inbox_from_elsewhere_is_remembered_whatever_the_length_of_its_vector(tmp_path: Path):

@@ -11,7 +11,7 @@ from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Drain, KnownAt, Rebuild, Retry, TickDue
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes
-from mnemolog.operations import dead_letters
+from mnemolog.operations.dead_letters import view
 from mnemolog.operations.ticks import tick_maker
 from schemas.instant import instant
 
@@ -75,17 +75,17 @@ async def generations(worker: Held) -> Response:
 @router.get("/dead-letters", response_model=responses.DeadLetters)
 async def listed(worker: Held) -> Response:
     """List what could not be read or handled, and why."""
-    letters = await dead_letters.letters(worker.log)
+    letters = await worker.dead_letters.waiting()
     shown = letters[:MAX_LISTED]
-    return answer({"items": [dead_letters.view(letter) for letter in shown], "total": len(letters)})
+    return answer({"items": [view(letter) for letter in shown], "total": len(letters)})
 
 
 @router.post("/dead-letters", response_model=responses.Retried, responses=refused(HTTPStatus.NOT_FOUND))
 async def retried(worker: Held, asked: Retry | None = None) -> Response:
     """Send dead letters back where they came from."""
     ids = (asked or Retry()).ids
-    known = {letter.envelope.event_id for letter in await dead_letters.letters(worker.log)} if ids else set[str]()
+    known = {letter.envelope.event_id for letter in await worker.dead_letters.waiting()} if ids else set[str]()
     if unknown := [i for i in ids or () if i not in known]:
         detail = f"there is no dead letter {unknown[0]!r}: it never was, or it was sent back; nothing was sent"
         raise Problem(HTTPStatus.NOT_FOUND, detail)
-    return answer({"retried": await dead_letters.retry(worker.log, ids)})
+    return answer({"retried": await worker.dead_letters.retry(ids)})
