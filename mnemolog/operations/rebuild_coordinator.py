@@ -53,7 +53,7 @@ class RebuildCoordinator:
         RebuildRunning, RebuildDiffers, RebuildInterrupted, PeerUnavailable: then nothing is wrong. Where some have
         switched to the new shards, which are the same fold, the others do by themselves (`catch_up`).
         """
-        with self._rebuilder.asked():  # of two that are asked at the same time at least one sees the other
+        with self._rebuilder.claim():  # of two that are asked at the same time at least one sees the other
             return await self._run(what, generation)
 
     async def generations(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class RebuildCoordinator:
     async def local_generations(self) -> dict[str, Any]:
         """Return the generations of this worker's shards."""
         known = self._rebuilder.generations
-        numbers = {"active": known.active, "complete": known.complete(), "following": known.following()}
+        numbers = {"active": known.active, "complete": known.complete(), "following": known.next_number()}
         return {**numbers, "switches": known.switches, "running": self._rebuilder.is_running}
 
     async def switch_local(self, plan: RebuildPlan) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class RebuildCoordinator:
             generations.activate(generations.active, switches)
             return
         plan = RebuildPlan("shards", wanted, str(uuid4()), switches)
-        with self._rebuilder.asked():
+        with self._rebuilder.claim():
             try:
                 await self._rebuilder.build(plan)
                 await self._rebuilder.switch(plan)

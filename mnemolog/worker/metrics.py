@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: counted as it happens where it happens, and read from log and shards when scraped."""
+"""Metrics for Prometheus: counters kept as things happen; gauges are read from log and shards when scraped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REASONS: Final = ("cut off", "not JSON", "wrong shape", "refused", "embedder", "
 
 
 class Metrics:
-    """One registry for each worker. Labels never hold an id."""
+    """The counters of one worker, in a registry of its own. Labels never hold an id."""
 
     def __init__(self) -> None:
         registry = self.registry = CollectorRegistry()

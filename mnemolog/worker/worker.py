@@ -13,7 +13,7 @@ from uuid import uuid4
 from mnemolog.cluster.membership import Membership
 from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.scatter_gather import ScatterGather
-from mnemolog.cluster.shard_source import PeersShards
+from mnemolog.cluster.shard_source import PeerShardSource
 from mnemolog.cluster.tenant_memories import TenantMemories
 from mnemolog.commands.commands import Commands
 from mnemolog.commands.recalls import Recalls
@@ -153,7 +153,7 @@ class Worker:
         if isinstance(self.log, KafkaLog):
             # As early as possible: the group settles while this worker starts.
             self._membership = Membership(self.settings, self.log, self.url)
-            await self._membership.come_back()
+            await self._membership.release_former_process()
 
     async def _open_log(self) -> SqliteLog | KafkaLog:
         """Open the log; a test may put something between it and the worker."""
@@ -250,7 +250,9 @@ class Worker:
         self._exits.push_async_callback(self.peers.aclose)
         self.cluster = ScatterGather(self.shards, self.peers, self.url, settings)
         self.tenant_memories = TenantMemories(self.shards, self.cluster)
-        self.shards.taking = None if settings.is_embedded else ShardReceiver(self.patient_log, PeersShards(self.peers))
+        self.shards.taking = (
+            None if settings.is_embedded else ShardReceiver(self.patient_log, PeerShardSource(self.peers))
+        )
 
     def _build_operations(self) -> None:
         """Build what operators ask for, and what they are shown."""
