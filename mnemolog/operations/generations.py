@@ -34,7 +34,7 @@ class Generations:
 
     @property
     def active(self) -> int:
-        """The number of the active generation: the newest complete one where the pointer is lost, for all are folds alike."""
+        """The number of the active generation; the newest complete one when the pointer is lost: all are folds."""
         return self._read_pointer()[0]
 
     @property

@@ -1,4 +1,4 @@
-"""The one composition root: everything that a worker consists of, wired on one screen."""
+"""The composition root: everything that a worker consists of, built in one order and started from one list."""
 
 from __future__ import annotations
 
@@ -66,17 +66,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 WORKED_AT_ONCE = 256
-"""Users worked for at the same time where no model is asked; their appends share an fsync."""
+"""Users whose work runs at the same time where no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
-"""Windows in work: being asked about, waiting for their next attempt, or being appended."""
+"""Windows in progress: with the model, waiting for a retry, or being appended."""
 GLOBALS_SECONDS = 0.5
 """How long a query waits for global memories that another worker has decided a moment ago."""
 
 
 class Worker:
-    """The whole system in one process: the log, the three agents, the folds, and what the front door calls.
+    """One process of the system: the log, the three agents, the folds, and what HTTP routes call.
 
-    It only puts the parts together and starts and stops them; each part is given its collaborators here.
+    It wires the parts, starts them and stops them, and has no logic of its own: each part gets its collaborators here,
+    in the order in which `start` builds them. Only HTTP's dependencies and this folder name it.
     """
 
     def __init__(
@@ -90,10 +91,11 @@ class Worker:
     ) -> None:
         """Take settings, and the URL where it listens, if it does.
 
-        A clock, an extractor or an embedder given here takes the place of the configured one.
+        A clock, an extractor or an embedder passed here takes the place of the configured one. The embedder
+        stays the caller's to close.
         """
         self.settings = settings
-        # A worker that nobody reaches has a name of its own even so: Faust knows workers by their URLs.
+        # A worker that does not listen needs a unique URL even so: Faust knows workers by their URLs.
         self.url = settings.advertised_url or url or f"http://{uuid4()}.invalid"
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
@@ -114,8 +116,8 @@ class Worker:
         await self._open()
         self._build_projections()
         self._build_agents()
-        self._build_services()
         self._build_group()
+        self._build_services()
         self._build_operations()
         self._exits.push_async_callback(self._stop_agents)
         await self._join_group()
@@ -136,7 +138,7 @@ class Worker:
         if self.failure is not None and not self.failure.done():
             self.failure.set_exception(error)
 
-    # -- start-up, in the order in which it happens
+    # -- start-up, in its order
 
     async def _open(self) -> None:
         """Lock the directory, register the schemas, open the log, make the topics, and come back to the group."""
@@ -148,7 +150,7 @@ class Worker:
         await self.registry.register_now()
         self.log = await self._open_log()
         self._exits.push_async_callback(close_log, self.log)
-        self.patient_log = PatientReads(self.log)
+        self._patient_log = PatientReads(self.log)
         await create_topics(self.log, self.settings)
         if isinstance(self.log, KafkaLog):
             # As early as possible: the group settles while this worker starts.
@@ -156,11 +158,11 @@ class Worker:
             await self._membership.release_former_process()
 
     async def _open_log(self) -> SqliteLog | KafkaLog:
-        """Open the log; a test may put something between it and the worker."""
+        """Open the configured log; a subclass may wrap it."""
         return await open_log(self.settings, self.clock.now)
 
     def _build_projections(self) -> None:
-        """Build what keeps and finds memories. An embedder that the caller gave stays the caller's to close."""
+        """Build what keeps and finds memories."""
         settings = self.settings
         if self._embedder is None:
             embedder = components.make_embedder(settings)
@@ -172,26 +174,26 @@ class Worker:
         if isinstance(self.extractor, ModelExtractor):
             self._exits.push_async_callback(self.extractor.aclose)
         folder, make_index = active_folder(settings.data_dir), components.index_maker(settings)
-        self.shards = Shards(folder, self.patient_log, settings.partitions, make_index)
+        self.shards = Shards(folder, self._patient_log, settings.partitions, make_index)
         self.index_sync = self.shards.following
         self._exits.callback(self.shards.close)
         self._exits.push_async_callback(self.index_sync.close)
         self.queries = Queries(self.shards, self.embedder)
 
     def _build_agents(self) -> None:
-        """Build the three agents, their pools, and what ticks."""
+        """Build the three agents, their pools, and the schedulers of ticks."""
         settings, metrics = self.settings, self.metrics
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
         self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self.fail, partial(metrics.took, "extract"))
         self.remember_pool = KeyedPool(WORKED_AT_ONCE, self.fail, partial(metrics.took, "remember"))
         self.observe = Observe(
-            log=self.patient_log,
+            log=self._patient_log,
             shards=self.shards,
             asking=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), sight=settings.sight),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
-            rewriting=Reencoder(self.patient_log, self.shards.partition, self.registry, self.fail, metrics.counted),
+            rewriting=Reencoder(self._patient_log, self.shards.partition, self.registry, self.fail, metrics.counted),
             limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             memorize=settings.memorize,
             counted=metrics.counted,
@@ -199,7 +201,7 @@ class Worker:
         )
         self.retention = RetentionTask(self.log, self.shards, self.handled)
         self.remember = Remember(
-            log=self.patient_log,
+            log=self._patient_log,
             shards=self.shards,
             pool=self.remember_pool,
             parameters=components.make_parameters(settings),
@@ -208,13 +210,13 @@ class Worker:
             remove=self.retention.remove,
         )
         self.project = Project(shards=self.shards, counted=metrics.counted)
+        self._priority = AppendPriority()
         scheduler = partial(TickScheduler, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
         self.tick_schedulers = components.make_tick_schedulers(settings, scheduler)
 
     def _build_services(self) -> None:
-        """Build what callers reach: publishing, commands, wakes, contexts and greetings."""
+        """Build what HTTP routes call: publishing, commands, wakes, contexts and greetings."""
         settings = self.settings
-        self._priority = AppendPriority()
         first = self._priority.first if settings.is_embedded else nullcontext
         self.publishing = Publisher(self.log, self.shards, self.observe, first)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
@@ -228,7 +230,7 @@ class Worker:
         self.greeting = Greeting(self.contexts, write, seconds=settings.greeting_timeout_seconds)
 
     def _build_group(self) -> None:
-        """Build the agents' application, which is this worker's place in the group, and the way to the others."""
+        """Build the agents' application, which is a member of the group, and the ways to the other members."""
         settings = self.settings
         self._app = make_app(
             name="mnemolog",
@@ -251,11 +253,11 @@ class Worker:
         self.cluster = ScatterGather(self.shards, self.peers, self.url, settings)
         self.tenant_memories = TenantMemories(self.shards, self.cluster)
         self.shards.taking = (
-            None if settings.is_embedded else ShardReceiver(self.patient_log, PeerShardSource(self.peers))
+            None if settings.is_embedded else ShardReceiver(self._patient_log, PeerShardSource(self.peers))
         )
 
     def _build_operations(self) -> None:
-        """Build what operators ask for, and what they are shown."""
+        """Build what operators run, and the gauges that they see."""
         self.dead_letters = DeadLetters(self.log)
         self.digests = Digests(self.shards, self.cluster)
         self.drain = Drain(
@@ -283,7 +285,7 @@ class Worker:
             self._tasks.start(partial(self._membership.watch, member, lambda: self.shards.assigned, peers))
 
     def _start_background(self) -> None:
-        """Start what runs beside the agents until the worker stops."""
+        """Start what runs beside the agents until the worker stops, or fails."""
         tasks = [
             self.project.tell_index,
             self.project.look_after_index,
@@ -302,7 +304,7 @@ class Worker:
             self._tasks.start(task)
 
     async def _stop_agents(self) -> None:
-        """Flush what was recalled, then read and decide no more."""
+        """Flush the recalls, then stop reading and deciding."""
         await self.recalls.flush_last()
         await self._tasks.cancel()
         await self._app.stop()
@@ -311,10 +313,10 @@ class Worker:
             self.observe.revoke(partition)
             self.remember.revoke(partition)
 
-    # -- what the group says
+    # -- the group's callbacks, and what it knows
 
     def assigned(self, partitions: Collection[int]) -> None:
-        """Hold these partitions as soon as their shards are folded, and no others."""
+        """Set the assigned partitions: each is held as soon as its shard is folded, and no others."""
         self.shards.assign(partitions)
         self._tasks.start(partial(fold_patiently, self.shards.follow_globals))
         for partition in partitions:
@@ -322,23 +324,23 @@ class Worker:
             self._tasks.start(partial(fold_patiently, holding))
 
     def revoked(self, partitions: Collection[int]) -> None:
-        """Answer no more about the users of these partitions, until they are assigned again."""
+        """Stop answering about the users of these partitions, until they are assigned again."""
         for partition in partitions:
             self.shards.release(partition)
         self.shards.unassign()
 
     def is_in_session(self) -> bool:
-        """Tell whether no other worker can have been given this one's partitions, and decided there."""
+        """Tell whether the group's session is alive, so that no other worker can have this one's partitions."""
         return is_in_session(self._app)
 
     async def follow_globals(self) -> None:
-        """Fold what another worker may have decided for everyone; go on with what is folded when the log is away."""
+        """Fold global memories, which another worker may have decided; without the log, go on with what is folded."""
         if not self.settings.is_embedded:
             with suppress(TimeoutError, ShardUnavailable):
                 await asyncio.wait_for(self.shards.follow_globals(), GLOBALS_SECONDS)
 
     def write_note(self, note: dict[str, object]) -> None:
-        """Tell the commands on this machine who holds the data directory, and where it listens."""
+        """Leave a note for commands on this machine: which process holds the data directory, and where it listens."""
         holder = self._lock or self.log
         if isinstance(holder, DirectoryLock | SqliteLog):
             holder.write_note(note)
@@ -348,6 +350,6 @@ class Worker:
         return handled(self._app, topic, partition)
 
     def _took(self, step: str, seconds: float) -> None:
-        """Keep how long a record took; remember only queues it, and its pool knows how long deciding takes."""
+        """Record how long a step took; remember only queues the record, so its pool measures it instead."""
         if step != "remember":
             self.metrics.took(step, seconds)
