@@ -214,21 +214,6 @@ class Worker:
         scheduler = partial(TickScheduler, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
         self.tick_schedulers = components.make_tick_schedulers(settings, scheduler)
 
-    def _build_services(self) -> None:
-        """Build what HTTP routes call: publishing, commands, wakes, contexts and greetings."""
-        settings = self.settings
-        first = self._priority.first if settings.is_embedded else nullcontext
-        self.publishing = Publisher(self.log, self.shards, self.observe, first)
-        self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
-        self.recalls = Recalls(self.commands)
-        self.wakes = Wakes(self.log, self.shards, self.commands, self.clock, settings)
-        self.contexts = components.make_contexts(settings, self.queries)
-        model = components.make_greeting_model(settings, self.metrics)
-        if model is not None:
-            self._exits.push_async_callback(model.aclose)
-        write = None if model is None else model.write
-        self.greeting = Greeting(self.contexts, write, seconds=settings.greeting_timeout_seconds)
-
     def _build_group(self) -> None:
         """Build the agents' application, which is a member of the group, and the ways to the other members."""
         settings = self.settings
@@ -255,6 +240,21 @@ class Worker:
         self.shards.taking = (
             None if settings.is_embedded else ShardReceiver(self._patient_log, PeerShardSource(self.peers))
         )
+
+    def _build_services(self) -> None:
+        """Build what HTTP routes call: publishing, commands, wakes, contexts and greetings."""
+        settings = self.settings
+        first = self._priority.first if settings.is_embedded else nullcontext
+        self.publishing = Publisher(self.log, self.shards, self.observe, first)
+        self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
+        self.recalls = Recalls(self.commands)
+        self.wakes = Wakes(self.log, self.shards, self.commands, self.clock, settings)
+        self.contexts = components.make_contexts(settings, self.queries)
+        model = components.make_greeting_model(settings, self.metrics)
+        if model is not None:
+            self._exits.push_async_callback(model.aclose)
+        write = None if model is None else model.write
+        self.greeting = Greeting(self.contexts, write, seconds=settings.greeting_timeout_seconds)
 
     def _build_operations(self) -> None:
         """Build what operators run, and the gauges that they see."""
