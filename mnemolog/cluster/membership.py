@@ -26,7 +26,7 @@ class Membership:
     """The member id under which the data directory's worker was last in the group, and the worker's URL there.
 
     The holder of the directory's lock knows that the former process is dead. The group does not: until that session
-    ends it would assign nothing to anybody.
+    ends it assigns no partitions at all.
     """
 
     def __init__(self, settings: Settings, kafka: KafkaLog, url: str) -> None:

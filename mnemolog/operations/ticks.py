@@ -1,4 +1,4 @@
-"""Ticks at an operator's request: the same that the schedulers emit, at an instant that somebody names."""
+"""Ticks at an operator's request: those that the schedulers emit, at an instant of the operator's choice."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def make_parameters(settings: Settings) -> Parameters:
 
 
 def make_tick_schedulers(settings: Settings, scheduler: Callable[..., TickScheduler]) -> list[TickScheduler]:
-    """Return what ticks by itself: decay unless it is off, and retention unless everything is kept.
+    """Return the schedulers of decay, unless it is off, and of retention, unless everything is kept.
 
     `scheduler` makes one around the worker's log, shards and clock.
     """
@@ -85,7 +85,7 @@ def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:
 
 
 def make_contexts(settings: Settings, queries: Queries) -> Contexts:
-    """Return what agents are told before they answer, as the settings have it."""
+    """Return what builds the contexts that agents read before they answer, as the settings have it."""
     return Contexts(
         queries,
         levels=settings.levels,
@@ -95,7 +95,7 @@ def make_contexts(settings: Settings, queries: Queries) -> Contexts:
 
 
 def make_registry(settings: Settings) -> SchemaRegistry | NoRegistry:
-    """Return the configured schema registry; what it said before is kept in the data directory."""
+    """Return the configured schema registry; its former answers are cached in the data directory."""
     url = settings.schema_registry_url
     if url is None:
         return NoRegistry()

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 STEPS: Final = {**{topic.name: "extract" for topic in INPUTS}, INBOX.name: "remember", LEDGER.name: "project"}
 STEPS[GLOBALS.name] = "project"
 COUNT_EVERY_SECONDS: Final = 15.0
-"""Counting memories reads a shard's table: not more often than this, however often it is scraped."""
+"""Counting memories reads a shard's table: at most this often, however often it is scraped."""
 
 
 class Gauges(Collector):
-    """What the last look saw. Dead letters and memories are counted from the log, so that a restart loses nothing."""
+    """The gauges as of the last look. Dead letters and memories are counted from the log: a restart loses nothing."""
 
     def __init__(
         self, log: Log, shards: Shards, rebuilder: Rebuilder, clock: Clock, handled: Callable[[str, int], int]
@@ -43,14 +43,14 @@ class Gauges(Collector):
         self._rebuilder = rebuilder
         self._clock = clock
         self._handled = handled
-        self._seen: list[Metric] = []
+        self._metrics: list[Metric] = []
         self._letters: Counter[tuple[str, str]] = Counter()
         self._read: dict[int, int] = {}
         self._statuses: dict[str, tuple[float, int, dict[str, int]]] = {}
 
     def collect(self) -> Iterable[Metric]:
-        """Return what the last look saw."""
-        return list(self._seen)
+        """Return the metrics as of the last look."""
+        return list(self._metrics)
 
     @property
     def rebuild_progress(self) -> float:
@@ -58,12 +58,12 @@ class Gauges(Collector):
         return self._rebuilder.progress.ratio
 
     async def look(self) -> None:
-        """Look at log and shards."""
+        """Read log and shards anew."""
         await self._read_letters()
-        self._seen = [*await self._lags(), self._dead(), self._memories(), self._void()]
+        self._metrics = [*await self._lags(), self._dead(), self._memories(), self._void()]
 
     async def _read_letters(self) -> None:
-        """Count the letters that came since the last look."""
+        """Count the dead letters since the last look."""
         topic = DEAD_LETTERS.name
         for partition in range(await self._log.partitions(topic)):
             while records := await self._log.read(topic, partition, self._read.get(partition, 0)):
@@ -89,12 +89,16 @@ class Gauges(Collector):
         return family
 
     def _statuses_of(self, shard: Shard) -> dict[str, int]:
-        place, offset, now = str(shard.path), shard.offset(shard.ledger_topic), time.monotonic()
-        known = self._statuses.get(place)
-        if known is not None and (known[1] == offset or now - known[0] < COUNT_EVERY_SECONDS):
-            return known[2]
-        self._statuses[place] = (now, offset, shard.ledger.statuses())
-        return self._statuses[place][2]
+        """Return how many memories of a shard have each status, as of at most COUNT_EVERY_SECONDS ago."""
+        path, now = str(shard.path), time.monotonic()
+        offset = shard.offset(shard.ledger_topic)
+        if path in self._statuses:
+            counted_at, counted_to, statuses = self._statuses[path]
+            if counted_to == offset or now - counted_at < COUNT_EVERY_SECONDS:
+                return statuses
+        statuses = shard.ledger.statuses()
+        self._statuses[path] = (now, offset, statuses)
+        return statuses
 
     async def _lags(self) -> list[Metric]:
         """Return how many items of each topic are not done, and how old the oldest is."""
@@ -118,9 +122,9 @@ class Gauges(Collector):
         return [items, seconds]
 
     async def _counted_here(self, topic: str) -> list[int]:
-        """Return the partitions that this worker reports on: the sum over all workers counts each once.
+        """Return the partitions that this worker reports on, so that the sum over all workers counts each once.
 
-        What has only one partition, as global memories, is reported by who holds partition 0 of users.
+        A topic with only one partition, as that of global memories, is reported by the worker that holds partition 0.
         """
         return [p for p in self._shards.held() if p < await self._log.partitions(topic)]
 
