@@ -122,9 +122,8 @@ class RebuildCoordinator:
         if index is not None:
             for other in set(index.kept) - {number, index.searched}:
                 await index.generations.drop(other)
-        before, after = (
-            combined(body[name] for body in built)["total"] for name in ("digests_before", "digests_after")
-        )
+        before = combined(body["digests_before"] for body in built)["total"]
+        after = combined(body["digests_after"] for body in built)["total"]
         return {
             "generation": number,
             "decisions": sum(body["decisions"] for body in built),
