@@ -59,7 +59,7 @@ class _NoListener:
         """Do nothing."""
 
 
-class Shards:
+class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
     """The shards of the partitions that this worker holds, and one for the global memories of all tenants.
 
     A partition is held from when its shard has been folded to the log's end until it is released. Before and after
@@ -114,7 +114,7 @@ class Shards:
                 if self.receiver is not None and not is_held:  # noqa: SIM102 - the second asks other workers
                     if await self.receiver.replace_if_ahead(shard, lease, self._give_up):
                         shard = self.open(partition)
-                await shard.come_up()
+                await shard.catch_up_at_start()
                 await self.follow_globals()
             finally:
                 self.assignment.put_back(partition, shard)
@@ -166,7 +166,7 @@ class Shards:
         self.globals = shared
         self.assignment.replace(shards)
         for shard in self.all():
-            shard.tell(self._mark_dirty)
+            shard.notify(self._mark_dirty)
         for shard in old:
             shard.retired = True
         return old

@@ -77,7 +77,7 @@ class _Place:
 class Observe:
     """Reads the input topics. Offsets of an open window stay open: the log is the buffer."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - built once, at the composition root, all by name
         self,
         *,
         log: Log,
@@ -139,7 +139,7 @@ class Observe:
         await catch_up(self._shards, position.topic, partition, position.offset + 1)
         if not lease.is_current(delivery):
             return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here
-        first = self._shards.at(partition).turns.first(owner, message.envelope.event_id)
+        first = self._shards.at(partition).observations.first(owner, message.envelope.event_id)
         # What was sent back stands for its first record, which could not be read then, and may be folded by now.
         if first is not None and first.position != position and str(first.position) != first_position(record):
             if first.digest != digest_of(message):
@@ -169,7 +169,7 @@ class Observe:
             self._counted("observe", "repeated")
             return
         pieces = pieces_of(message, record.recorded_at)
-        known = self._shards.at(partition).turns.extracted(owner, [p.piece_id for p in pieces])
+        known = self._shards.at(partition).observations.extracted(owner, [p.piece_id for p in pieces])
         pieces = [p for p in pieces if p.piece_id not in known]
         if not pieces:
             self._counted("observe", "repeated")

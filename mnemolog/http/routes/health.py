@@ -38,7 +38,7 @@ async def ready(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Return Prometheus metrics."""
     worker = request.app.state.worker
-    return Response(await worker.metrics.exposition(worker if is_ready(worker) else None), media_type=MEDIA_TYPE)
+    return Response(await worker.metrics.exposition(worker.gauges if is_ready(worker) else None), media_type=MEDIA_TYPE)
 
 
 @router.get("/v1/admin/checks", response_model=Checks)
