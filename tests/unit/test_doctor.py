@@ -34,6 +34,11 @@ async def wrong(folder: Path, name: str, **settings: str) -> Check:
     return only
 
 
+def names_in(folder: Path) -> list[str]:
+    """Return what is in a folder."""
+    return [one.name for one in folder.iterdir()]
+
+
 HANGING = {
     "index": ("MNEMOLOG_INDEX", "weaviate://{}?grpc=9"),
     "schema registry": ("MNEMOLOG_SCHEMA_REGISTRY_URL", "http://somebody:secret@{}"),
@@ -91,7 +96,7 @@ async def test_looking_makes_neither_folder_nor_file(tmp_path: Path, folder: str
         found = {one.name: one for one in await checks.checked(from_environment(given, data_dir=tmp_path / folder))}
         assert found["data directory"].ok
         assert found["log"].ok == (broker == "sqlite://"), found["log"]
-        assert list(tmp_path.iterdir()) == []
+        assert names_in(tmp_path) == []
     assert ("not there yet" in found["data directory"].detail) == (folder != ".")
 
 
@@ -99,4 +104,4 @@ async def test_of_a_folder_that_cannot_be_made_it_says_what_to_do_and_makes_noth
     (tmp_path / "file").touch()
     found = await wrong(tmp_path / "file" / "var", "data directory")
     assert "name another with --data" in found.advice
-    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+    assert names_in(tmp_path) == ["file"]

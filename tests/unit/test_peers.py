@@ -84,3 +84,20 @@ def test_parts_that_cover_each_partition_once_are_whole():
 def test_parts_of_partitions_that_move_are_not(parts: list[Part], says: str):
     with pytest.raises(PeerUnavailable, match=says):
         whole(parts, 2)
+
+
+async def test_a_partition_is_unowned_that_is_neither_held_nor_told_to_be_elsewhere(tmp_path: Path):
+    bench = Workbench(tmp_path)
+    held, own, other = set(bench.shards.held()), "http://127.0.0.1:9", "http://127.0.0.1:10"
+    told: dict[int, str] = {}
+    peers = Peers(bench.shards, lambda: told, list, own)
+    try:
+        assert peers.unowned() == []
+        bench.shards.release(0)
+        told |= dict.fromkeys(held, own)
+        assert peers.unowned() == [0], "the group still says that this worker has it"
+        told[0] = other
+        assert peers.unowned() == []
+    finally:
+        await peers.aclose()
+        bench.close()
