@@ -14,7 +14,7 @@ $(STAMP): again
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: again help install demo test engines up up-kafka check format lint types contract snippets bench simulate faults
+.PHONY: again help install demo test test-rest test-all engines up up-kafka check format lint types contract snippets bench simulate faults
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,8 +24,14 @@ install: $(STAMP) ## .venv with the pinned dependencies and the package
 demo: $(STAMP) ## the whole path on the bundled sample: publish, extract, decay, query, rebuild
 	@$(PYTHON) -m mnemolog.demo
 
-test: $(STAMP) ## every test; engine tests where Java, Maven and Go are there; CI=true tests the wheel, leaves nothing out
-	@$(PYTHON) tools/run_tests.py
+test: $(STAMP) ## the tests that need no engine: a few minutes; CI=true tests the built wheel
+	@$(PYTHON) tools/run_tests.py quick
+
+test-rest: $(STAMP) ## the other tests: faults, deployment, and engines where Java, Maven and Go are there
+	@$(PYTHON) tools/run_tests.py rest
+
+test-all: $(STAMP) ## both; says what it left out and why, and with CI=true fails for it
+	@$(PYTHON) tools/run_tests.py quick rest
 
 engines: $(STAMP) ## fetches or builds Kafka, Weaviate, the registry, helm and docker-compose into ~/.cache/mnemolog
 	@$(PYTHON) tools/fetch_engines.py

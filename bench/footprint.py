@@ -32,9 +32,9 @@ import orjson
 from bench.publish import running_worker
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from free_ports import free_ports
-from kafka_server import KafkaServer
-from weaviate_server import WeaviateServer
+from support.free_ports import free_ports
+from support.kafka_server import KafkaServer
+from support.weaviate_server import WeaviateServer
 
 from projections.index.durability import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
 

@@ -25,7 +25,7 @@ from faults.cluster.numbered_facts import MODEL_SETTINGS, Workload
 from faults.cluster.ports import Ports
 from faults.cluster.publisher import OverHttp, Publisher
 from faults.cluster.worker_process import WorkerProcess
-from kafka_server import KafkaServer
+from support.kafka_server import KafkaServer
 
 from bench.pipeline import BATCH, PARTITIONS, ReadyVectors, forwarder, pipeline, texts, to_forward
 from bench.rounds import Rounds

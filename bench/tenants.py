@@ -30,13 +30,13 @@ from projections.index.weaviate.collection import WeaviateCollection, vector_nam
 from projections.index.weaviate.objects import owner_id, partition_tenant
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from weaviate_server import is_installed, running_weaviate
+from support.weaviate_server import is_installed, running_weaviate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from support.weaviate_server import WeaviateServer
     from weaviate.collections.collection import CollectionAsync
-    from weaviate_server import WeaviateServer
 
     Objects: TypeAlias = list[DataObject[Any, None]]
 

@@ -38,7 +38,7 @@ from schemas.topics import TOPICS
 from streams.transports.sqlite.log import SqliteLog
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from weaviate_server import is_installed, running_weaviate
+from support.weaviate_server import is_installed, running_weaviate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from preloaded import leave_out
+from support.preloaded import leave_out
 
 if TYPE_CHECKING:
     import pytest

@@ -1,15 +1,18 @@
-"""Runs every test that this machine can run, and says which ones it left out and why.
+"""Runs the tests that this machine can run, and says which ones it left out and why.
 
-With `CI=true` the built wheel is tested instead of the tree, in an environment of its own and from a folder without
-the packages, and leaving anything out (a kind of test, or a skipped test) is a failure.
+`python tools/run_tests.py quick` runs what needs no engine, `rest` the other kinds, `quick rest` all of them. With
+`CI=true` the built wheel is tested instead of the tree, from a folder without the packages, and leaving anything out
+(a kind of test, or a skipped test) is a failure.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import fetch_tools
@@ -17,11 +20,11 @@ import fetch_tools
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
 
-TOGETHER = ("unit", "contract", "property", "simulation")
-"""Kinds that share nothing between files: two files run at a time."""
+QUICK = ("unit", "contract", "property", "simulation")
+"""Kinds that need Python and nothing else, and whose tests share nothing: two run at a time."""
 
-ALONE = ("faults",)
-"""Kinds that kill, freeze and time processes: one test at a time."""
+FAULTS = "faults"
+"""The kind that kills, freezes and times processes: one test at a time. The rows of its matrix need Kafka."""
 
 ENGINES = "engines"
 """The kind that starts the real servers."""
@@ -29,23 +32,29 @@ ENGINES = "engines"
 DEPLOYMENT = "deployment"
 """The kind that gives image, compose file and chart to the real tools."""
 
-KINDS = (*TOGETHER, *ALONE, DEPLOYMENT, ENGINES)
+REST = (FAULTS, DEPLOYMENT, ENGINES)
+PARTS = {"quick": QUICK, "rest": REST}
+KINDS = (*QUICK, *REST)
 
 
 def python_with_the_wheel() -> Path:
-    """Build the wheel and install it, with the pinned dependencies, into a fresh environment; return its Python."""
+    """Build the wheel and install it into a fresh environment; return its Python.
+
+    The dependencies are those of the environment that this program runs in, found by a path file. Such a file adds a
+    folder and does not read the path files in it, so the packages of the tree, which are installed there as editable,
+    stay out of reach: `nothing_left_out` looks.
+    """
     wheels, environment = BUILD / "wheels", BUILD / "wheel-venv"
     shutil.rmtree(wheels, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)], cwd=ROOT, check=True)
     (wheel,) = wheels.glob("*.whl")
-    subprocess.run([sys.executable, "-m", "venv", "--clear", str(environment)], check=True)
-    python = environment / "bin" / "python"
-    install = [str(python), "-m", "pip", "install", "--quiet"]
-    pins = ["-r", "requirements.txt", "-r", "requirements-dev.txt"]
-    print(f"Installing {wheel.name} and what it needs into {environment.relative_to(ROOT)}", flush=True)
-    subprocess.run([*install, "--require-hashes", "--only-binary", ":all:", *pins], cwd=ROOT, check=True)
+    print(f"Installing {wheel.name} into {environment.relative_to(ROOT)}", flush=True)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(environment)], check=True)
+    install = [sys.executable, "-m", "pip", "--python", str(environment), "install", "--quiet"]
     subprocess.run([*install, "--no-deps", "--no-index", str(wheel)], check=True)
-    return python
+    (packages,) = environment.glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+    return environment / "bin" / "python"
 
 
 def c_compiler() -> str | None:
@@ -61,11 +70,11 @@ def missing_for_engines() -> str:
     return "an engine could not be fetched (see above)" if fetched.returncode else ""
 
 
-def missing_for_deployment() -> str | None:
+def missing_for_deployment() -> str:
     """Build helm and docker-compose where they are not there yet; say what keeps the deployment tests from running."""
     if reason := fetch_tools.missing():
         return reason
-    return "helm or docker-compose could not be built (see above)" if fetch_tools.main() else None
+    return "helm or docker-compose could not be built (see above)" if fetch_tools.main() else ""
 
 
 def run(python: Path, kinds: tuple[str, ...], *options: str, wheel: bool) -> bool:
@@ -76,36 +85,50 @@ def run(python: Path, kinds: tuple[str, ...], *options: str, wheel: bool) -> boo
         return subprocess.run([*command, *folders], cwd=ROOT, check=False).returncode == 0
     elsewhere = BUILD / "elsewhere"
     elsewhere.mkdir(exist_ok=True)
-    strict = ["-p", "nothing_left_out", "-p", "no:cacheprovider"]
+    strict = ["-p", "nothing_left_out", "-p", "no:cacheprovider", "--durations=40"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
     return subprocess.run([*command, *strict, *folders], cwd=elsewhere, env=environment, check=False).returncode == 0
 
 
+def quick(python: Path, *, wheel: bool) -> tuple[list[str], dict[str, str]]:
+    """Run the tests that need no engine; return the kinds that failed, and what was left out with its reason."""
+    passed = run(python, QUICK, "-n", "2", "--dist", "loadfile", wheel=wheel)
+    return [] if passed else [" ".join(QUICK)], {}
+
+
+def rest(python: Path, *, wheel: bool) -> tuple[list[str], dict[str, str]]:
+    """Run the other tests, as far as there is what they need; return what `quick` does."""
+    left_out = {}
+    if reason := missing_for_engines():
+        left_out |= {f"{FAULTS}/cluster": reason, ENGINES: reason}
+    if reason := missing_for_deployment():
+        left_out[DEPLOYMENT] = reason
+    return [kind for kind in REST if kind not in left_out and not run(python, (kind,), wheel=wheel)], left_out
+
+
 def main() -> int:
-    """Run everything, even after a failure, so that one run tells all; return the exit code."""
+    """Run the parts, the second even when the first failed, so that one run tells all; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="+", choices=PARTS)
+    parts: list[str] = parser.parse_args().parts
     wheel = os.environ.get("CI") == "true"
     python = python_with_the_wheel() if wheel else Path(sys.executable)
-    left_out = {kind: "it holds no test" for kind in KINDS if not any((ROOT / "tests" / kind).glob("**/test_*.py"))}
+    failed: list[str] = []
+    left_out: dict[str, str] = {}
     if c_compiler() is None:
         left_out["{unit,faults}, what looks below the process"] = "no C compiler on PATH: install gcc"
-    together = tuple(kind for kind in TOGETHER if kind not in left_out)
-    failed = []
-    if together and not run(python, together, "-n", "2", "--dist", "loadfile", wheel=wheel):
-        failed += [" ".join(together)]
-    no_engines = missing_for_engines()  # before the faults, whose matrix needs Kafka
-    failed += [kind for kind in ALONE if kind not in left_out and not run(python, (kind,), wheel=wheel)]
-    if (reason := missing_for_deployment()) is not None:
-        left_out[DEPLOYMENT] = reason
-    elif not run(python, (DEPLOYMENT,), wheel=wheel):
-        failed += [DEPLOYMENT]
-    if no_engines:
-        left_out[ENGINES] = no_engines
-    elif ENGINES not in left_out and not run(python, (ENGINES,), wheel=wheel):
-        failed += [ENGINES]
+    for name, part in (("quick", quick), ("rest", rest)):
+        if name in parts:
+            part_failed, part_left_out = part(python, wheel=wheel)
+            failed += part_failed
+            left_out |= part_left_out
     for kind, reason in left_out.items():
         print(f"LEFT OUT tests/{kind}: {reason}")
     for kinds in failed:
         print(f"FAILED {kinds}")
+    if "rest" not in parts:
+        print(f"Not run: {', '.join(REST)}. `make test-all` runs them too: it takes longer, and for all of them needs")
+        print("Java 17, Maven, Go and a C compiler. `make check` looks at format, lint, types, imports and snippets.")
     return 1 if failed or (wheel and left_out) else 0
 
 

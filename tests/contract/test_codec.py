@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from examples import MONDAY, forget, remember
-from messages import EXAMPLES
+from support.examples import MONDAY, forget, remember
+from support.messages import EXAMPLES
 
 from schemas import codec
 from schemas.codec import MARKER, MESSAGES, Undecodable, UnknownSchema

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import httpx
 from contract.front_door import front_door
-from free_ports import free_ports
-from mnemolog_up import PATIENCE_SECONDS, Up
+from support.free_ports import free_ports
+from support.mnemolog_up import PATIENCE_SECONDS, Up
 
 if TYPE_CHECKING:
     from pathlib import Path

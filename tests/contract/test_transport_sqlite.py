@@ -103,7 +103,7 @@ import asyncio, os, sys
 from pathlib import Path
 from contract.transport_worker import Worker
 from faust.transport.drivers import TRANSPORTS
-from streams.transports.sqlite_log import SqliteLog
+from streams.transports.sqlite.log import SqliteLog
 
 async def main():
     TRANSPORTS.by_name("aiokafka")

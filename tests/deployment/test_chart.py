@@ -12,7 +12,7 @@ import pytest
 import yaml
 from deployment.rendering import CHART, NAMESPACE, RELEASE, environment, of_kind, pods, rendered, run
 from deployment.values import EVERYTHING, MINIMAL, NOTHING_OPTIONAL, PRODUCTION, SETS
-from settings_names import unknown, usable
+from support.settings_names import unknown, usable
 
 from mnemolog.settings import SettingsError, from_environment
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fetch_engines import KAFKA
-from settings_names import unknown
+from support.settings_names import unknown
 
 from mnemolog.settings import from_environment
 

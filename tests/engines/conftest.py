@@ -6,10 +6,8 @@ import os
 import socket
 from typing import TYPE_CHECKING, Final
 
-import kafka_server
 import pytest
-import registry_server
-import weaviate_server
+from support import kafka_server, registry_server, weaviate_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

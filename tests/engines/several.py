@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import orjson
 from faults.cluster.worker_process import UP, WorkerProcess
-from free_ports import free_ports
-from kafka_server import KafkaServer
+from support.free_ports import free_ports
+from support.kafka_server import KafkaServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence

@@ -6,10 +6,10 @@ import os
 import subprocess
 from pathlib import Path
 
-import kafka_server
 import yaml
 from aiokafka.admin import AIOKafkaAdminClient
-from free_ports import free_ports
+from support import kafka_server
+from support.free_ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("default", "mounted", "final")

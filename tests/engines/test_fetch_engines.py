@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import fetch_engines
 import pytest
-from maven_repository import MavenRepository, serving_repository
+from support.maven_repository import MavenRepository, serving_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 from faults.cluster.worker_process import WorkerProcess
-from free_ports import free_ports
+from support.free_ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

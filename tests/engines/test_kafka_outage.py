@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from contract.log_suite import new, read_all
-from kafka_server import KafkaServer
+from support.kafka_server import KafkaServer
 
 from schemas.log import LogError, LogUnavailable
 from streams.transports.kafka import topics

@@ -11,8 +11,8 @@ import orjson
 import pytest
 from aiokafka import AIOKafkaProducer
 from engines.test_schema_registry import NOW, registered
-from kafka_server import JARS
-from registry_avro import end, in_registry_avro, turn
+from support.kafka_server import JARS
+from support.registry_avro import end, in_registry_avro, turn
 
 from mnemolog.operations.drain import drain
 from mnemolog.settings import from_environment
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from registry_server import RegistryServer
+    from support.registry_server import RegistryServer
 
 PARTITIONS = 4
 USERS = 5

@@ -11,9 +11,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import secure_kafka_server
 from engines.test_sample_on_kafka import NOW
-from secure_kafka_server import PASSWORD, USER, SecureKafka
+from support import secure_kafka_server
+from support.secure_kafka_server import PASSWORD, USER, SecureKafka
 
 from mnemolog.log.configured import opened_log
 from mnemolog.operations.drain import drain

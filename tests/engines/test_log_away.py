@@ -13,8 +13,8 @@ import httpx
 import pytest
 import pytest_asyncio
 from faults.cluster.worker_process import WorkerProcess
-from free_ports import free_ports
-from kafka_server import KafkaServer
+from support.free_ports import free_ports
+from support.kafka_server import KafkaServer
 
 from mnemolog.log.health import ANSWER_SECONDS, LOOK_EVERY_SECONDS
 

@@ -13,7 +13,7 @@ from month.played import SETTINGS, play
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
 
 async def test_the_month_ends_with_the_digest_of_the_embedded_engine(weaviate: WeaviateServer, tmp_path: Path):

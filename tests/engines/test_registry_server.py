@@ -9,7 +9,7 @@ import httpx
 import orjson
 
 if TYPE_CHECKING:
-    from registry_server import RegistryServer
+    from support.registry_server import RegistryServer
 
 FIELD = {"name": "city", "type": "string"}
 FIRST = {"type": "record", "name": "Moved", "fields": [FIELD]}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import orjson
 import pytest
-from examples import XIAOMING
-from registry_avro import SAID_AT, end, in_registry_avro, theirs, turn
+from support.examples import XIAOMING
+from support.registry_avro import SAID_AT, end, in_registry_avro, theirs, turn
 
 from mnemolog.cluster.scatter_gather import rebuild
 from mnemolog.operations.drain import drain
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from registry_server import RegistryServer
+    from support.registry_server import RegistryServer
 
 TURNS = "mnemolog.conversations-mnemolog.TurnRecorded"
 SUBJECTS = {

@@ -18,7 +18,7 @@ from mnemolog.cluster.peers import FORWARDED
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
 USERS = 12
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from engines.several import Several, held_here
 from faults.cluster.worker_process import WorkerProcess
-from free_ports import free_ports
+from support.free_ports import free_ports
 
 from projections.partitions.receiver import WORTH_RECORDS
 from schemas.identity import Owner

@@ -14,7 +14,7 @@ from contract.alike import compare, world
 from contract.followed import FakeShard, Followed
 from contract.index_examples import ANIMALS, CAT, COFFEE, FOOD, FOUR, SPORT, WORK, entry, four, mixed, query
 from contract.index_suite import IndexSuite
-from weaviate_server import running_weaviate
+from support.weaviate_server import running_weaviate
 
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.protocol import IndexChanged, IndexUnavailable, Legs
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
     from projections.index.embedded.index import Load
     from projections.index.protocol import IndexEntry

@@ -15,7 +15,7 @@ import pytest
 from contract.front_door import FrontDoor, front_door
 from contract.index_examples import COFFEE, query
 from engines.weaviate_door import door_of, found
-from free_ports import free_ports
+from support.free_ports import free_ports
 
 from mnemolog.diagnostics.checks import REACH_SECONDS, Check, checked
 from mnemolog.settings import from_environment
@@ -27,7 +27,7 @@ from projections.index.weaviate.index import WeaviateIndex
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
     from projections.index.protocol import IndexEntry
 

@@ -14,7 +14,7 @@ from mnemolog.operations.rebuild import RebuildInterrupted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
 
 async def test_a_rebuild_of_the_index_leaves_everything_to_be_found(node: WeaviateServer, tmp_path: Path):

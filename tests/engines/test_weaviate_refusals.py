@@ -14,7 +14,7 @@ from projections.index.protocol import IndexUnavailable
 from projections.index.weaviate import index as index_module
 
 if TYPE_CHECKING:
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
 
 async def make_tenants(weaviate: WeaviateServer, *, by_itself: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 from engines.several import SOON_SECONDS, Several, held_here, two_workers, until_shared
-from free_ports import free_ports
+from support.free_ports import free_ports
 
 from mnemolog.cluster.peers import LIVE_SECONDS, PATIENCE_SECONDS
 from schemas.topics import partition_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
 
 @asynccontextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from examples import candidate, piece, remember
 from faults.poison import (
     ANNA,
     BEN,
@@ -20,6 +19,7 @@ from faults.poison import (
     truncated,
 )
 from faults.sample_worker import DRAIN_SECONDS, START, running
+from support.examples import candidate, piece, remember
 
 from mnemolog.cluster import scatter_gather
 from mnemolog.operations import dead_letters

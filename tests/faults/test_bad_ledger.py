@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from counting import decisions
 from faults.poison import (
     ANNA,
     BEN,
@@ -20,6 +19,7 @@ from faults.poison import (
     truncated,
 )
 from faults.sample_worker import DRAIN_SECONDS, records, running, settled
+from support.counting import decisions
 
 from mnemolog.cluster import scatter_gather
 from mnemolog.operations.drain import drain

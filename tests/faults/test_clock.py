@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from faults.sample_worker import START
-from preloaded import compiled
+from support.preloaded import compiled
 
 SECONDS = 120
 """For one run, on a busy machine."""

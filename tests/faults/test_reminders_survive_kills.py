@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from contract.front_door import front_door
-from counting import counted
 from faults.kill_points import POINTS
 from faults.launch import SETTINGS
 from faults.spoken import USERS
 from simulation.reminders import raised
+from support.counting import counted
 
 from schemas.identity import Owner, reminder_id_of
 from schemas.topics import LEDGER

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from faults.spoken import USERS, spoken
-from mnemolog_up import PATIENCE_SECONDS, Up, environment
+from support.mnemolog_up import PATIENCE_SECONDS, Up, environment
 
 from mnemolog import Unavailable
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from faults.cluster.worker_process import WorkerProcess
-from free_ports import free_ports
 from month.asking_in_turn import WORKER, Present
 from month.played import SETTINGS, play
+from support.free_ports import free_ports
 
 if TYPE_CHECKING:
     from datetime import datetime

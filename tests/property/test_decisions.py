@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from histories import HISTORIES, lived
 from hypothesis import given, settings
+from support.histories import HISTORIES, lived
 
 from projections.state.memory import STATUSES
 from schemas import codec
@@ -14,8 +14,8 @@ from schemas.text import digest
 from schemas.vocabulary.attributes import SINGLE
 
 if TYPE_CHECKING:
-    from given import Given
-    from histories import Step
+    from support.given import Given
+    from support.histories import Step
 
     from projections.state.memory import Memory
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import orjson
-from examples import MONDAY, XIAOMING, vector_of
-from given import Given
-from histories import HISTORIES, lived
 from hypothesis import given, settings
+from support.examples import MONDAY, XIAOMING, vector_of
+from support.given import Given
+from support.histories import HISTORIES, lived
 
 from mnemolog.imports.snapshot import parse_snapshot
 from projections.queries.export import export_lines
@@ -19,8 +19,8 @@ from schemas.identity import commanded_memory_id, import_id
 if TYPE_CHECKING:
     from typing import Any
 
-    from given import Item
-    from histories import Step
+    from support.given import Item
+    from support.histories import Step
 
     from projections.state.memory import Memory
 

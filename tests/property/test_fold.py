@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from examples import MONDAY, XIAOMING
-from given import Given
-from histories import HISTORIES, lived
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import MONDAY, XIAOMING
+from support.given import Given
+from support.histories import HISTORIES, lived
 
 from projections.shard.ledger import LedgerFold
 from projections.shard.tables import connect
@@ -26,7 +26,7 @@ from schemas.topics import LEDGER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from histories import Step
+    from support.histories import Step
 
 XIAOHONG = Owner("default", "xiaohong")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from examples import later, remember
-from given import Given
-from histories import HISTORIES, decided
 from hypothesis import given, settings
+from support.examples import later, remember
+from support.given import Given
+from support.histories import HISTORIES, decided
 
 from projections.profile.ranked_memories import HotUser, HotUsers, in_order
 from projections.profile.visibility import Sight
@@ -17,7 +17,7 @@ from projections.state.memory import ACTIVE
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from histories import Step
+    from support.histories import Step
 
 SLOTS = (("likes", "茶"), ("sensitive_topics", "咖啡"), ("user_name", "小明"), (None, None))
 

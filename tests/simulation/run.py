@@ -16,7 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from counting import counted
 from simulation.faults import Faults
 from simulation.reminders import raised
 from simulation.scripted_extractor import HashEmbedder, Model
@@ -27,6 +26,7 @@ from simulation.steps import Step
 from simulation.verdict import check_folds, check_index, check_log, compare
 from simulation.virtual_loop import VirtualLoop
 from simulation.workload import FIRST_DAY, PARTITIONS, Workload
+from support.counting import counted
 
 from schemas import codec
 from schemas.identity import partition_owner

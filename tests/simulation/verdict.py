@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from counting import counted
 from immutables import Map
 from simulation.reminders import check_wakes
 from simulation.scripted_extractor import vector
-from workbench import hold_all
+from support.counting import counted
+from support.workbench import hold_all
 
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.protocol import IndexQuery

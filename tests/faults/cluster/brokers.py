@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafka_server import KafkaServer, random_cluster
+from support.kafka_server import KafkaServer, random_cluster
 
 if TYPE_CHECKING:
     from pathlib import Path

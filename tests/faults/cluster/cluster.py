@@ -21,8 +21,8 @@ from faults.cluster.ports import Ports
 from faults.cluster.publisher import OverHttp, Publisher, Way
 from faults.cluster.registry_producer import RegistryProducer
 from faults.cluster.worker_process import UP, WorkerProcess
-from registry_server import RegistryServer
-from weaviate_server import WeaviateServer
+from support.registry_server import RegistryServer
+from support.weaviate_server import WeaviateServer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping

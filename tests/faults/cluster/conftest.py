@@ -6,11 +6,11 @@ import asyncio
 import os
 from datetime import UTC, datetime
 
-import kafka_server
 import pytest
 from faults.cluster.numbered_facts import SHORT, Workload
 from faults.cluster.rows import rows_of
 from faults.cluster.running import undisturbed_digest
+from support import kafka_server
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from faults.cluster.cluster import Cluster
-    from weaviate_server import WeaviateServer
+    from support.weaviate_server import WeaviateServer
 
 STANDING_SECONDS, GOING_SECONDS = 0.4, 0.1
 FOUND_SECONDS = 120.0

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from counting import counted, decisions
 from faults.cluster.numbered_facts import place_of, text
+from support.counting import counted, decisions
 
 from projections.state.digest import PROJECTIONS, combined, digests
 from projections.state.evolve import events_of, evolve

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from counting import decisions
+from support.counting import decisions
 
 from schemas.identity import event_of_piece
 from schemas.log import LogUnavailable

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from faults.cluster.cluster import RECOVERY_SECONDS, SESSION_SECONDS
-from preloaded import compiled
+from support.preloaded import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -1,0 +1,69 @@
+"""What an intimacy hides is hidden from the conversation and the greeting too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from contract.front_door import front_door, told, turn
+from contract.scripted_model import ScriptedModel, completion
+from support.examples import nested
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EX = "前女友"
+
+
+async def test_below_the_second_level_the_conversation_does_not_name_a_sensitive_topic(tmp_path: Path):
+    said = ["今天天气很好", f"我和{EX}看过电影", "好的"]
+    async with front_door(tmp_path) as door:
+        await door.remember("别提她", attribute="sensitive_topics", value=EX)
+        events = [turn(f"t-{n}", text, infer=False, session_id=f"about {EX}") for n, text in enumerate(said)]
+        await door.http.post("/v1/events?wait=20", json=events)
+        given = [{"content": text} for text in said] + [{"content": [{"type": "text", "text": f"no {EX}"}]}]
+        for intimacy in (10, 49.9):
+            found = await told(door, "u1", intimacy=intimacy, session_id=f"about {EX}")
+            assert [t["content"] for t in found["working_memory"]] == ["今天天气很好", "好的"]
+            found = await told(door, "u1", intimacy=intimacy, working_memory=given)
+            assert found["working_memory"] == [given[0], given[2]]
+        assert (await told(door, "u1", intimacy=50, working_memory=given))["working_memory"] == given
+        assert len((await told(door, "u1", session_id=f"about {EX}"))["working_memory"]) == 3
+        other = await told(door, "u2", intimacy=10, working_memory=given)
+        assert other["working_memory"] == given, "a user without such topics"
+
+
+async def test_a_sensitive_topic_whose_text_is_changed_hides_what_it_hid(tmp_path: Path):
+    async with front_door(tmp_path) as door:
+        topic = await door.remember(f"{EX}是敏感话题", attribute="sensitive_topics", value=EX)
+        await door.remember(f"用户和{EX}看过电影")
+        for change in ({"content": "千万不要提起她"}, {"content": "她是敏感话题"}):
+            assert (await door.http.patch(f"/v1/memories/{topic['memory_id']}", json=change)).json()["value"] == EX
+            assert (await told(door, "u1", "电影", intimacy=30))["memories"] == []
+        await door.http.delete(f"/v1/memories/{topic['memory_id']}")
+        assert len((await told(door, "u1", "电影", intimacy=30))["memories"]) == 1
+
+
+async def test_working_memory_that_no_answer_could_spell_is_refused(tmp_path: Path):
+    async with front_door(tmp_path) as door:
+        asked = {"user_id": "u1", "query": "", "working_memory": [nested(253)]}
+        response = await door.post("/v1/context", asked)
+        assert (response.status_code, response.json()["errors"][0]["path"]) == (422, "$.working_memory[0]")
+
+
+@pytest.mark.parametrize(("intimacy", "seen"), [(10, []), (30, ["茶"]), (80, ["茶", EX])])
+async def test_a_greeting_is_written_from_what_the_last_intimacy_shows(tmp_path: Path, intimacy: int, seen: list[str]):
+    with ScriptedModel() as model:
+        settings = {"llm_base_url": model.base_url, "llm_model": "scripted", "extractor": "rules"}
+        async with front_door(tmp_path, **settings) as door:
+            await door.remember("用户叫张三", attribute="user_name", value="张三")
+            await door.remember("用户喜欢喝茶", attribute="likes", value="茶")
+            await door.remember("别提她", attribute="sensitive_topics", value=EX)
+            event = turn("t-1", "hm", infer=False, context={"intimacy": intimacy})
+            await door.http.post("/v1/events?wait=20", json=event)
+            model.play_body(completion("你好"))
+            assert (await door.post("/v1/greeting", {"user_id": "u1"})).json() == {"greeting": "你好"}
+            [request] = model.requests
+    asked = request["messages"][0]["content"]
+    assert "张三" in asked
+    assert [word for word in ("茶", EX) if word in asked] == seen

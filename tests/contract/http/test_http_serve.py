@@ -1,0 +1,147 @@
+"""Serving: a process that answers HTTP, keeps what it accepted, and ends with 0 on a signal, else with a sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import sys
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import httpx
+from contract.front_door import turn
+
+from mnemolog.http.app import make_http
+from mnemolog.server import _listen
+from mnemolog.settings import from_environment
+from mnemolog.worker.worker import Worker
+from schemas.log import NewRecord
+from streams.transports.sqlite.log import SqliteLog
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+SERVE = """
+import sys
+from mnemolog.server import run
+from mnemolog.settings import from_environment
+sys.exit(run(from_environment({}, data_dir=sys.argv[1], port=int(sys.argv[2]), partitions=2, idle_seconds=0.2)))
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+async def start(folder: Path, port: int) -> Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-c", SERVE, str(folder), str(port), stderr=asyncio.subprocess.PIPE
+    )
+
+
+@asynccontextmanager
+async def served(folder: Path) -> AsyncIterator[tuple[Process, httpx.AsyncClient]]:
+    port = free_port()
+    process = await start(folder, port)
+    try:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20) as http:
+            async with asyncio.timeout(30):
+                while not await is_ready(http):
+                    assert process.returncode is None, "the process ended while it started"
+                    await asyncio.sleep(0.05)
+            yield process, http
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def is_ready(http: httpx.AsyncClient) -> bool:
+    try:
+        return (await http.get("/health/ready")).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+async def stop(process: Process, name: signal.Signals) -> str:
+    """Send a signal, and return what the process told until it ended with 0."""
+    process.send_signal(name)
+    _, told = await asyncio.wait_for(process.communicate(), 20)
+    assert process.returncode == 0
+    assert b"Traceback" not in told
+    return told.decode()
+
+
+async def fails(process: Process) -> str:
+    """Return the last line of a process that ends with 1."""
+    _, told = await asyncio.wait_for(process.communicate(), 30)
+    assert process.returncode == 1
+    return told.decode().splitlines()[-1]
+
+
+async def test_a_signal_ends_it_with_0_and_nothing_accepted_is_lost(tmp_path: Path):
+    event = turn("s-1", "I live in Berlin.")
+    async with served(tmp_path) as (process, http):
+        [first] = (await http.post("/v1/events", json=event)).json()["accepted"]
+        assert "mnemolog answers at http://127.0.0.1:" in await stop(process, signal.SIGTERM)
+    async with served(tmp_path) as (process, http):
+        [again] = (await http.post("/v1/events?wait=20", json=event)).json()["accepted"]
+        assert (again["position"], again["state"]) == (first["position"], "remembered")
+        await stop(process, signal.SIGINT)
+
+
+async def test_a_signal_ends_streams_too_and_does_not_wait_for_who_listens(tmp_path: Path):
+    async with served(tmp_path) as (process, http), http.stream("GET", "/v1/wakes/stream") as stream:
+        assert await anext(stream.aiter_lines()) == "retry: 1000"
+        told = await stop(process, signal.SIGTERM)
+        assert "Cancel" not in told, "the server would have to cut it off when the grace is over"
+
+
+async def test_a_failure_ends_it_with_1_and_a_sentence(tmp_path: Path):
+    # A message that only a newer version knows stops the worker: it must not be skipped.
+    log = SqliteLog.open(tmp_path / "log")
+    await log.create_topic("mnemolog.inbox", 2)
+    newer = NewRecord(topic="mnemolog.inbox", partition=0, key=b"default/u", value=b"\xc3\x01newer!!!body")
+    await log.append([newer])
+    log.close()
+    assert "upgrade mnemolog" in await fails(await start(tmp_path, free_port()))
+
+
+async def test_what_is_in_use_is_said_before_anything_is_touched(tmp_path: Path):
+    async with served(tmp_path / "one") as (_, http):
+        told = await fails(await start(tmp_path / "two", http.base_url.port or 0))
+        assert told.startswith("mnemolog cannot start: cannot listen on 127.0.0.1:")
+        assert not (tmp_path / "two").exists()
+        assert "holds the log" in await fails(await start(tmp_path / "one", free_port()))
+
+
+def test_answers_are_sent_without_waiting_for_more():
+    """Asyncio turns Nagle's algorithm off only on sockets that name their protocol."""
+    with _listen("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
+
+
+async def test_the_doctor_of_a_server_says_what_that_server_reaches(tmp_path: Path):
+    async with served(tmp_path / "served") as (_, http):
+        doctor = ("-m", "mnemolog", "doctor", "--json", "--url", str(http.base_url))
+        asked = await asyncio.create_subprocess_exec(sys.executable, *doctor, stdout=asyncio.subprocess.PIPE)
+        told, _ = await asked.communicate()
+        checks = {check["name"]: check for check in json.loads(told)["checks"]}
+        reached = {"index", "schema registry", "extractor", "embedder", "shards"}
+        assert set(checks) == {"server", "data directory", "log", *reached}
+        assert str(tmp_path / "served") in checks["data directory"]["detail"]
+        assert asked.returncode == 0
+
+
+async def test_what_is_asked_of_the_process_is_answered_before_it_has_started():
+    worker = Worker(from_environment({}))
+    transport = httpx.ASGITransport(make_http(worker))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        for path, status in (("/health/live", 200), ("/metrics", 200), ("/health/ready", 503), ("/v1/memories", 503)):
+            assert (await http.get(path, params={"user_id": "u1"} if "v1" in path else None)).status_code == status

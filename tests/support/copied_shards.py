@@ -1,0 +1,117 @@
+"""Two workers' shards on one log: one whose partition moved away, and one that may copy its file."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import aclosing, closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from support.examples import remember
+from support.memory_log import MemoryLog
+
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.receiver import Offer, Taking
+from projections.partitions.shards import Shards
+from projections.state.digest import digests
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from pathlib import Path
+
+    from support.workbench import Workbench
+
+    from projections.partitions.sender import Lending
+
+WORTH = 20
+FACTS = 30
+
+
+class CountedLog(MemoryLog):
+    """Counts the records that it gives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given = 0
+
+    async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> Any:
+        found = await super().read(topic, partition, start, limit)
+        self.given += len(found)
+        return found
+
+
+class Neighbour:
+    """Another worker, without a network between; `lies` are of its offer, `meanwhile` happens after the first part."""
+
+    giver = "http://neighbour"
+
+    def __init__(self, lending: Lending) -> None:
+        self.lending = lending
+        self.lies: dict[str, Any] = {}
+        self.asked_for = 0
+        self.spoil: Callable[[bytes], bytes] = lambda part: part
+        self.meanwhile: Callable[[], Awaitable[object]] = lambda: asyncio.sleep(0)
+
+    async def offers(self, partition: int) -> list[Offer]:
+        offer = await self.lending.offer(partition)
+        return [replace(offer, giver=self.giver, **self.lies)] if offer is not None else []
+
+    async def content(self, offer: Offer) -> AsyncGenerator[bytes, None]:
+        self.asked_for += 1
+        async with aclosing(self.lending.content(offer.partition)) as parts:
+            async for part in parts:
+                yield self.spoil(part)
+                await self.meanwhile()
+
+
+async def moves_away(bench: Workbench, facts: int = FACTS) -> Neighbour:
+    """Remember facts, and let the partition go."""
+    for number in range(facts):
+        await bench.says(f"t-{number}", f"第{number}句")
+        await bench.decides(remember(f"用户喜欢第{number}种茶", f"c-{number}"))
+    await bench.shards.at(0).catch_up()
+    bench.shards.release(0)
+    bench.shards.assign([])
+    return Neighbour(bench.shards.lending)
+
+
+async def holding(shards: Shards, neighbour: Neighbour, worth: int = WORTH) -> None:
+    """Be given the partition."""
+    shards.taking = Taking(shards._log, neighbour, worth)
+    shards.assign([0])
+    await shards.hold(0)
+
+
+async def folded(log: MemoryLog, folder: Path) -> dict[str, list[Any]]:
+    """Return the rows that a fold of the whole log has."""
+    shards = Shards(folder, log, 1, EmbeddedIndex)
+    shards.assign([0])
+    await shards.hold(0)
+    found = rows(folder / "0.sqlite")
+    shards.close()
+    return found
+
+
+def rows(path: Path) -> dict[str, list[Any]]:
+    """Return everything that a shard's file holds."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [name for (name,) in connection.execute("select name from sqlite_master where type='table'")]
+        return {table: sorted(connection.execute(f"select * from {table}"), key=repr) for table in tables}  # noqa: S608
+
+
+async def is_a_fold(shards: Shards, log: MemoryLog, tmp_path: Path) -> bool:
+    """Tell whether a shard holds what a fold from offset 0 does, in its file and by its digest."""
+    expected = await folded(log, tmp_path / "fold")
+    other = Shards(tmp_path / "fold", log, 1, EmbeddedIndex)
+    other.assign([0])
+    await other.hold(0)
+    both = [digests(map(each.state, each.owners())) for each in (shards, other)]
+    other.close()
+    return both[0] == both[1] and rows(tmp_path / "taker" / "0.sqlite") == expected
+
+
+def left_over(tmp_path: Path) -> list[str]:
+    """Return what lies in the taker's folder beside the shards."""
+    names = {file.name.removesuffix("-wal").removesuffix("-shm") for file in (tmp_path / "taker").iterdir()}
+    return sorted(names - {"0.sqlite", "globals.sqlite"})

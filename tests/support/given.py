@@ -1,0 +1,119 @@
+"""The vocabulary of decisions: `given(history).when(item).then(actions)`; whatever is decided is delivered twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from support.examples import XIAOMING
+
+from projections.state.evolve import counts, events_of, evolve, is_decided
+from projections.state.memory import UserState
+from schemas import codec
+from schemas.messages.decision import MAX_CHANGES, Decision
+from schemas.messages.events import MemoryFormed, MemoryImported, MemoryRevised
+from schemas.messages.inbox import Tick
+from streams.decisions.decide import decide, decide_tick
+from streams.decisions.draft import Place
+from streams.decisions.parameters import Parameters
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from projections.state.memory import Memory
+    from schemas.messages.events import LedgerEvent
+    from schemas.messages.inbox import UserItem
+
+Item: TypeAlias = "UserItem | Tick"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A user's state after a history of items, each decided in the order given."""
+
+    state: UserState = field(default_factory=lambda: UserState(owner=XIAOMING))
+    vectors: dict[str, bytes] = field(default_factory=dict)
+    offset: int = 0
+    decisions: tuple[Decision, ...] = ()
+    parameters: Parameters = field(default_factory=Parameters)
+    everyone: UserState | None = None
+    """The tenant's global memories, which a wake may show."""
+
+    def when(self, item: Item, *, logged: datetime | None = None) -> Given:
+        """Decide an item, logged when it happened unless told otherwise, and fold every part of it, each twice."""
+        at, place_offset, after = logged or item.envelope.occurred_at, self.offset + 1, self
+        place = Place(0, place_offset, at)
+        while not is_decided(after.state, item.envelope.event_id):
+            decision = (
+                decide_tick(after.state, item, place, self.parameters, everyone=self.everyone, vectors=after.recall)
+                if isinstance(item, Tick)
+                else decide(after.state, item, place, after.vectors, self.parameters)
+            )
+            if decision is None:
+                break
+            after = after.folded(decision)
+        return replace(after, offset=place_offset, decisions=after.decisions[len(self.decisions) :])
+
+    def recall(self) -> dict[str, bytes]:
+        """Return the vectors of all memories."""
+        return self.vectors
+
+    def folded(self, decision: Decision) -> Given:
+        """Fold one decision, as its bytes tell; delivered again it does not count."""
+        decision = codec.decode_as(codec.encode(decision), Decision)
+        assert counts(self.state, decision)
+        assert len(decision.events) <= MAX_CHANGES
+        events = events_of(decision)
+        state = evolve(self.state, decision, events)
+        assert not counts(state, decision), "twice is once"
+        embedded = (MemoryFormed, MemoryImported, MemoryRevised)
+        vectors = {e.memory_id: e.vector.data for e in events if isinstance(e, embedded) and e.vector}
+        return replace(self, state=state, vectors=self.vectors | vectors, decisions=(*self.decisions, decision))
+
+    @property
+    def actions(self) -> list[str]:
+        """What became of the parts of the last item."""
+        return [o.action for d in self.decisions for o in d.outcomes]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why."""
+        return [o.reason for d in self.decisions for o in d.outcomes]
+
+    @property
+    def events(self) -> list[LedgerEvent]:
+        """The events that the last item led to."""
+        return [e for d in self.decisions for e in events_of(d)]
+
+    def then(self, *actions: str) -> Given:
+        """Check what became of the parts of the last item."""
+        assert self.actions == list(actions), self.reasons
+        return self
+
+    @property
+    def memories(self) -> list[Memory]:
+        """All memories, in the order of forming."""
+        return sorted(self.state.memories.values(), key=lambda m: (m.formed_at, m.memory_id))
+
+    def active(self, at: datetime) -> list[str]:
+        """Return the contents of what is active at an instant."""
+        return [m.content for m in self.memories if m.status_at(at) == "active"]
+
+    @property
+    def only(self) -> Memory:
+        """The one memory that there is."""
+        [memory] = self.memories
+        return memory
+
+    def of(self, content: str) -> Memory:
+        """Return the one memory with this text."""
+        [memory] = [m for m in self.memories if m.content == content]
+        return memory
+
+
+def given(*history: Item, parameters: Parameters | None = None) -> Given:
+    """Return the state after a history of items."""
+    known = Given(parameters=parameters or Parameters())
+    for item in history:
+        known = known.when(item)
+    return known

@@ -1,0 +1,221 @@
+"""One partition's observe and remember over a log in memory, with an extractor that the test writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import orjson
+from support.examples import XIAOMING, vector_of
+from support.memory_log import MemoryLog
+
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.shards import Shards
+from schemas import codec
+from schemas.log import NewRecord
+from schemas.messages.decision import Decision
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
+from streams.agents.observe import Observe
+from streams.agents.reencode import Rewriting
+from streams.agents.remember import Remember
+from streams.decisions.parameters import Parameters
+from streams.delivery.delivery import Delivery
+from streams.delivery.keyed_pool import KeyedPool
+from streams.delivery.retry import fold_patiently
+from streams.extraction.protocol import Extraction, Proposal
+from streams.extraction.request import Asking
+from streams.extraction.verbatim import VerbatimExtractor
+from streams.extraction.window import WindowLimits
+from streams.registry.registry import NoRegistry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from projections.embedding.embedder import Vectors
+    from projections.state.memory import UserState
+    from schemas.identity import Owner
+    from schemas.log import Record
+    from schemas.messages.dead_letters import DeadLetter
+    from streams.extraction.protocol import Window
+    from streams.registry.registry import WriterSchemas
+
+
+class CharacterEmbedder:
+    """The vectors of `examples.vector_of`."""
+
+    model = "test"
+
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002
+        """Return a row for each text."""
+        return np.stack([np.frombuffer(vector_of(text), "<f4") for text in texts])
+
+
+class EchoExtractor:
+    """Remembers each piece as it stands; `errors` are raised first, one a call."""
+
+    model = "echo"
+    prompt_hash = "echo-1"
+
+    def __init__(self) -> None:
+        """Begin without having been asked."""
+        self.windows: list[Window] = []
+        self.errors: list[Exception] = []
+
+    async def extract(self, window: Window) -> Extraction:
+        """Note the window, and return a proposal for each piece."""
+        self.windows.append(window)
+        if self.errors:
+            raise self.errors.pop(0)
+        proposals = (Proposal(content=p.text, sources=(n,)) for n, p in enumerate(window.pieces))
+        return Extraction(proposals=tuple(proposals))
+
+    @property
+    def asked(self) -> list[list[str]]:
+        """The piece ids of every window asked about."""
+        return [[p.piece_id for p in w.pieces] for w in self.windows]
+
+
+def hold_all(shards: Shards) -> Shards:
+    """Let shards hold every partition as it stands in its file: the test says what is folded, and when."""
+    shards._held = {partition: shards._open(shards._folder, partition) for partition in range(shards.partitions)}
+    shards._folded = set(shards._held)
+    return shards
+
+
+class Workbench:
+    """What one worker does, a delivery at a time. Another one over the same log is the worker after it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        log: MemoryLog | None = None,
+        *,
+        partitions: int = 1,
+        schemas: WriterSchemas | None = None,
+        **observing: Any,
+    ) -> None:
+        """Open shards in the folder; `schemas` is what a registry would say, `observing` goes to Observe."""
+        self.log = log or MemoryLog(partitions)
+        self.shards = hold_all(Shards(folder, self.log, partitions, EmbeddedIndex))
+        self._has_begun = False
+        self.extractor = EchoExtractor()
+        self.failures: list[BaseException] = []
+        self.counts: list[tuple[str, str]] = []
+        self.asking_pool = KeyedPool(4, self.failures.append)
+        self.deciding_pool = KeyedPool(4, self.failures.append)
+        self.observe = Observe(
+            log=self.log,
+            shards=self.shards,
+            asking=Asking(CharacterEmbedder()),
+            extractor=self.extractor,
+            verbatim=VerbatimExtractor(),
+            pool=self.asking_pool,
+            rewriting=Rewriting(
+                self.log, self.shards.partition, schemas or NoRegistry(), self.failures.append, self._count
+            ),
+            limits=observing.pop("limits", WindowLimits()),
+            counted=lambda step, outcome: self.counts.append((step, outcome)),
+            **observing,
+        )
+        self.remember = Remember(
+            log=self.log, shards=self.shards, pool=self.deciding_pool, parameters=Parameters(), counted=self._count
+        )
+        self.acked: list[str] = []
+
+    def _count(self, step: str, outcome: str) -> None:
+        self.counts.append((step, outcome))
+
+    def close(self) -> None:
+        """Close the shards."""
+        self.shards.close()
+
+    def revoke(self) -> None:
+        """Take the partitions away, and give them back at once."""
+        for partition in self.shards.held():
+            self.observe.revoke(partition)
+            self.remember.revoke(partition)
+            self.shards.release(partition)
+        hold_all(self.shards)
+        self._has_begun = False
+
+    async def publish(
+        self, topic: str, value: bytes | dict[str, Any], key: bytes | None = XIAOMING.key, partition: int = 0
+    ) -> Record:
+        """Append a record and return it as it stands in the log."""
+        data = value if isinstance(value, bytes) else orjson.dumps(value)
+        [appended] = await self.log.append([NewRecord(topic=topic, partition=partition, key=key, value=data)])
+        [record] = await self.log.read(topic, partition, appended.position.offset, 1)
+        return record
+
+    async def observes(self, *records: Record) -> None:
+        """Deliver records to observe, and let what they start come to its end."""
+        await self._begin()
+        for record in records:
+            await self.observe.handle(self._delivery(record))
+        await self.observe.rewriting.settle()
+        await self.asking_pool.settle()
+
+    async def remembers(self, *records: Record) -> None:
+        """Deliver records to remember, and let what they start come to its end."""
+        await self._begin()
+        for record in records:
+            await self.remember.handle(self._delivery(record))
+        await self.deciding_pool.settle()
+        assert self.failures == []
+
+    async def _begin(self) -> None:
+        """Fold everything before the first delivery after the partitions were given, as production does."""
+        if not self._has_begun:
+            for shard in self.shards.all():
+                await fold_patiently(shard.catch_up)
+            self._has_begun = True
+
+    async def decides(self, item: Any) -> Record:
+        """Append an item to the inbox of its owner's partition, and remember it."""
+        owner = item.envelope.owner
+        record = await self.publish(INBOX.name, codec.encode(item), owner.key, self.shards.partition(owner))
+        await self.remembers(record)
+        return record
+
+    def _delivery(self, record: Record) -> Delivery:
+        return Delivery(record, lambda: self.acked.append(str(record.position)))
+
+    async def inbox(self, partition: int = 0) -> list[Any]:
+        """Return what stands in the inbox."""
+        return [codec.decode(r.value) for r in await self.log.read(INBOX.name, partition, 0)]
+
+    async def answers(self) -> list[CandidatesExtracted | ExtractionRejected]:
+        """Return the extractions in the inbox."""
+        return [i for i in await self.inbox() if isinstance(i, (CandidatesExtracted, ExtractionRejected))]
+
+    async def ledger(self, partition: int = 0) -> list[Decision]:
+        """Return what stands in the ledger, void or not."""
+        return [codec.decode_as(r.value, Decision) for r in await self.log.read(LEDGER.name, partition, 0)]
+
+    async def dead(self) -> list[DeadLetter]:
+        """Return what was put aside."""
+        return [codec.decode(r.value) for r in await self.log.read(DEAD_LETTERS.name, 0, 0)]
+
+    def state(self, owner: Owner = XIAOMING) -> UserState:
+        """Return what is known of a user."""
+        return self.shards.state(owner)
+
+    async def says(self, event_id: str, content: str = "我喜欢喝咖啡", **more: Any) -> Record:
+        """Publish a user turn of Xiaoming's in session s1."""
+        body = {"type": "TurnRecorded", "event_id": event_id, "user_id": "xiaoming", "agent_id": "luna"}
+        body |= {"session_id": "s1", "role": "user", "content": content}
+        return await self.publish(CONVERSATIONS.name, body | more)
+
+    async def ends(self, event_id: str, **more: Any) -> Record:
+        """Publish the end of session s1."""
+        body = {
+            "type": "SessionEnded",
+            "event_id": event_id,
+            "user_id": "xiaoming",
+            "agent_id": "luna",
+            "session_id": "s1",
+        }
+        return await self.publish(CONVERSATIONS.name, body | more)

@@ -1,0 +1,91 @@
+"""A silent partition ends the requests that wait for the log, and neither others nor the watch."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import pytest
+from support.memory_log import MemoryLog
+
+from mnemolog.log import health
+from mnemolog.log.health import LogWatch, at_leisure
+from schemas.log import LogUnavailable
+
+ENDS = "the log is away"
+
+
+class SilentLog(MemoryLog):
+    """Partition 0 never answers."""
+
+    def __init__(self) -> None:
+        super().__init__(now=datetime(2026, 1, 1, tzinfo=UTC))
+
+    async def end(self, topic: str, partition: int) -> int:
+        """Wait for ever, or answer."""
+        if partition == 0:
+            await asyncio.Event().wait()
+        return await super().end(topic, partition)
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "ANSWER_SECONDS", 0.05)
+
+
+async def test_a_request_that_is_slow_to_end_does_not_end_the_watch():
+    watch = LogWatch()
+
+    async def slow() -> None:
+        async with watch.waited_for():
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0.3)
+
+    request = asyncio.ensure_future(slow())
+    for _ in range(4):
+        await watch.look(SilentLog(), [0])
+    with pytest.raises(LogUnavailable, match=ENDS):
+        await request
+
+
+async def test_a_request_that_waits_for_the_log_ends_and_one_at_leisure_does_not():
+    watch = LogWatch()
+    held = asyncio.Event()
+
+    async def waits() -> str:
+        async with watch.waited_for():
+            await held.wait()
+        return "answered"
+
+    async def greets() -> str:
+        async with watch.waited_for():
+            with at_leisure():
+                await held.wait()
+        return "answered"
+
+    requests = [asyncio.ensure_future(waits()), asyncio.ensure_future(greets())]
+    await watch.look(SilentLog(), [0, 1])
+    with pytest.raises(LogUnavailable, match=ENDS):
+        await requests[0]
+    late = asyncio.ensure_future(greets())
+    await asyncio.sleep(0.1)
+    held.set()
+    assert [await requests[1], await late] == ["answered", "answered"]
+    assert not watch._waiting
+
+
+async def test_what_comes_after_the_leisure_is_ended_again():
+    watch = LogWatch()
+    await watch.look(SilentLog(), [0])
+    asked: list[str] = []
+    with suppress(LogUnavailable):
+        async with watch.waited_for():
+            with at_leisure():
+                await asyncio.sleep(0.1)
+                asked.append("model")
+            await asyncio.Event().wait()
+            asked.append("log")
+    assert asked == ["model"]

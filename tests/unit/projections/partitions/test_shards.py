@@ -1,0 +1,134 @@
+"""Partitions come and go: who holds one answers for it, and nobody else does."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from support.examples import XIAOMING, remember
+from support.memory_log import MemoryLog
+from support.workbench import Workbench
+
+from projections.index.embedded.index import EmbeddedIndex
+from projections.partitions.shards import NotHeld, Shards
+from schemas.identity import partition_owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def log() -> MemoryLog:
+    return MemoryLog(2)
+
+
+@pytest.fixture
+def shards(log: MemoryLog, tmp_path: Path) -> Iterator[Shards]:
+    """Those of a worker that has not been assigned anything yet."""
+    made = Shards(tmp_path / "shards", log, 2, EmbeddedIndex)
+    yield made
+    made.close()
+
+
+async def test_nothing_is_answered_before_a_partition_is_held(shards: Shards):
+    shards.assign([0])
+    for partition in (0, 1):
+        with pytest.raises(NotHeld, match=f"partition {partition}"):
+            shards.at(partition)
+    await shards.hold(0)
+    assert (shards.held(), shards.is_settled) == ([0], True)
+    with pytest.raises(NotHeld):
+        shards.state(partition_owner(1))
+
+
+async def test_who_waits_for_a_partition_hears_that_it_is_held(shards: Shards):
+    shards.assign([0])
+    waiting = asyncio.create_task(shards.ready(0))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await shards.hold(0)
+    await waiting
+
+
+async def test_who_waits_for_a_partition_hears_that_it_is_another_workers(shards: Shards):
+    waiting = asyncio.create_task(shards.ready(1))
+    await asyncio.sleep(0)
+    shards.assign([0])
+    with pytest.raises(NotHeld):
+        await waiting
+
+
+async def test_a_partition_that_is_taken_away_while_it_is_folded_is_not_held(shards: Shards):
+    term = shards.term(0)
+    shards.release(0)
+    await shards.hold(0, term)
+    assert shards.held() == []
+    await shards.hold(0)
+    assert shards.held() == [0]
+
+
+async def test_what_an_assignment_does_not_name_is_held_no_longer(shards: Shards):
+    shards.assign([0, 1])
+    await shards.hold(0)
+    await shards.hold(1)
+    shards.assign([1])
+    assert shards.held() == [1]
+
+
+async def test_while_partitions_move_nothing_is_settled(shards: Shards):
+    shards.assign([])
+    await shards.follow_globals()
+    assert shards.is_settled
+    shards.unassign()
+    assert not shards.is_settled
+
+
+async def test_a_partition_that_comes_back_has_what_was_decided_elsewhere_meanwhile(tmp_path: Path):
+    bench = Workbench(tmp_path / "one")
+    await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
+    bench.shards.release(0)
+    other = Workbench(tmp_path / "two", bench.log)
+    await other.decides(remember("用户喜欢喝茶", "c-2"))
+    await bench.shards.hold(0)
+    assert bench.state() == other.state()
+    assert len(bench.shards.state(XIAOMING).memories) == 2
+    bench.close()
+    other.close()
+
+
+async def test_a_term_tells_that_a_partition_moved_even_when_the_same_one_has_it_again(shards: Shards):
+    await shards.hold(0)
+    before = shards.tenure()
+    shards.release(0)
+    await shards.hold(0)
+    assert shards.held() == sorted(before)
+    assert shards.tenure() != before
+
+
+async def test_a_worker_is_ready_when_everything_that_it_was_assigned_is_held(shards: Shards):
+    assert not shards.is_ready
+    shards.assign([0, 1])
+    await shards.hold(0)
+    assert not shards.is_ready, "the other one may come in a moment"
+    await shards.hold(1)
+    assert shards.is_ready
+    shards.unassign()
+    assert not shards.is_ready
+
+
+async def test_a_partition_that_takes_long_does_not_keep_a_worker_with_others_from_being_ready(
+    log: MemoryLog, tmp_path: Path
+):
+    shards = Shards(tmp_path / "shards", log, 2, EmbeddedIndex, move_seconds=0)
+    try:
+        shards.assign([0, 1])
+        await shards.follow_globals()
+        assert not shards.is_ready, "it holds nothing"
+        await shards.hold(0)
+        assert shards.is_ready
+        shards.unassign()
+        assert not shards.is_ready, "nobody knows whose users these are"
+    finally:
+        shards.close()
