@@ -32,7 +32,7 @@ from mnemolog.log.health import LogWatch
 from mnemolog.settings import from_environment
 from mnemolog.worker.metrics import Metrics
 from projections.index.embedded.index import EmbeddedIndex
-from projections.partitions.receiver import Taking
+from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.shard.shard import BULK_RECORDS
 from projections.state.evolve import events_of, evolve
@@ -130,7 +130,7 @@ async def copying(folder: Path, log: SqliteLog, port: int) -> float:
     process.start()
     shards = Shards(folder / "copied", log, 1, EmbeddedIndex)
     peers = Peers(shards, dict, lambda: [url], "http://taker.invalid")
-    shards.taking = Taking(log, PeersShards(peers, 60), worth=0)
+    shards.taking = ShardReceiver(log, PeersShards(peers, 60), worth=0)
     try:
         assert await PeersShards(peers, 60).offers(0)  # it is started
         began = time.perf_counter()

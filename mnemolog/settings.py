@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from mnemolog.reminder_template import REMINDER_TEMPLATE, check_template
 from projections.index.weaviate.address import WeaviateAddress
 from schemas.inputs.faults import plain
-from schemas.inputs.images import Sight
+from schemas.inputs.images import VisionPolicy
 from schemas.vocabulary.words import Policy  # noqa: TC001 - pydantic reads it
 
 if TYPE_CHECKING:
@@ -131,10 +131,12 @@ class Settings(BaseModel):
         return bool(self.llm_base_url or self.llm_api_key)
 
     @property
-    def sight(self) -> Sight:
+    def sight(self) -> VisionPolicy:
         """Whether the model sees images, and the hosts that they may lie on."""
         hosts = (host.strip().lower() for host in (self.image_hosts or "").split(","))
-        return Sight(sees=self.llm_vision and self.extracts_with == "model", hosts=frozenset(filter(None, hosts)))
+        return VisionPolicy(
+            sees=self.llm_vision and self.extracts_with == "model", hosts=frozenset(filter(None, hosts))
+        )
 
     @property
     def is_embedded(self) -> bool:

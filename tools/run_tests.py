@@ -98,7 +98,7 @@ def quick(python: Path, *, wheel: bool) -> tuple[list[str], dict[str, str]]:
 
 def rest(python: Path, *, wheel: bool) -> tuple[list[str], dict[str, str]]:
     """Run the other tests, as far as there is what they need; return what `quick` does."""
-    left_out = {}
+    left_out: dict[str, str] = {}
     if reason := missing_for_engines():
         left_out |= {f"{FAULTS}/cluster": reason, ENGINES: reason}
     if reason := missing_for_deployment():

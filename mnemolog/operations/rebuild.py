@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from mnemolog.operations.generations import Generations
-from projections.shard.snapshot import Committed
+from projections.shard.snapshot import ReadSnapshot
 from projections.state.digest import combined
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class _Built:
         return [*self.held.values(), self.shared]
 
 
-class Rebuilding:
+class Rebuilder:
     """Calls no model and no embedder: answers and vectors are in the log."""
 
     def __init__(self, data_dir: Path, log: Log, shards: Shards) -> None:
@@ -193,7 +193,7 @@ class Rebuilding:
         with ExitStack() as opened:
             async with self._standing_still(built) as live:
                 pairs = [
-                    [opened.enter_context(closing(Committed(shard.path))) for shard in pair]
+                    [opened.enter_context(closing(ReadSnapshot(shard.path))) for shard in pair]
                     for pair in zip(live, built.shards, strict=True)
                 ]
             # as of one moment, and beside what goes on

@@ -86,7 +86,7 @@ def record_of(message: Observation, partition: int) -> NewRecord:
     )
 
 
-class Publishing:
+class Publisher:
     """Accepts events. An answer means that the log has acknowledged them: no queue in memory stands between."""
 
     def __init__(

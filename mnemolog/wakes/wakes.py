@@ -15,7 +15,7 @@ from schemas.identity import Owner, derived_id
 from schemas.inputs.decoding import DEFAULT_TENANT
 from schemas.inputs.input_events import DEFAULT_USER
 from schemas.log import LogUnavailable
-from streams.ticks.wake_scheduler import Waking
+from streams.ticks.wake_scheduler import WakeScheduler
 
 if TYPE_CHECKING:
     from mnemolog.commands.commands import Commands
@@ -36,7 +36,7 @@ class Wakes:
 
     def __init__(self, log: Log, shards: Shards, commands: Commands, clock: Clock, settings: Settings) -> None:
         self.commands = WakeCommands(commands, settings)
-        self.waking = Waking(log=log, shards=shards, clock=clock)
+        self.waking = WakeScheduler(log=log, shards=shards, clock=clock)
         self._embedding_model = commands.embedding_model
         self._shards = shards
         self._settings = settings

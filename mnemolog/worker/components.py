@@ -18,7 +18,7 @@ from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.registry.cache import SchemaCache
 from streams.registry.registry import NoRegistry, SchemaRegistry
-from streams.ticks.scheduler import RETENTION_EVERY, Ticking, decay_due, retention_due
+from streams.ticks.scheduler import RETENTION_EVERY, TickScheduler, decay_due, retention_due
 from streams.ticks.wake_scheduler import wake_due
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def tick_maker(policy: str, settings: Settings) -> Callable[[int, datetime], Tic
     return lambda partition, as_of: decay_due(partition, policy, as_of)
 
 
-def make_clocks(settings: Settings, clockwork: Callable[..., Ticking]) -> list[Ticking]:
+def make_clocks(settings: Settings, clockwork: Callable[..., TickScheduler]) -> list[TickScheduler]:
     """Return what ticks by itself: decay unless it is off, and retention unless everything is kept."""
     decays, days = settings.decay_policy != "off", settings.retention_days
     everything = [INBOX.name, *(topic.name for topic in INPUTS)]

@@ -28,7 +28,7 @@ COUNT_EVERY_SECONDS: Final = 15.0
 """Counting memories reads a shard's table: not more often than this, however often it is scraped."""
 
 
-class Gauging(Collector):
+class Gauges(Collector):
     """What the last look saw. Dead letters and memories are counted from the log, so that a restart loses nothing."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from mnemolog.worker.gauges import Gauging
+from mnemolog.worker.gauges import Gauges
 from schemas.messages.inbox import ExtractionRejected
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Metrics:
             "mnemolog_rebuild_progress_ratio", "How far the running rebuild is; 1 without one", registry=registry
         )
         self._rebuilt.set(1)
-        self._gauging = Gauging()
+        self._gauging = Gauges()
         registry.register(self._gauging)
 
     def counted(self, step: str, outcome: str) -> None:

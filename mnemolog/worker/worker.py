@@ -18,14 +18,14 @@ from mnemolog.commands.recalls import Recalls
 from mnemolog.log.configured import broker_url, close_log, create_topics, kafka_security, lock_directory, open_log
 from mnemolog.log.health import LogWatch
 from mnemolog.operations.generations import active_folder
-from mnemolog.operations.rebuild import Rebuilding
-from mnemolog.publishing.publisher import Publishing
+from mnemolog.operations.rebuild import Rebuilder
+from mnemolog.publishing.publisher import Publisher
 from mnemolog.wakes.wakes import Wakes
 from mnemolog.worker import components
 from mnemolog.worker.background import among_others, unless_failed
 from mnemolog.worker.greeting import Speaking
 from mnemolog.worker.metrics import Metrics
-from projections.partitions.receiver import Taking
+from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.shard.errors import ShardDamaged, ShardUnavailable
@@ -33,17 +33,17 @@ from schemas.clock import SystemClock
 from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
 from streams.agents.observe import Observe
 from streams.agents.project import Project
-from streams.agents.reencode import Rewriting
+from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
-from streams.agents.retention import Retaining
+from streams.agents.retention import RetentionTask
 from streams.delivery.keyed_pool import KeyedPool
-from streams.delivery.priority import Precedence
+from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import PatientReads, fold_patiently
 from streams.extraction.model.extractor import ModelExtractor
-from streams.extraction.request import Asking
+from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
-from streams.ticks.scheduler import Ticking
+from streams.ticks.scheduler import TickScheduler
 from streams.transports.directory_lock import DirectoryLock
 from streams.transports.kafka.log import KafkaLog
 from streams.transports.sqlite.log import SqliteLog
@@ -127,17 +127,17 @@ class Worker:
         self.observe = Observe(
             log=patient,
             shards=self.shards,
-            asking=Asking(self.embedder, asyncio.Semaphore(asked_at_once), sight=settings.sight),
+            asking=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), sight=settings.sight),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
-            rewriting=Rewriting(patient, self.shards.partition, self.registry, self.fail, self.metrics.counted),
+            rewriting=Reencoder(patient, self.shards.partition, self.registry, self.fail, self.metrics.counted),
             limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             memorize=settings.memorize,
             counted=self.metrics.counted,
             extracted=self.metrics.extracted,
         )
-        self.retaining = Retaining(self.log, self.shards, self.handled)
+        self.retaining = RetentionTask(self.log, self.shards, self.handled)
         self.remember = Remember(
             log=patient,
             shards=self.shards,
@@ -148,17 +148,17 @@ class Worker:
             remove=self.retaining.remove,
         )
         self.project = Project(shards=self.shards, counted=self.metrics.counted)
-        precedence = Precedence()
-        clockwork = partial(Ticking, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
+        precedence = AppendPriority()
+        clockwork = partial(TickScheduler, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
         self.clocks = components.make_clocks(settings, clockwork)
         first = precedence.first if settings.is_embedded else nullcontext
-        self.publishing = Publishing(self.log, self.shards, self.observe, first)
+        self.publishing = Publisher(self.log, self.shards, self.observe, first)
         self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
         self.wakes = Wakes(self.log, self.shards, self.commands, self.clock, settings)
         self.queries = Queries(self.shards, self.embedder)
         self.speaking = Speaking.made(settings, self.metrics, self.queries, self._exits)
         self.recalls = Recalls(self.commands)
-        self.rebuilding = Rebuilding(settings.data_dir, self.log, self.shards)
+        self.rebuilding = Rebuilder(settings.data_dir, self.log, self.shards)
         self._app = make_app(
             name="mnemolog",
             broker=broker_url(settings),
@@ -177,7 +177,7 @@ class Worker:
         )
         self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url)
         self._exits.push_async_callback(self.peers.aclose)
-        self.shards.taking = None if settings.is_embedded else Taking(patient, PeersShards(self.peers))
+        self.shards.taking = None if settings.is_embedded else ShardReceiver(patient, PeersShards(self.peers))
         self._exits.push_async_callback(self._stop_agents)
         await self._join()
         await unless_failed(self.failure, self.shards.settled())

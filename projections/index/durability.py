@@ -19,7 +19,7 @@ UNSEEN_SECONDS: Final = 3 * LOOK_EVERY_SECONDS
 """Who has not looked for so long stood still, and may have missed a restart."""
 
 
-class ToldLately:
+class UnconfirmedWrites:
     """Nothing told becomes safe while the index does not answer, or nobody has looked whether it does."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:

@@ -7,7 +7,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Final
 
-from projections.index.durability import ToldLately
+from projections.index.durability import UnconfirmedWrites
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardUnavailable
 
@@ -22,7 +22,7 @@ TOLD_AT_ONCE: Final = 500
 """Memories that the index is told of in one call."""
 
 
-class Following:
+class IndexSync:
     """Tells the index of changes, each at least once. What it cannot be told of waits, and nothing is forgotten."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Following:
         self._number_beside = 0
         self._behind: dict[Owner, dict[str, None]] = {}
         self._being_told: frozenset[Owner] = frozenset()
-        self._lately = ToldLately(monotonic)
+        self._lately = UnconfirmedWrites(monotonic)
         self._doubts = 0
         """How often it was in doubt whether the index has what it was told."""
         self._telling = asyncio.Lock()

@@ -72,7 +72,7 @@ def checksum() -> blake2b:
     return blake2b(digest_size=CHECKSUM_BYTES)
 
 
-class Taking:
+class ShardReceiver:
     """Fetches copies, each beside the shard's own file; whoever holds the shard puts it in place."""
 
     def __init__(self, log: Log, elsewhere: Elsewhere, worth: int = WORTH_RECORDS) -> None:

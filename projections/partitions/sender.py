@@ -28,7 +28,7 @@ class InUse(Exception):
     """The shard is open here, or partitions are moving: ask again in a moment."""
 
 
-class Lending:
+class ShardSender:
     """A file that is lent is one that nobody writes: it is taken back before the shard is opened again."""
 
     def __init__(self, path_of: Callable[[int], Path], is_open: Callable[[int], bool]) -> None:

@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
 from projections.index.entries import entries_of, split
-from projections.index.sync import Following
+from projections.index.sync import IndexSync
 from projections.partitions.generation import made, nobody, open_globals, open_shard, path_in
-from projections.partitions.sender import Lending
+from projections.partitions.sender import ShardSender
 from projections.shard.snapshot import digests_of, nothing
 from schemas.identity import Owner
 from schemas.topics import GLOBALS, LEDGER, partition_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from projections.index.protocol import Index, IndexEntry
     from projections.partitions.generation import Changed
-    from projections.partitions.receiver import Taking
+    from projections.partitions.receiver import ShardReceiver
     from projections.shard.errors import ShardUnavailable
     from projections.shard.shard import Shard
     from projections.state.memory import UserState
@@ -72,10 +72,10 @@ class Shards:
         self._terms: Counter[int] = Counter()
         self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changed = asyncio.Event()
-        self.lending = Lending(lambda partition: path_in(self._folder, partition), self._is_open)
-        self.taking: Taking | None = None
+        self.lending = ShardSender(lambda partition: path_in(self._folder, partition), self._is_open)
+        self.taking: ShardReceiver | None = None
         """Where there are other workers: how their files are had."""
-        self.following = Following(make_index(self._entries), self._split, self.entries, self.all, self._is_held)
+        self.following = IndexSync(make_index(self._entries), self._split, self.entries, self.all, self._is_held)
         self.globals = open_globals(made(folder), log, self.following.note)
         self._globals_opened = False
         self._globals_opening = asyncio.Lock()

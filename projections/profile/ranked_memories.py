@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from projections.profile.profile import profile
-from projections.profile.visibility import NAME, SENSITIVE, Sight, Topics
+from projections.profile.visibility import NAME, SENSITIVE, Topics, Visibility
 from projections.state.memory import ACTIVE
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class _Kept:
     found: dict[str, Any]
 
 
-class HotUser:
+class RankedMemories:
     """One user's memories in order. Answers are those of the state that it followed last."""
 
     def __init__(self, state: UserState) -> None:
@@ -63,7 +63,7 @@ class HotUser:
         """Every memory as it is in the orders: looked up faster than in the state, for all of them."""
         self._shelves: defaultdict[tuple[str, ...], _Shelf] = defaultdict(_Shelf)
         """By the agents that know them; () for all agents."""
-        self._profiles: dict[tuple[str | None, Sight, frozenset[str] | None], _Kept] = {}
+        self._profiles: dict[tuple[str | None, Visibility, frozenset[str] | None], _Kept] = {}
         self._topics = Topics(())
         self._has_other_topics = False
         self._sensitive: set[str] | None = None
@@ -96,58 +96,58 @@ class HotUser:
 
     # -- what is asked
 
-    def best(self, at: datetime, agent_id: str | None, sight: Sight, limit: int) -> list[Memory]:
+    def best(self, at: datetime, agent_id: str | None, sight: Visibility, limit: int) -> list[Memory]:
         """Return the most important memories, then those last accessed (Evatar)."""
         return list(islice(self._shown("ranked", at, agent_id, sight), limit))
 
-    def newest(self, at: datetime, agent_id: str | None, sight: Sight, limit: int) -> list[Memory]:
+    def newest(self, at: datetime, agent_id: str | None, sight: Visibility, limit: int) -> list[Memory]:
         """Return the newest episodes."""
         return list(islice(self._shown("episodes", at, agent_id, sight), limit))
 
-    def filling(self, names: Collection[str], at: datetime, agent_id: str | None, sight: Sight) -> list[Memory]:
+    def filling(self, names: Collection[str], at: datetime, agent_id: str | None, sight: Visibility) -> list[Memory]:
         """Return the memories that fill one of these slots of the profile."""
         shows = self.shows(sight)
         return [m for m in self._of_attributes(names, at, agent_id) if shows(m)]
 
-    def total(self, at: datetime, agent_id: str | None, sight: Sight) -> int:
+    def total(self, at: datetime, agent_id: str | None, sight: Visibility) -> int:
         """Return how many memories are shown at an instant."""
-        if sight is Sight.NAME_ONLY:
+        if sight is Visibility.NAME_ONLY:
             return len(self._of_attributes({NAME}, at, agent_id))
         shelves = self._shelves_of(agent_id)
         total = sum(len(shelf.ranked) - bisect_left(shelf.expiries, at) for shelf in shelves)
-        if sight is Sight.EVERYTHING:
+        if sight is Visibility.EVERYTHING:
             return total
         hidden = (self._state.memories[i] for i in self._hidden())
         return total - sum(_is_shown(m, at, agent_id) for m in hidden)
 
-    def shows(self, sight: Sight) -> Callable[[Memory], bool]:
+    def shows(self, sight: Visibility) -> Callable[[Memory], bool]:
         """Return what tells whether a memory, also one that belongs to everybody, is seen at all."""
         match sight:
-            case Sight.EVERYTHING:
+            case Visibility.EVERYTHING:
                 return lambda _: True
-            case Sight.NAME_ONLY:
+            case Visibility.NAME_ONLY:
                 return lambda _: False
-            case Sight.NOTHING_SENSITIVE:
+            case Visibility.NOTHING_SENSITIVE:
                 hidden, own = self._hidden(), self._state.memories
                 return lambda m: m.memory_id not in hidden if m.memory_id in own else not self._topics.touch(m)
 
-    def names_sensitive(self, text: str, sight: Sight) -> bool:
+    def names_sensitive(self, text: str, sight: Visibility) -> bool:
         """Tell whether a text of the conversation mentions a topic that is not to be seen."""
-        if sight is Sight.EVERYTHING:
+        if sight is Visibility.EVERYTHING:
             return False
         self._hidden()  # knows the topics
         return self._topics.are_in(text)
 
     def profile(
-        self, at: datetime, agent_id: str | None, sight: Sight, only: Collection[str] | None = None
+        self, at: datetime, agent_id: str | None, sight: Visibility, only: Collection[str] | None = None
     ) -> dict[str, Any]:
         """Return the profile, not to be changed: of these attributes, or of all."""
-        names = frozenset({NAME}) if sight is Sight.NAME_ONLY else None if only is None else frozenset(only)
+        names = frozenset({NAME}) if sight is Visibility.NAME_ONLY else None if only is None else frozenset(only)
         asked = (agent_id, sight, names)
         kept = self._profiles.get(asked)
         if kept is not None and kept.begin <= at and (kept.end is None or at <= kept.end):
             return kept.found
-        hidden = self._hidden() if sight is Sight.NOTHING_SENSITIVE else set[str]()
+        hidden = self._hidden() if sight is Visibility.NOTHING_SENSITIVE else set[str]()
         memories = [m for m in self._of_attributes(names, at, agent_id) if m.memory_id not in hidden]
         ends = [m.expires_at for m in memories if m.expires_at is not None]
         found = profile(memories, at, agent_id)
@@ -207,7 +207,7 @@ class HotUser:
             return list(self._shelves.values())
         return [shelf for agents, shelf in self._shelves.items() if not agents or agent_id in agents]
 
-    def _shown(self, order: str, at: datetime, agent_id: str | None, sight: Sight) -> Iterator[Memory]:
+    def _shown(self, order: str, at: datetime, agent_id: str | None, sight: Visibility) -> Iterator[Memory]:
         shows = self.shows(sight)
         for _, memory_id in merge(*(getattr(shelf, order) for shelf in self._shelves_of(agent_id))):
             memory = self._state.memories.get(memory_id)
@@ -250,20 +250,20 @@ class HotUser:
             self._topics = topics
 
 
-class HotUsers:
+class RankedMemoriesByUser:
     """The users asked about lately. Letting one go is always safe: the next question makes the orders again."""
 
     def __init__(self, most_memories: int = MOST_MEMORIES) -> None:
         self._most = most_memories
-        self._users: OrderedDict[Owner, HotUser] = OrderedDict()
+        self._users: OrderedDict[Owner, RankedMemories] = OrderedDict()
         self._sizes: dict[Owner, int] = {}
         self._memories = 0
 
-    def of(self, state: UserState) -> HotUser:
+    def of(self, state: UserState) -> RankedMemories:
         """Return the orders of a user's present state."""
         known = self._users.get(state.owner)
         if known is None:
-            known = self._users[state.owner] = HotUser(state)
+            known = self._users[state.owner] = RankedMemories(state)
         else:
             known.follow(state)
             self._users.move_to_end(state.owner)

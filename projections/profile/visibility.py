@@ -17,7 +17,7 @@ NAME: Final = "user_name"
 SENSITIVE: Final = "sensitive_topics"
 
 
-class Sight(Enum):
+class Visibility(Enum):
     """How much is seen."""
 
     NAME_ONLY = "name only"
@@ -25,11 +25,11 @@ class Sight(Enum):
     EVERYTHING = "everything"
 
 
-def sight_of(intimacy: float, levels: tuple[float, float]) -> Sight:
+def sight_of(intimacy: float, levels: tuple[float, float]) -> Visibility:
     """Return what is seen at an intimacy of 0 to 100: below the first level, below the second, and from there on."""
     if intimacy < levels[0]:
-        return Sight.NAME_ONLY
-    return Sight.NOTHING_SENSITIVE if intimacy < levels[1] else Sight.EVERYTHING
+        return Visibility.NAME_ONLY
+    return Visibility.NOTHING_SENSITIVE if intimacy < levels[1] else Visibility.EVERYTHING
 
 
 class Topics:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import in_order
-from projections.profile.visibility import Sight, sight_of
+from projections.profile.visibility import Visibility, sight_of
 from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryContext
 from projections.queries.queries import Filters
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from projections.profile.ranked_memories import HotUser
+    from projections.profile.ranked_memories import RankedMemories
     from projections.queries.queries import Queries
     from projections.queries.search import Found
     from projections.state.memory import Memory
@@ -57,7 +57,7 @@ class Contexts:
         sight = self._sight(owner, asked)
         memories: list[Found] = []
         relevant: list[Found] = []
-        if asked.query.strip() and asked.tier == "paid" and sight is not Sight.NAME_ONLY:
+        if asked.query.strip() and asked.tier == "paid" and sight is not Visibility.NAME_ONLY:
             memories, relevant = await self._found(owner, asked, sight, now)
             hot = self._queries.hot_user(owner, now)  # as it is by now: a search waits
         recent, important = self._in_order(hot, asked, sight, now)
@@ -78,14 +78,14 @@ class Contexts:
         asked = ContextAsked(query="", agent_id=agent_id)
         return self._profile(self._queries.hot_user(owner, now), owner, asked, self._sight(owner, asked), now)
 
-    def _sight(self, owner: Owner, asked: ContextAsked) -> Sight:
+    def _sight(self, owner: Owner, asked: ContextAsked) -> Visibility:
         intimacy = asked.intimacy
         if intimacy is None:
             intimacy = self._queries.intimacy(owner, asked.agent_id)
         return sight_of(FULL_INTIMACY if intimacy is None else intimacy, self._levels)
 
     async def _found(
-        self, owner: Owner, asked: ContextAsked, sight: Sight, now: datetime
+        self, owner: Owner, asked: ContextAsked, sight: Visibility, now: datetime
     ) -> tuple[list[Found], list[Found]]:
         """Return what was found for the query, and the episodes that are near enough; as a rule by one search."""
         searching = self._queries.searching
@@ -114,7 +114,7 @@ class Contexts:
         return memories, relevant
 
     def _in_order(
-        self, hot: HotUser, asked: ContextAsked, sight: Sight, now: datetime
+        self, hot: RankedMemories, asked: ContextAsked, sight: Visibility, now: datetime
     ) -> tuple[list[Memory], list[Memory]]:
         """Return the newest episodes and the most important memories, of those that the tier shows."""
         if asked.tier == "paid":
@@ -125,12 +125,12 @@ class Contexts:
         return recent, in_order([*basics, *recent])[: asked.memory_limit]
 
     def _profile(
-        self, hot: HotUser, owner: Owner, asked: ContextAsked, sight: Sight, now: datetime
+        self, hot: RankedMemories, owner: Owner, asked: ContextAsked, sight: Visibility, now: datetime
     ) -> dict[str, Any] | None:
         if not self._shows_profile:
             return None
         free = asked.tier == "free"
         found = hot.profile(now, asked.agent_id, sight, FREE_ATTRIBUTES if free else None)
-        if not free and sight is not Sight.NAME_ONLY:
+        if not free and sight is not Visibility.NAME_ONLY:
             found = with_usage(found, patterns(self._queries.said(owner).usage(owner, asked.agent_id)))
         return found if found["text"] else None

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
-from projections.profile.ranked_memories import HotUser, HotUsers
-from projections.profile.visibility import Sight
+from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser
+from projections.profile.visibility import Visibility
 from projections.queries.history import history
-from projections.queries.search import Searching
+from projections.queries.search import IndexSearch
 from projections.queries.views import instant, memory_view
 from projections.state.intimacy import last_kept
 from projections.state.memory import ACTIVE
@@ -73,18 +73,18 @@ class Queries:
 
     def __init__(self, shards: Shards, embedder: Embedder) -> None:
         self._shards = shards
-        self.searching = Searching(shards, embedder)
-        self.hot = HotUsers()
+        self.searching = IndexSearch(shards, embedder)
+        self.hot = RankedMemoriesByUser()
 
     def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
         """Return a user's state; with a past `as_of`, as it was effective then."""
         return self.searching.state(owner, now, as_of)
 
-    def hot_user(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> HotUser:
+    def hot_user(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> RankedMemories:
         """Return the orders of a user's memories; those of the past are made for this one question."""
         if as_of is None or as_of >= now:
             return self.hot.of(self._shards.state(owner))
-        return HotUser(self.state(owner, now, as_of))
+        return RankedMemories(self.state(owner, now, as_of))
 
     def memories(
         self,
@@ -158,7 +158,7 @@ class Queries:
 
     def profile(self, owner: Owner, now: datetime, as_of: datetime | None, agent_id: str | None) -> dict[str, Any]:
         """Return the profile of a user, as an agent sees it, with the patterns of use that were counted."""
-        found = self.hot_user(owner, now, as_of).profile(as_of or now, agent_id, Sight.EVERYTHING)
+        found = self.hot_user(owner, now, as_of).profile(as_of or now, agent_id, Visibility.EVERYTHING)
         return with_usage(found, patterns(self.said(owner).usage(owner, agent_id, as_of)))
 
     def intimacy(self, owner: Owner, agent_id: str | None) -> float | None:

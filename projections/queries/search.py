@@ -59,7 +59,7 @@ class Pool:
         return [Found(*self.shown[r.memory_id], r) for r in rank(self.legs, facts, self.at, limit, min_score)]
 
 
-class Searching:
+class IndexSearch:
     """Asks the index, and takes text, importance and status from the shards."""
 
     def __init__(self, shards: Shards, embedder: Embedder) -> None:

@@ -15,7 +15,7 @@ from projections.shard.missed_changes import memories_since
 from projections.shard.tables import name_of
 from projections.shard.wake_rows import WakeChanges, WakeRows
 from projections.state.evolve import Unfit, counts, events_of, evolve, is_decided, item_key
-from projections.state.intimacy import ClosenessRows
+from projections.state.intimacy import IntimacyRows
 from projections.state.memory import UserState
 from schemas import codec
 from schemas.identity import Owner, partition_owner
@@ -77,7 +77,7 @@ class LedgerFold:
         self._belongs = belongs
         self._states: OrderedDict[Owner, UserState] = OrderedDict()
         self.wakes = WakeRows(connection)
-        self._closeness = ClosenessRows(connection)
+        self._closeness = IntimacyRows(connection)
         self.void_decisions = 0
         """Decisions that this process folded and that do not count; what is no decision is not among them."""
 

@@ -37,7 +37,7 @@ def nothing() -> None:
     """Let go on."""
 
 
-class Committed:
+class ReadSnapshot:
     """What was committed to a shard's file when this was made, whatever is folded since.
 
     The shard may be closed, and its file lent or replaced meanwhile: then this reads what was there. It keeps SQLite
@@ -91,11 +91,11 @@ async def digests_of(
 ) -> dict[str, str]:
     """Return the digests over the users who are to be counted, of all these shards as they are now.
 
-    `go_on` as in `Committed.digests`. Raises ShardUnavailable, ShardDamaged.
+    `go_on` as in `ReadSnapshot.digests`. Raises ShardUnavailable, ShardDamaged.
     """
     found = []
     with ExitStack() as opened:
-        for shard in [opened.enter_context(closing(Committed(path))) for path in paths]:
+        for shard in [opened.enter_context(closing(ReadSnapshot(path))) for path in paths]:
             found.append(await shard.digests(is_counted, go_on))
             shard.close()
     return combined(found)
@@ -108,6 +108,6 @@ async def count_active(paths: Iterable[Path], now: datetime, is_counted: Callabl
     """
     found = 0
     for path in paths:
-        with closing(Committed(path)) as shard:
+        with closing(ReadSnapshot(path)) as shard:
             found += await shard.count_active(now, is_counted)
     return found

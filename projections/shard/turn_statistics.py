@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.profile.habits import Usage, hour_of, measured
 from projections.shard.tables import name_of
-from projections.state.intimacy import Closeness
+from projections.state.intimacy import Intimacy
 from schemas import codec
 from schemas.identity import Owner
 from schemas.inputs.decoding import effective_time
@@ -81,7 +81,7 @@ class SaidFold:
             self._usage[asked] = usage
         return usage
 
-    def closeness(self, owner: Owner, agent_id: str | None) -> Closeness | None:
+    def closeness(self, owner: Owner, agent_id: str | None) -> Intimacy | None:
         """Return the intimacy that the last turn carried which carried one; the last by effective time."""
         row = self._connection.execute(
             f"select at, intimacy from said where {_MINE} and intimacy is not null "  # noqa: S608 - our own words
@@ -90,7 +90,7 @@ class SaidFold:
         ).fetchone()
         return None if row is None else _closeness(*row)
 
-    def close_to(self, owner: Owner) -> dict[str | None, Closeness]:
+    def close_to(self, owner: Owner) -> dict[str | None, Intimacy]:
         """Return the last intimacy that a turn with each agent carried."""
         query = "select agent_id, at, intimacy from said where owner=? and intimacy is not null order by at, offset"
         return {agent: _closeness(*said) for agent, *said in self._connection.execute(query, (name_of(owner),))}
@@ -130,8 +130,8 @@ def say_again(connection: sqlite3.Connection, place: tuple[str, str]) -> None:
             connection.execute(_KEEP, row)
 
 
-def _closeness(at: float, intimacy: float) -> Closeness:
-    return Closeness(datetime.fromtimestamp(at, UTC), float(intimacy))
+def _closeness(at: float, intimacy: float) -> Intimacy:
+    return Intimacy(datetime.fromtimestamp(at, UTC), float(intimacy))
 
 
 def _seconds(moment: datetime | None) -> float | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 import orjson
 
 from projections.state.formation import formed, imported
-from projections.state.intimacy import Closeness
+from projections.state.intimacy import Intimacy
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Memory, UserState
 from projections.state.wakes import evolve_wakes
 from schemas import codec
@@ -125,7 +125,7 @@ def apply_all(state: UserState, events: Events, recorded_at: datetime | None) ->
         elif isinstance(event, WAKE_EVENTS):
             state = replace(state, wakes=evolve_wakes(state.wakes, event))
         elif isinstance(event, IntimacyKept):
-            said = Closeness(event.said_at, event.intimacy)
+            said = Intimacy(event.said_at, event.intimacy)
             state = replace(state, closeness=state.closeness.set(event.envelope.agent_id, said))
     return state
 

@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Closeness:
+class Intimacy:
     """An intimacy of 0 to 100, and the effective time of the turn that carried it."""
 
     said_at: datetime
     intimacy: float
 
 
-ByAgent: TypeAlias = "Map[str | None, Closeness]"
+ByAgent: TypeAlias = "Map[str | None, Intimacy]"
 """The last that was said with each agent; None: with no agent named."""
 
 
-def last_kept(kept: ByAgent, agent_id: str | None) -> Closeness | None:
+def last_kept(kept: ByAgent, agent_id: str | None) -> Intimacy | None:
     """Return what was said last with an agent or with none; without an agent, with any."""
     said = (c for agent, c in kept.items() if agent_id is None or agent in (None, agent_id))
     return max(said, key=lambda c: (c.said_at, c.intimacy), default=None)
 
 
-class ClosenessRows:
+class IntimacyRows:
     """What the ledger keeps of one shard's users, in its file."""
 
     def __init__(self, connection: ShardConnection) -> None:
@@ -47,7 +47,7 @@ class ClosenessRows:
         """Return what is kept of a user."""
         row = self._connection.execute("select body from closeness where owner=?", (name_of(owner),)).fetchone()
         said = [] if row is None else orjson.loads(row[0])
-        return Map({agent: Closeness(datetime.fromisoformat(at), intimacy) for agent, at, intimacy in said})
+        return Map({agent: Intimacy(datetime.fromisoformat(at), intimacy) for agent, at, intimacy in said})
 
     def write(self, owners: Iterable[Owner], states: Mapping[Owner, UserState]) -> None:
         """Write that of users whose states have changed; the caller's transaction commits it."""

@@ -44,7 +44,7 @@ def image_faults(text: str, image: bytes | None, image_url: str | None) -> Itera
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class VisionPolicy:
     """Whether the model sees images, and from which hosts it may be given them."""
 
     sees: bool = False

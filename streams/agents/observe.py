@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from schemas.log import Log
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from schemas.messages.observations import Observation
-    from streams.agents.reencode import Rewriting
+    from streams.agents.reencode import Reencoder
     from streams.delivery.delivery import Delivery
     from streams.delivery.keyed_pool import KeyedPool
     from streams.extraction.protocol import Extractor, Piece, Window
-    from streams.extraction.request import Asking
+    from streams.extraction.request import ExtractionService
     from streams.extraction.window import WindowLimits
 
 LONGEST_CHECK_SECONDS: Final = 1.0
@@ -78,11 +78,11 @@ class Observe:
         *,
         log: Log,
         shards: Shards,
-        asking: Asking,
+        asking: ExtractionService,
         extractor: Extractor,
         verbatim: Extractor,
         pool: KeyedPool,
-        rewriting: Rewriting,
+        rewriting: Reencoder,
         limits: WindowLimits,
         memorize: bool = True,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from streams.registry.registry import WriterSchemas
 
 
-class Rewriting:
+class Reencoder:
     """Records of one key keep their order; one that waits for the registry holds up no other key.
 
     The record that counts is the one appended here: its position is the event's, and a second delivery of the original

@@ -28,7 +28,7 @@ REMOVING_SECONDS: Final = 30.0
 log = logging.getLogger("mnemolog")
 
 
-class Retaining:
+class RetentionTask:
     """What ticks of retention do. Nothing is removed that was not handled: it would never be extracted."""
 
     def __init__(self, trimmed: TrimmedLog, shards: Shards, handled: Callable[[str, int], int]) -> None:

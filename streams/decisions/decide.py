@@ -33,7 +33,7 @@ from streams.decisions.intimacy import decide_closeness
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from projections.state.intimacy import Closeness
+    from projections.state.intimacy import Intimacy
     from schemas.messages.decision import Decision
     from streams.decisions.parameters import Parameters
 
@@ -85,7 +85,7 @@ def decide_tick(
     *,
     everyone: UserState | None = None,
     vectors: Callable[[], Mapping[str, bytes]] = dict,
-    close_to: Mapping[str | None, Closeness] | None = None,
+    close_to: Mapping[str | None, Intimacy] | None = None,
 ) -> Decision | None:
     """Return what the tick changes of one user, a part of it if it is much, or None when it changes nothing.
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from projections.state.intimacy import Closeness
+    from projections.state.intimacy import Intimacy
     from schemas.messages.inbox import RetentionDue
     from streams.decisions.draft import Draft
 
 
-def decide_closeness(draft: Draft, tick: RetentionDue, close_to: Mapping[str | None, Closeness]) -> bool:
+def decide_closeness(draft: Draft, tick: RetentionDue, close_to: Mapping[str | None, Intimacy]) -> bool:
     """Keep the last intimacy with each agent when half the retention of its turn is over; return whether that is all.
 
     By then most users have said another one. Not when it is over: brokers remove by themselves what is older.

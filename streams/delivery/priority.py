@@ -18,7 +18,7 @@ BATCH_RECORDS: Final = 100
 """Fewer are no batch: single events may come so often that the agents would always give way, while nobody works."""
 
 
-class Precedence:
+class AppendPriority:
     """Counts who is first; everyone else gives way before each turn."""
 
     def __init__(self) -> None:

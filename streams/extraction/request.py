@@ -13,7 +13,7 @@ import orjson
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from schemas import codec
 from schemas.identity import derived_id
-from schemas.inputs.images import Sight
+from schemas.inputs.images import VisionPolicy
 from schemas.log import NewRecord
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
@@ -41,7 +41,7 @@ def ignore(_: str) -> None:
 
 
 @dataclass(slots=True)
-class Asking:
+class ExtractionService:
     """Turns windows into inbox items, and waits out outages without end."""
 
     embedder: Embedder
@@ -50,7 +50,7 @@ class Asking:
     stop everybody."""
     pausing: Callable[[], Callable[[], float]] = pauses
     """Gives each window its pauses between attempts, in seconds."""
-    sight: Sight = field(default_factory=Sight)
+    sight: VisionPolicy = field(default_factory=VisionPolicy)
     """Whether pictures can be looked at."""
     successes: int = 0
     """Of all windows: an outage is everybody's, poison is one window's."""

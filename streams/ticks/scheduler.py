@@ -94,7 +94,7 @@ async def look_for_ever(shards: Shards, look: Callable[[int], Awaitable[object]]
                 continue  # looked at again in a moment, by whoever has it then
 
 
-class Ticking:
+class TickScheduler:
     """Catches up missed slots on start. The clock only says when to look; the tick says what time it is."""
 
     def __init__(

@@ -35,7 +35,7 @@ def wake_due(partition: int, as_of: datetime, *, after: int | None = None) -> Wa
     return WakeDue(envelope=envelope, as_of=as_of)
 
 
-class Waking:
+class WakeScheduler:
     """Emits ticks for the partitions held. The clock only says when to look; the tick says what time it is."""
 
     def __init__(self, *, log: Log, shards: Shards, clock: Clock, every_seconds: float = LOOK_EVERY_SECONDS) -> None:

@@ -33,7 +33,7 @@ def when_idle(loop: asyncio.AbstractEventLoop, hand_over: Callable[[], None], ga
     loop.call_soon(turn_over, loop.time() - 1)
 
 
-class Gathering:
+class AppendBatcher:
     """Lets those who want to write wait until their loop has nothing else to do, and then go on in their order."""
 
     def __init__(self) -> None:

@@ -10,8 +10,8 @@ from support.examples import later, remember
 from support.given import Given
 from support.histories import HISTORIES, decided
 
-from projections.profile.ranked_memories import HotUser, HotUsers, in_order
-from projections.profile.visibility import Sight
+from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser, in_order
+from projections.profile.visibility import Visibility
 from projections.state.memory import ACTIVE
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ CROWD = crowd(40)
 AGENTS = (None, "luna", "nova")
 
 
-def answers(hot: HotUser, at: datetime) -> list[object]:
+def answers(hot: RankedMemories, at: datetime) -> list[object]:
     return [
         (
             [m.memory_id for m in hot.best(at, agent, sight, 100)],
@@ -46,14 +46,14 @@ def answers(hot: HotUser, at: datetime) -> list[object]:
             [m.memory_id for m in hot.filling(("user_name",), at, agent, sight)],
         )
         for agent in AGENTS
-        for sight in Sight
+        for sight in Visibility
     ]
 
 
 @given(HISTORIES)
 @settings(max_examples=40, deadline=None)
 def test_orders_that_follow_are_those_made_anew(history: list[Step]):
-    known, users, logged = CROWD, HotUsers(), later()
+    known, users, logged = CROWD, RankedMemoriesByUser(), later()
     users.of(known.state)
     for number, step in enumerate(history):
         logged += step.waits
@@ -62,20 +62,20 @@ def test_orders_that_follow_are_those_made_anew(history: list[Step]):
             continue
         hot = users.of(known.state)
         for at in (logged, logged + timedelta(days=3)):
-            assert answers(hot, at) == answers(HotUser(known.state), at)
+            assert answers(hot, at) == answers(RankedMemories(known.state), at)
 
 
 @given(HISTORIES)
 @settings(max_examples=20, deadline=None)
 def test_what_is_shown_is_active_and_all_of_it_is_shown(history: list[Step]):
-    known, users, logged = CROWD, HotUsers(), later()
+    known, users, logged = CROWD, RankedMemoriesByUser(), later()
     for number, step in enumerate(history):
         logged += step.waits
         known = decided(known, step, number, logged)
         for agent in AGENTS:
-            shown = users.of(known.state).best(logged, agent, Sight.EVERYTHING, 1000)
+            shown = users.of(known.state).best(logged, agent, Visibility.EVERYTHING, 1000)
             active = [m for m in known.memories if m.status_at(logged) == ACTIVE and m.visible_to(agent)]
             assert [m.memory_id for m in shown] == [m.memory_id for m in in_order(active)]
-            assert users.of(known.state).total(logged, agent, Sight.EVERYTHING) == len(active)
+            assert users.of(known.state).total(logged, agent, Visibility.EVERYTHING) == len(active)
             order = [(-m.importance, -m.last_accessed_at.timestamp(), m.memory_id) for m in shown]
             assert order == sorted(order)

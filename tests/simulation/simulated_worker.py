@@ -19,17 +19,17 @@ from projections.partitions.shards import NotHeld, Shards
 from schemas.log import LogUnavailable
 from streams.agents.observe import Observe
 from streams.agents.project import Project
-from streams.agents.reencode import Rewriting
+from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
 from streams.decisions.parameters import Parameters
 from streams.delivery.delivery import Delivery
 from streams.delivery.keyed_pool import KeyedPool
-from streams.extraction.request import Asking
+from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.registry.registry import NoRegistry
-from streams.ticks.scheduler import Ticking, decay_due
-from streams.ticks.wake_scheduler import Waking
+from streams.ticks.scheduler import TickScheduler, decay_due
+from streams.ticks.wake_scheduler import WakeScheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -121,18 +121,18 @@ class SimulatedWorker:
         self.observe = world.parts.observe(
             log=log,
             shards=self.shards,
-            asking=Asking(world.embedder),
+            asking=ExtractionService(world.embedder),
             extractor=world.model,
             verbatim=VerbatimExtractor(),
             pool=KeyedPool(4, self._fail),
-            rewriting=Rewriting(log, self.shards.partition, NoRegistry(), self._fail),
+            rewriting=Reencoder(log, self.shards.partition, NoRegistry(), self._fail),
             limits=WindowLimits(rounds=ROUNDS, idle=timedelta(seconds=IDLE_SECONDS)),
         )
         self.remember = world.parts.remember(
             log=log, shards=self.shards, pool=KeyedPool(8, self._fail), parameters=Parameters()
         )
         self.project = Project(shards=self.shards)
-        ticking = Ticking(
+        ticking = TickScheduler(
             log=log,
             shards=self.shards,
             handled=self.handled,
@@ -140,10 +140,10 @@ class SimulatedWorker:
             make=lambda partition, slot: decay_due(partition, "ladder", slot),
             every=TICK_EVERY,
         )
-        waking = Waking(log=log, shards=self.shards, clock=world.clock, every_seconds=WAKE_LOOK_SECONDS)
+        waking = WakeScheduler(log=log, shards=self.shards, clock=world.clock, every_seconds=WAKE_LOOK_SECONDS)
         self._start(partial(self._run, ticking, waking))
 
-    async def _run(self, ticking: Ticking, waking: Waking) -> None:
+    async def _run(self, ticking: TickScheduler, waking: WakeScheduler) -> None:
         self._start(partial(self._consume, "observe", self.observe))
         self._start(partial(self._consume, "remember", self.remember))
         self._start(partial(self._consume, "project", self.project))

@@ -12,7 +12,7 @@ from support.examples import remember
 from support.memory_log import MemoryLog
 
 from projections.index.embedded.index import EmbeddedIndex
-from projections.partitions.receiver import Offer, Taking
+from projections.partitions.receiver import Offer, ShardReceiver
 from projections.partitions.shards import Shards
 from projections.state.digest import digests
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from support.workbench import Workbench
 
-    from projections.partitions.sender import Lending
+    from projections.partitions.sender import ShardSender
 
 WORTH = 20
 FACTS = 30
@@ -46,7 +46,7 @@ class Neighbour:
 
     giver = "http://neighbour"
 
-    def __init__(self, lending: Lending) -> None:
+    def __init__(self, lending: ShardSender) -> None:
         self.lending = lending
         self.lies: dict[str, Any] = {}
         self.asked_for = 0
@@ -78,7 +78,7 @@ async def moves_away(bench: Workbench, facts: int = FACTS) -> Neighbour:
 
 async def holding(shards: Shards, neighbour: Neighbour, worth: int = WORTH) -> None:
     """Be given the partition."""
-    shards.taking = Taking(shards._log, neighbour, worth)
+    shards.taking = ShardReceiver(shards._log, neighbour, worth)
     shards.assign([0])
     await shards.hold(0)
 

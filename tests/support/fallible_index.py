@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from contract.index_examples import CAT, COFFEE
 
 from projections.index.protocol import IndexUnavailable
-from projections.index.sync import Following
+from projections.index.sync import IndexSync
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
@@ -96,9 +96,9 @@ class Seconds:
         return self.now
 
 
-def following_of(index: FallibleIndex, seconds: Seconds) -> Following:
+def following_of(index: FallibleIndex, seconds: Seconds) -> IndexSync:
     """Follow with an index; nobody holds the user called moving."""
-    return Following(
+    return IndexSync(
         index,
         split,
         lambda _: list(ACTIVE.values()),

@@ -17,14 +17,14 @@ from schemas.messages.decision import Decision
 from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
 from streams.agents.observe import Observe
-from streams.agents.reencode import Rewriting
+from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
 from streams.decisions.parameters import Parameters
 from streams.delivery.delivery import Delivery
 from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.retry import fold_patiently
 from streams.extraction.protocol import Extraction, Proposal
-from streams.extraction.request import Asking
+from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.registry.registry import NoRegistry
@@ -109,11 +109,11 @@ class Workbench:
         self.observe = Observe(
             log=self.log,
             shards=self.shards,
-            asking=Asking(CharacterEmbedder()),
+            asking=ExtractionService(CharacterEmbedder()),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.asking_pool,
-            rewriting=Rewriting(
+            rewriting=Reencoder(
                 self.log, self.shards.partition, schemas or NoRegistry(), self.failures.append, self._count
             ),
             limits=observing.pop("limits", WindowLimits()),

@@ -18,7 +18,7 @@ from mnemolog.publishing.publisher import Conflict
 from mnemolog.publishing.router import accept as accept_events
 from mnemolog.worker.worker import Worker
 from schemas.identity import Owner, derived_id
-from schemas.inputs.images import Sight
+from schemas.inputs.images import VisionPolicy
 from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, parse_event
 from schemas.inputs.pieces import image_of, is_extractable
 from schemas.messages.observations import Observation
@@ -111,7 +111,7 @@ async def accept(
     return answer({"accepted": items} | more, HTTPStatus.OK if wait and final else HTTPStatus.ACCEPTED)
 
 
-def _check_sight(event: Observation, sight: Sight) -> None:
+def _check_sight(event: Observation, sight: VisionPolicy) -> None:
     """Refuse a picture that would not be looked at. Raises InvalidEvent."""
     image = image_of(event)
     if image is not None and is_extractable(event) and (refusal := sight.refusal(image)):

@@ -13,7 +13,7 @@ from aiokafka.errors import KafkaConnectionError
 from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
 from schemas.record_size import check_size
 from schemas.topics import max_record_bytes
-from streams.transports.batching import Gathering
+from streams.transports.batching import AppendBatcher
 from streams.transports.kafka import group, topics
 from streams.transports.kafka import producer as kafka_producer
 from streams.transports.kafka.errors import ask_why, translated
@@ -73,7 +73,7 @@ class KafkaLog:
         self._starting = asyncio.Lock()
         self._replacing = asyncio.Lock()
         self._abandoning: set[asyncio.Task[None]] = set()
-        self._gathering = Gathering()
+        self._gathering = AppendBatcher()
 
     async def start(self) -> None:
         """Connect. Raises LogUnavailable."""

@@ -12,13 +12,13 @@ from support.workbench import CharacterEmbedder, EchoExtractor
 
 from schemas import codec
 from schemas.inputs.decoding import digest_of
-from schemas.inputs.images import MAX_IMAGE_BYTES, Sight, image_faults, media_type
+from schemas.inputs.images import MAX_IMAGE_BYTES, VisionPolicy, image_faults, media_type
 from schemas.inputs.input_events import InvalidEvent, parse_event
 from schemas.inputs.pieces import is_extractable, piece_count
 from schemas.messages.inbox import ExtractionRejected
 from schemas.messages.observations import ScreenshotAnalysed
 from streams.extraction.model.prompts import SEE_PICTURE, messages
-from streams.extraction.request import Asking
+from streams.extraction.request import ExtractionService
 from streams.extraction.window import pieces_of, window_of
 
 MONDAY = datetime(2026, 1, 5, 8, tzinfo=UTC)
@@ -98,7 +98,7 @@ def test_an_image_is_known_by_its_first_bytes(first: bytes, kind: str | None):
 
 
 def test_only_hosts_that_are_allowed_are_passed_on_to_a_model_that_sees():
-    sight = Sight(sees=True, hosts=frozenset({"img.example.org", "cdn.example.org:8443"}))
+    sight = VisionPolicy(sees=True, hosts=frozenset({"img.example.org", "cdn.example.org:8443"}))
     assert sight.refusal(PNG) is None
     assert sight.refusal("https://IMG.example.org:443/a.png") is None
     assert sight.refusal("https://cdn.example.org:8443/a") is None
@@ -109,7 +109,7 @@ def test_only_hosts_that_are_allowed_are_passed_on_to_a_model_that_sees():
         "https://127.0.0.1/",
     ):
         assert "is none of the hosts that images may lie on" in (sight.refusal(url) or "")
-    assert "set MNEMOLOG_LLM_VISION=true" in (Sight().refusal(PNG) or "")
+    assert "set MNEMOLOG_LLM_VISION=true" in (VisionPolicy().refusal(PNG) or "")
 
 
 def test_an_image_of_low_relevance_is_not_extracted_and_any_other_is_one_piece():
@@ -147,13 +147,13 @@ def test_the_model_is_given_the_picture_with_the_line_that_names_it():
 async def test_a_picture_that_nobody_here_sees_is_rejected_with_the_reason_and_nobody_is_asked():
     message, extractor = screen(image_url=URL), EchoExtractor()
     window = window_of(message, tuple(pieces_of(message, MONDAY)))
-    answer = await Asking(CharacterEmbedder()).item(window, extractor)
+    answer = await ExtractionService(CharacterEmbedder()).item(window, extractor)
     assert isinstance(answer, ExtractionRejected)
     assert answer.reason.startswith("image: no model here sees images")
     assert [c.piece_id for c in answer.covered] == ["p-1#0"]
     assert extractor.asked == []
-    seen = await Asking(CharacterEmbedder(), sight=Sight(sees=True, hosts=frozenset({"img.example.org"}))).item(
-        window, extractor
-    )
+    seen = await ExtractionService(
+        CharacterEmbedder(), sight=VisionPolicy(sees=True, hosts=frozenset({"img.example.org"}))
+    ).item(window, extractor)
     assert not isinstance(seen, ExtractionRejected)
     assert extractor.asked == [["p-1#0"]]

@@ -10,7 +10,7 @@ from support.examples import remember
 from support.memory_log import MemoryLog
 from support.workbench import Workbench
 
-from mnemolog.operations.rebuild import Rebuilding, RebuildInterrupted
+from mnemolog.operations.rebuild import Rebuilder, RebuildInterrupted
 from schemas.topics import GLOBALS
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class HeldUpLog(MemoryLog):
 async def test_a_rebuild_that_is_given_up_while_it_folds_is_built_no_further(tmp_path: Path):
     log = HeldUpLog()
     bench = Workbench(tmp_path / "shards" / "1", log)
-    rebuilding = Rebuilding(tmp_path, log, bench.shards)
+    rebuilding = Rebuilder(tmp_path, log, bench.shards)
     await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
     log.goes_on.clear()
     log.read_from.clear()

@@ -12,7 +12,7 @@ from support.fallible_index import OWNER, FallibleIndex, Seconds, following_of
 
 from projections.index.durability import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
 from projections.index.protocol import IndexUnavailable
-from projections.index.sync import TOLD_AT_ONCE, Following
+from projections.index.sync import TOLD_AT_ONCE, IndexSync
 from projections.shard.errors import ShardUnavailable
 from schemas.identity import Owner
 from streams.agents import project
@@ -35,11 +35,11 @@ def seconds() -> Seconds:
 
 
 @pytest.fixture
-def following(index: FallibleIndex, seconds: Seconds) -> Following:
+def following(index: FallibleIndex, seconds: Seconds) -> IndexSync:
     return following_of(index, seconds)
 
 
-async def test_active_memories_are_put_and_others_removed_once(index: FallibleIndex, following: Following):
+async def test_active_memories_are_put_and_others_removed_once(index: FallibleIndex, following: IndexSync):
     following.note(OWNER, [COFFEE.memory_id, MARATHON.memory_id])
     following.note(Owner("default", "not followed"), [CAT.memory_id])
     for _ in range(2):
@@ -47,7 +47,7 @@ async def test_active_memories_are_put_and_others_removed_once(index: FallibleIn
     assert (index.told, index.removed) == ([[COFFEE.memory_id]], [{MARATHON.memory_id: 1}])
 
 
-async def test_what_cannot_be_told_waits(index: FallibleIndex, following: Following):
+async def test_what_cannot_be_told_waits(index: FallibleIndex, following: IndexSync):
     following.note(OWNER, [COFFEE.memory_id])
     index.is_down = True
     with pytest.raises(IndexUnavailable):
@@ -57,7 +57,7 @@ async def test_what_cannot_be_told_waits(index: FallibleIndex, following: Follow
     assert index.told == [[COFFEE.memory_id]]
 
 
-async def test_a_change_that_is_noted_while_it_is_told_is_told_again(index: FallibleIndex, following: Following):
+async def test_a_change_that_is_noted_while_it_is_told_is_told_again(index: FallibleIndex, following: IndexSync):
     following.note(OWNER, [COFFEE.memory_id])
     changes = [COFFEE.memory_id]
     index.meanwhile = lambda: following.note(OWNER, [changes.pop()]) if changes else None
@@ -65,7 +65,7 @@ async def test_a_change_that_is_noted_while_it_is_told_is_told_again(index: Fall
     assert index.told == [[COFFEE.memory_id]] * 2
 
 
-async def test_nobody_waits_for_an_index_that_lags_until_it_has_caught_up(index: FallibleIndex, following: Following):
+async def test_nobody_waits_for_an_index_that_lags_until_it_has_caught_up(index: FallibleIndex, following: IndexSync):
     index.is_down = True
     following.note(OWNER, [COFFEE.memory_id])
     await following.tell_if_it_answers()
@@ -78,7 +78,7 @@ async def test_nobody_waits_for_an_index_that_lags_until_it_has_caught_up(index:
     assert index.told == [[COFFEE.memory_id], [CAT.memory_id]]
 
 
-async def test_after_an_outage_it_is_told_again_what_it_was_told_last(index: FallibleIndex, following: Following):
+async def test_after_an_outage_it_is_told_again_what_it_was_told_last(index: FallibleIndex, following: IndexSync):
     following.note(OWNER, [COFFEE.memory_id])
     await following.tell()
     await following.look()
@@ -92,7 +92,7 @@ async def test_after_an_outage_it_is_told_again_what_it_was_told_last(index: Fal
 
 
 async def test_who_stood_still_tells_again_what_it_told_last(
-    index: FallibleIndex, following: Following, seconds: Seconds
+    index: FallibleIndex, following: IndexSync, seconds: Seconds
 ):
     following.note(OWNER, [COFFEE.memory_id])
     await following.tell()
@@ -111,7 +111,7 @@ async def test_who_stood_still_tells_again_what_it_told_last(
 
 
 async def test_what_it_was_told_long_ago_is_safe_while_others_are_still_told(
-    index: FallibleIndex, following: Following, seconds: Seconds
+    index: FallibleIndex, following: IndexSync, seconds: Seconds
 ):
     async def slowly(entries: Sequence[IndexEntry]) -> None:
         index.told.append([one.memory_id for one in entries])
@@ -130,14 +130,14 @@ async def test_what_it_was_told_long_ago_is_safe_while_others_are_still_told(
     assert [some for some in index.told if some] == [[COFFEE.memory_id], [CAT.memory_id], [CAT.memory_id]]
 
 
-async def test_a_user_who_has_very_much_is_told_of_bit_by_bit(index: FallibleIndex, following: Following):
+async def test_a_user_who_has_very_much_is_told_of_bit_by_bit(index: FallibleIndex, following: IndexSync):
     following.note(OWNER, [*map(str, range(TOLD_AT_ONCE)), COFFEE.memory_id])
     await following.tell()
     assert [len(one) for one in index.removed] == [TOLD_AT_ONCE]
     assert index.told == [[], [COFFEE.memory_id]]
 
 
-async def test_what_was_being_told_when_the_index_went_away_is_told_again(index: FallibleIndex, following: Following):
+async def test_what_was_being_told_when_the_index_went_away_is_told_again(index: FallibleIndex, following: IndexSync):
     index.goes_on.clear()
     following.note(OWNER, [COFFEE.memory_id])
     telling = asyncio.create_task(following.tell())
@@ -151,7 +151,7 @@ async def test_what_was_being_told_when_the_index_went_away_is_told_again(index:
 
 
 async def test_what_a_generation_was_being_filled_with_when_the_index_went_away_is_told_again(
-    index: FallibleIndex, following: Following
+    index: FallibleIndex, following: IndexSync
 ):
     beside = index.beside = FallibleIndex()
     beside.goes_on.clear()
@@ -206,7 +206,7 @@ async def test_it_is_looked_at_however_long_telling_takes():
 
 
 async def test_a_user_who_moves_between_workers_is_told_of_when_the_shard_is_held(
-    index: FallibleIndex, following: Following
+    index: FallibleIndex, following: IndexSync
 ):
     following.note(Owner("default", "moving"), [COFFEE.memory_id])
     await following.tell()
@@ -214,7 +214,7 @@ async def test_a_user_who_moves_between_workers_is_told_of_when_the_shard_is_hel
 
 
 async def test_a_generation_that_is_built_is_filled_and_follows_until_it_is_dropped_or_searched(
-    index: FallibleIndex, following: Following
+    index: FallibleIndex, following: IndexSync
 ):
     beside = index.beside = FallibleIndex()
     with pytest.raises(IndexUnavailable, match="rebuild again"):
@@ -233,7 +233,7 @@ async def test_a_generation_that_is_built_is_filled_and_follows_until_it_is_drop
 
 
 async def test_a_generation_beside_that_was_deleted_keeps_nobody_waiting_and_one_that_is_down_does(
-    index: FallibleIndex, following: Following
+    index: FallibleIndex, following: IndexSync
 ):
     beside = index.beside = FallibleIndex()
     await following.build(2, [])
@@ -250,7 +250,7 @@ async def test_a_generation_beside_that_was_deleted_keeps_nobody_waiting_and_one
 
 
 async def test_a_generation_beside_is_dropped_while_it_is_found_to_be_deleted(
-    index: FallibleIndex, following: Following
+    index: FallibleIndex, following: IndexSync
 ):
     beside = index.beside = FallibleIndex()
     await following.build(2, [])

@@ -9,7 +9,7 @@ from contract.index_examples import CAT, COFFEE, query
 from support.fallible_index import OWNER, FallibleIndex, Seconds, following_of, split
 
 from projections.index.protocol import IndexUnavailable
-from projections.index.sync import TOLD_AT_ONCE, Following
+from projections.index.sync import TOLD_AT_ONCE, IndexSync
 from projections.shard.errors import ShardUnavailable
 from schemas.identity import Owner
 
@@ -20,11 +20,11 @@ def index() -> FallibleIndex:
 
 
 @pytest.fixture
-def following(index: FallibleIndex) -> Following:
+def following(index: FallibleIndex) -> IndexSync:
     return following_of(index, Seconds())
 
 
-async def test_a_search_waits_for_what_is_being_told(index: FallibleIndex, following: Following):
+async def test_a_search_waits_for_what_is_being_told(index: FallibleIndex, following: IndexSync):
     index.goes_on.clear()
     following.note(OWNER, [COFFEE.memory_id])
     telling = asyncio.create_task(following.tell())
@@ -37,7 +37,7 @@ async def test_a_search_waits_for_what_is_being_told(index: FallibleIndex, follo
     assert index.told == [[COFFEE.memory_id], "searched"]
 
 
-async def test_a_search_goes_before_what_the_index_is_to_be_told_of_others(index: FallibleIndex, following: Following):
+async def test_a_search_goes_before_what_the_index_is_to_be_told_of_others(index: FallibleIndex, following: IndexSync):
     a_call_full = [CAT.memory_id, *(f"gone {number}" for number in range(TOLD_AT_ONCE))]
     index.goes_on.clear()
     for number in range(3):
@@ -54,7 +54,7 @@ async def test_a_search_goes_before_what_the_index_is_to_be_told_of_others(index
     assert "searched" in index.told
 
 
-async def test_a_search_alone_leaves_what_others_wait_for_to_be_told_later(index: FallibleIndex, following: Following):
+async def test_a_search_alone_leaves_what_others_wait_for_to_be_told_later(index: FallibleIndex, following: IndexSync):
     following.note(Owner("default", "other"), [CAT.memory_id])
     following.note(OWNER, [COFFEE.memory_id])
     await following.search(OWNER, query("coffee"))
@@ -88,7 +88,7 @@ def shard():
 
 @pytest.fixture
 def holding(index, shard):
-    return Following(index, split, lambda _: [], lambda: (shard,), lambda _: True)
+    return IndexSync(index, split, lambda _: [], lambda: (shard,), lambda _: True)
 
 
 async def test_an_index_that_holds_something_else_than_before_is_told_of_everything(index, holding, shard):

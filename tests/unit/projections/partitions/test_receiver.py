@@ -10,7 +10,7 @@ from support.examples import XIAOMING, remember
 from support.workbench import Workbench
 
 from projections.index.embedded.index import EmbeddedIndex
-from projections.partitions.sender import InUse, Lending
+from projections.partitions.sender import InUse, ShardSender
 from projections.partitions.shards import Shards
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ async def test_what_a_killed_process_left_in_the_write_ahead_log_is_lent_too(
     for file in (tmp_path / "giver").glob("0.sqlite*"):  # as they stand while it is open
         (tmp_path / "killed" / file.name).write_bytes(file.read_bytes())
     assert (tmp_path / "killed" / "0.sqlite-wal").stat().st_size
-    await holding(taker, Neighbour(Lending(lambda p: tmp_path / "killed" / f"{p}.sqlite", lambda _: False)))
+    await holding(taker, Neighbour(ShardSender(lambda p: tmp_path / "killed" / f"{p}.sqlite", lambda _: False)))
     assert len(taker.state(XIAOMING).memories) == FACTS
 
 

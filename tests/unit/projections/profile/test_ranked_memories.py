@@ -7,8 +7,8 @@ from dataclasses import replace
 from support.examples import LUNA, XIAOMING, forget, later, remember, share
 from support.given import Given, given
 
-from projections.profile.ranked_memories import HotUser, HotUsers
-from projections.profile.visibility import Sight
+from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser
+from projections.profile.visibility import Visibility
 from projections.state.memory import UserState
 from schemas.identity import Owner
 
@@ -20,36 +20,40 @@ def likes(*things: str) -> Given:
     return given(*(remember(f"喜欢{t}", f"c-{t}", attribute="likes", value=t) for t in things))
 
 
-def shown(hot: HotUser) -> list[str]:
-    return sorted(m.content for m in hot.best(AT, None, Sight.EVERYTHING, 100))
+def shown(hot: RankedMemories) -> list[str]:
+    return sorted(m.content for m in hot.best(AT, None, Visibility.EVERYTHING, 100))
 
 
 def test_a_forgotten_memory_is_gone_with_the_next_state():
-    known, users = likes(*"甲乙丙丁戊己庚辛壬癸"), HotUsers()
+    known, users = likes(*"甲乙丙丁戊己庚辛壬癸"), RankedMemoriesByUser()
     hot = users.of(known.state)
-    assert hot.profile(AT, None, Sight.EVERYTHING)["likes"] == hot.profile(AT, None, Sight.EVERYTHING)["likes"] != []
+    assert (
+        hot.profile(AT, None, Visibility.EVERYTHING)["likes"]
+        == hot.profile(AT, None, Visibility.EVERYTHING)["likes"]
+        != []
+    )
     after = known.when(forget(known.of("喜欢甲").memory_id, "f-1", AT))
     assert users.of(after.state) is hot
     assert "喜欢甲" not in shown(hot)
-    assert "甲" not in hot.profile(AT, None, Sight.EVERYTHING)["likes"]
-    assert hot.total(AT, None, Sight.EVERYTHING) == 9
+    assert "甲" not in hot.profile(AT, None, Visibility.EVERYTHING)["likes"]
+    assert hot.total(AT, None, Visibility.EVERYTHING) == 9
 
 
 def test_a_shared_memory_is_in_the_orders_of_both_agents_and_counts_once():
-    known, users = likes(*"甲乙丙丁戊己庚辛壬癸"), HotUsers()
+    known, users = likes(*"甲乙丙丁戊己庚辛壬癸"), RankedMemoriesByUser()
     hot = users.of(known.state)
-    assert hot.best(AT, "aria", Sight.EVERYTHING, 100) == []
-    assert hot.profile(AT, "aria", Sight.EVERYTHING)["likes"] == []
+    assert hot.best(AT, "aria", Visibility.EVERYTHING, 100) == []
+    assert hot.profile(AT, "aria", Visibility.EVERYTHING)["likes"] == []
     after = known.when(share(known.of("喜欢甲").memory_id, "aria", "s-1", AT))
-    for followed in (users.of(after.state), HotUser(after.state)):
-        assert [m.content for m in followed.best(AT, "aria", Sight.EVERYTHING, 100)] == ["喜欢甲"]
-        assert followed.profile(AT, "aria", Sight.EVERYTHING)["likes"] == ["甲"]
-        assert [followed.total(AT, agent, Sight.EVERYTHING) for agent in (None, LUNA, "aria")] == [10, 10, 1]
+    for followed in (users.of(after.state), RankedMemories(after.state)):
+        assert [m.content for m in followed.best(AT, "aria", Visibility.EVERYTHING, 100)] == ["喜欢甲"]
+        assert followed.profile(AT, "aria", Visibility.EVERYTHING)["likes"] == ["甲"]
+        assert [followed.total(AT, agent, Visibility.EVERYTHING) for agent in (None, LUNA, "aria")] == [10, 10, 1]
 
 
 def test_a_memory_that_is_wrongly_in_order_is_still_not_shown():
     known = likes("甲", "乙")
-    hot = HotUser(known.state)
+    hot = RankedMemories(known.state)
     hot._state = known.when(forget(known.of("喜欢甲").memory_id, "f-1", AT)).state
     assert shown(hot) == ["喜欢乙"]
     hot._state = UserState(owner=XIAOMING)
@@ -57,23 +61,23 @@ def test_a_memory_that_is_wrongly_in_order_is_still_not_shown():
 
 
 def test_a_state_that_lost_memories_is_put_in_order_anew():
-    known, users = likes("甲", "乙", "丙"), HotUsers()
+    known, users = likes("甲", "乙", "丙"), RankedMemoriesByUser()
     hot = users.of(known.state)
     users.of(UserState(owner=XIAOMING))
-    assert (shown(hot), hot.total(AT, None, Sight.EVERYTHING)) == ([], 0)
+    assert (shown(hot), hot.total(AT, None, Visibility.EVERYTHING)) == ([], 0)
 
 
 def test_a_profile_is_kept_until_one_of_its_memories_expires():
     known = given(remember("喜欢蜂蜜", "c-1", memory_type="short_term", attribute="likes", value="蜂蜜"))
-    hot = HotUser(known.state)
-    first = hot.profile(AT, None, Sight.EVERYTHING)
-    assert hot.profile(later(hours=48), None, Sight.EVERYTHING) is first
-    assert hot.profile(later(hours=49), None, Sight.EVERYTHING)["likes"] == []
-    assert hot.profile(AT, None, Sight.EVERYTHING)["likes"] == ["蜂蜜"]
+    hot = RankedMemories(known.state)
+    first = hot.profile(AT, None, Visibility.EVERYTHING)
+    assert hot.profile(later(hours=48), None, Visibility.EVERYTHING) is first
+    assert hot.profile(later(hours=49), None, Visibility.EVERYTHING)["likes"] == []
+    assert hot.profile(AT, None, Visibility.EVERYTHING)["likes"] == ["蜂蜜"]
 
 
 def test_users_asked_about_longest_ago_are_let_go():
-    users, first = HotUsers(most_memories=3), likes("甲", "乙").state
+    users, first = RankedMemoriesByUser(most_memories=3), likes("甲", "乙").state
     hot = users.of(first)
     assert users.of(first) is hot
     other = given(remember("喜欢茶", "c-1"), remember("喜欢水", "c-2")).state
@@ -84,7 +88,7 @@ def test_users_asked_about_longest_ago_are_let_go():
 
 
 def test_users_without_memories_are_let_go_too():
-    users = HotUsers(most_memories=3)
+    users = RankedMemoriesByUser(most_memories=3)
     states = [UserState(owner=Owner("default", f"u{number}")) for number in range(10)]
     kept = [users.of(state) for state in states]
     again = [users.of(state) is hot for state, hot in zip(reversed(states), reversed(kept), strict=True)]
@@ -94,9 +98,9 @@ def test_users_without_memories_are_let_go_too():
 def test_a_kept_profile_leaves_out_what_comes_to_name_a_sensitive_topic_in_a_quotation():
     fed = [remember(f"喜欢{t}", f"c-{t}", attribute="likes", value=t) for t in "甲乙丙丁戊己庚辛壬癸"]
     known = given(*fed, remember("别提", "c-0", attribute="sensitive_topics", value="前女友"))
-    hot, liked = HotUser(known.state), known.of("喜欢甲")
-    assert "甲" in hot.profile(AT, None, Sight.NOTHING_SENSITIVE)["likes"]
+    hot, liked = RankedMemories(known.state), known.of("喜欢甲")
+    assert "甲" in hot.profile(AT, None, Visibility.NOTHING_SENSITIVE)["likes"]
     merged = replace(liked, key_dialogue=("和前女友一起",))
     hot.follow(replace(known.state, memories=known.state.memories.set(liked.memory_id, merged)))
-    assert "甲" not in hot.profile(AT, None, Sight.NOTHING_SENSITIVE)["likes"]
-    assert "甲" in hot.profile(AT, None, Sight.EVERYTHING)["likes"]
+    assert "甲" not in hot.profile(AT, None, Visibility.NOTHING_SENSITIVE)["likes"]
+    assert "甲" in hot.profile(AT, None, Visibility.EVERYTHING)["likes"]

@@ -9,27 +9,27 @@ import pytest
 from support.examples import MONDAY, forget, remember
 from support.given import given
 
-from projections.profile.ranked_memories import HotUser
-from projections.profile.visibility import Sight, Topics, sight_of
+from projections.profile.ranked_memories import RankedMemories
+from projections.profile.visibility import Topics, Visibility, sight_of
 
 
 @pytest.mark.parametrize(
     ("intimacy", "seen"),
     [
-        (0, Sight.NAME_ONLY),
-        (19.9, Sight.NAME_ONLY),
-        (20, Sight.NOTHING_SENSITIVE),
-        (49.9, Sight.NOTHING_SENSITIVE),
-        (50, Sight.EVERYTHING),
-        (100, Sight.EVERYTHING),
+        (0, Visibility.NAME_ONLY),
+        (19.9, Visibility.NAME_ONLY),
+        (20, Visibility.NOTHING_SENSITIVE),
+        (49.9, Visibility.NOTHING_SENSITIVE),
+        (50, Visibility.EVERYTHING),
+        (100, Visibility.EVERYTHING),
     ],
 )
-def test_a_level_is_reached_at_its_number(intimacy: float, seen: Sight):
+def test_a_level_is_reached_at_its_number(intimacy: float, seen: Visibility):
     assert sight_of(intimacy, (20, 50)) is seen
 
 
 def test_levels_of_zero_show_everything_to_everybody():
-    assert sight_of(0, (0, 0)) is Sight.EVERYTHING
+    assert sight_of(0, (0, 0)) is Visibility.EVERYTHING
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ def test_many_topics_are_looked_for_in_many_memories_within_a_moment():
 def test_topics_that_come_and_go_hide_what_they_name_and_no_more():
     quiet = [remember(f"事{n}", f"q-{n}") for n in range(40)]
     known = given(*quiet, remember("和前女友看电影", "c-1"), remember("欠债很多", "c-2"))
-    hot = HotUser(known.state)
+    hot = RankedMemories(known.state)
 
     def hides() -> list[str]:
-        seen = {m.content for m in hot.best(MONDAY, None, Sight.NOTHING_SENSITIVE, 100)}
+        seen = {m.content for m in hot.best(MONDAY, None, Visibility.NOTHING_SENSITIVE, 100)}
         return [text for text in ("和前女友看电影", "欠债很多") if text not in seen]
 
     assert hides() == []
@@ -79,6 +79,6 @@ def test_topics_that_come_and_go_hide_what_they_name_and_no_more():
     known = known.when(forget(known.of("别提前女友").memory_id, "f-1", MONDAY))
     hot.follow(known.state)
     assert hides() == ["欠债很多"]
-    assert HotUser(known.state).total(MONDAY, None, Sight.NOTHING_SENSITIVE) == hot.total(
-        MONDAY, None, Sight.NOTHING_SENSITIVE
+    assert RankedMemories(known.state).total(MONDAY, None, Visibility.NOTHING_SENSITIVE) == hot.total(
+        MONDAY, None, Visibility.NOTHING_SENSITIVE
     )

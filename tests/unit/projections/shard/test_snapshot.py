@@ -12,7 +12,7 @@ from support.examples import remember
 from support.workbench import Workbench
 
 from projections.shard.errors import ShardDamaged
-from projections.shard.snapshot import Committed, count_active, digests_of
+from projections.shard.snapshot import ReadSnapshot, count_active, digests_of
 from projections.state.digest import digests
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def live(bench: Workbench) -> dict[str, str]:
 async def test_it_reads_what_was_committed_when_it_was_opened(bench: Workbench):
     await remembers(bench, "咖啡")
     path = bench.shards.at(0).path
-    with closing(Committed(path)) as shard:
+    with closing(ReadSnapshot(path)) as shard:
         before = live(bench)
         await remembers(bench, "茶")
         assert await shard.digests(anybody) == before
@@ -61,7 +61,7 @@ async def test_it_reads_what_was_committed_when_it_was_opened(bench: Workbench):
 async def test_it_reads_on_when_the_shard_is_closed_and_its_file_is_gone(bench: Workbench):
     await remembers(bench, "咖啡")
     shard, before = bench.shards.at(0), live(bench)
-    with closing(Committed(shard.path)) as committed:
+    with closing(ReadSnapshot(shard.path)) as committed:
         bench.shards.release(0)
         bench.shards.assign([])
         for file in shard.path.parent.glob(f"{shard.path.name}*"):
@@ -91,7 +91,7 @@ async def test_what_is_wanted_no_more_is_read_no_further(bench: Workbench):
     def nobody_wants_it() -> None:
         raise RuntimeError("given up")
 
-    with closing(Committed(bench.shards.at(0).path)) as shard, pytest.raises(RuntimeError, match="given up"):
+    with closing(ReadSnapshot(bench.shards.at(0).path)) as shard, pytest.raises(RuntimeError, match="given up"):
         await shard.digests(anybody, nobody_wants_it)
 
 

@@ -11,7 +11,7 @@ from support.workbench import Workbench
 
 from projections.partitions.retention import drop_expired
 from projections.shard.tables import connect
-from projections.state.intimacy import Closeness
+from projections.state.intimacy import Intimacy
 from schemas.topics import CONVERSATIONS
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ async def test_the_last_intimacy_is_that_of_the_latest_turn_whoever_said_it(benc
     await bench.says("t-2", occurred_at="2026-01-05T06:00:00Z", context={"intimacy": 90}, role="assistant")
     await bench.says("t-3", occurred_at="2026-01-05T08:00:00Z")
     said = await counted(bench)
-    assert said.closeness(XIAOMING, "luna") == Closeness(later(hours=-1), 30)
+    assert said.closeness(XIAOMING, "luna") == Intimacy(later(hours=-1), 30)
     assert said.closeness(XIAOMING, "aria") is None
     await bench.says("t-4", occurred_at="2025-12-31T08:00:00Z", context={"intimacy": 5})
     assert (await counted(bench)).intimacies(XIAOMING, None, later(hours=1)) == {"2025-12": 5, "2026-01": 30}

@@ -13,11 +13,11 @@ from support.examples import XIAOMING, later
 from support.workbench import Workbench
 
 from projections.state.digest import digests
-from projections.state.intimacy import Closeness, last_kept
+from projections.state.intimacy import Intimacy, last_kept
 from schemas.identity import Owner
 from schemas.topics import CONVERSATIONS
 from streams.agents.remember import Remember
-from streams.agents.retention import Retaining
+from streams.agents.retention import RetentionTask
 from streams.decisions.parameters import Parameters
 from streams.ticks.scheduler import retention_due
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Workbench]:
     bench = Workbench(tmp_path / "one")
-    removing = Retaining(bench.log, bench.shards, lambda _topic, _partition: 1_000)
+    removing = RetentionTask(bench.log, bench.shards, lambda _topic, _partition: 1_000)
     bench.remember = Remember(
         log=bench.log,
         shards=bench.shards,
@@ -67,9 +67,9 @@ async def test_a_tick_keeps_the_last_intimacy_with_each_agent_once_half_its_time
     assert await tick(bench, later(days=14)) == 1
     assert await tick(bench, later(days=16)) == 2
     kept = {
-        None: Closeness(later(hours=3), 40),
-        "aria": Closeness(later(hours=2), 60),
-        "luna": Closeness(later(hours=1), 10),
+        None: Intimacy(later(hours=3), 40),
+        "aria": Intimacy(later(hours=2), 60),
+        "luna": Intimacy(later(hours=1), 10),
     }
     assert dict(bench.state().closeness) == kept
     assert await tick(bench, later(days=17)) == 1, "what is kept is not kept again"
@@ -88,8 +88,8 @@ async def test_a_later_intimacy_takes_the_place_of_the_one_that_is_kept_and_an_e
     await bench.shards.at(0).catch_up()
     await tick(bench, later(days=80))
     assert dict(bench.state().closeness) == {
-        "luna": Closeness(later(days=21), 70),
-        "aria": Closeness(later(), 99),
+        "luna": Intimacy(later(days=21), 70),
+        "aria": Intimacy(later(), 99),
     }
 
 
@@ -98,7 +98,7 @@ async def test_a_retention_that_is_shorter_than_an_hour_keeps_it_too(bench: Work
     await bench.says("t-1", context={"intimacy": 10}, occurred_at=later(hours=1).isoformat())  # at most 5 min after
     await bench.shards.at(0).catch_up()
     await tick(bench, later(minutes=2), days=1 / 24 / 60)
-    assert dict(bench.state().closeness) == {"luna": Closeness(later(minutes=5), 10)}
+    assert dict(bench.state().closeness) == {"luna": Intimacy(later(minutes=5), 10)}
 
 
 async def test_where_all_is_kept_for_ever_nothing_is_written(bench: Workbench):
@@ -113,7 +113,7 @@ async def test_what_is_kept_is_folded_from_the_ledger_again_and_counts_in_the_di
     again = Workbench(tmp_path / "two", bench.log)
     for shard in again.shards.all():
         await shard.catch_up()
-    assert again.state().closeness == bench.state().closeness == Map({"luna": Closeness(later(), 10)})
+    assert again.state().closeness == bench.state().closeness == Map({"luna": Intimacy(later(), 10)})
     bench.shards.at(0).ledger.forget()
     assert bench.state().closeness == again.state().closeness, "as the file has it"
     assert digests([again.state()]) == digests([bench.state()])
@@ -122,10 +122,10 @@ async def test_what_is_kept_is_folded_from_the_ledger_again_and_counts_in_the_di
 
 
 def test_what_is_kept_is_seen_like_turns_an_agents_own_and_those_of_none():
-    kept = Map({None: Closeness(later(), 1), "luna": Closeness(later(hours=1), 2)})
-    assert last_kept(kept, "luna") == Closeness(later(hours=1), 2)
-    assert last_kept(kept, "aria") == Closeness(later(), 1)
-    assert last_kept(kept, None) == Closeness(later(hours=1), 2)
+    kept = Map({None: Intimacy(later(), 1), "luna": Intimacy(later(hours=1), 2)})
+    assert last_kept(kept, "luna") == Intimacy(later(hours=1), 2)
+    assert last_kept(kept, "aria") == Intimacy(later(), 1)
+    assert last_kept(kept, None) == Intimacy(later(hours=1), 2)
     assert last_kept(Map({}), "luna") is None
 
 

@@ -19,7 +19,7 @@ from schemas.messages.events import TickApplied
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.agents import retention
 from streams.agents.remember import Remember
-from streams.agents.retention import Retaining, first_since
+from streams.agents.retention import RetentionTask, first_since
 from streams.decisions.parameters import Parameters
 from streams.ticks.scheduler import retention_due
 
@@ -96,7 +96,7 @@ class Kept:
         """Begin with everything handled."""
         self.bench = bench
         self.handled = 1_000
-        removing = Retaining(bench.log, bench.shards, lambda _topic, _partition: self.handled)
+        removing = RetentionTask(bench.log, bench.shards, lambda _topic, _partition: self.handled)
         bench.remember = Remember(
             log=bench.log,
             shards=bench.shards,

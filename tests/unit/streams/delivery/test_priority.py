@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from streams.delivery.priority import BATCH_RECORDS, LINGER_SECONDS, LONGEST_SECONDS, Precedence
+from streams.delivery.priority import BATCH_RECORDS, LINGER_SECONDS, LONGEST_SECONDS, AppendPriority
 
 
 async def test_without_a_caller_giving_way_is_one_turn_of_the_loop():
-    precedence = Precedence()
+    precedence = AppendPriority()
     turns: list[int] = []
     asyncio.get_running_loop().call_soon(turns.append, 1)
     await asyncio.wait_for(precedence.give_way(), LONGEST_SECONDS / 2)
@@ -16,7 +16,7 @@ async def test_without_a_caller_giving_way_is_one_turn_of_the_loop():
 
 
 async def test_agents_give_way_until_the_last_caller_is_done():
-    precedence = Precedence()
+    precedence = AppendPriority()
     order: list[str] = []
 
     async def agent():
@@ -36,7 +36,7 @@ async def test_agents_give_way_until_the_last_caller_is_done():
 
 
 async def test_a_caller_who_stays_does_not_stop_the_agents():
-    precedence = Precedence()
+    precedence = AppendPriority()
     with precedence.first(1):
         began = asyncio.get_running_loop().time()
         await precedence.give_way()
@@ -44,14 +44,14 @@ async def test_a_caller_who_stays_does_not_stop_the_agents():
 
 
 async def test_a_caller_that_fails_is_first_no_longer():
-    precedence = Precedence()
+    precedence = AppendPriority()
     with pytest.raises(RuntimeError), precedence.first(1):
         raise RuntimeError
     await asyncio.wait_for(precedence.give_way(), LONGEST_SECONDS / 2)
 
 
 async def test_a_caller_who_comes_back_with_a_batch_at_once_finds_the_loop_free():
-    precedence = Precedence()
+    precedence = AppendPriority()
     turns: list[str] = []
 
     async def agent():
@@ -70,7 +70,7 @@ async def test_a_caller_who_comes_back_with_a_batch_at_once_finds_the_loop_free(
 
 
 async def test_callers_with_single_events_leave_the_agents_the_time_between_them():
-    precedence = Precedence()
+    precedence = AppendPriority()
     with precedence.first(BATCH_RECORDS - 1):
         pass
     await asyncio.wait_for(precedence.give_way(), LINGER_SECONDS / 4)

@@ -15,7 +15,14 @@ from support.workbench import Workbench
 import streams.ticks.scheduler
 from schemas.messages.inbox import DecayDue
 from schemas.topics import CONVERSATIONS, INBOX
-from streams.ticks.scheduler import MAX_MISSED_SLOTS, RETENTION_EVERY, Ticking, decay_due, retention_due, slots_between
+from streams.ticks.scheduler import (
+    MAX_MISSED_SLOTS,
+    RETENTION_EVERY,
+    TickScheduler,
+    decay_due,
+    retention_due,
+    slots_between,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +53,7 @@ class Ticks:
         self.bench = bench
         self.clock = SetClock(later())
         self.handled: dict[tuple[str, int], int] = defaultdict(int)
-        self.ticking = Ticking(
+        self.ticking = TickScheduler(
             log=bench.log,
             shards=bench.shards,
             handled=lambda topic, partition: self.handled[topic, partition],
@@ -186,7 +193,7 @@ async def test_a_slot_waits_for_what_was_logged_at_its_very_instant(ticks: Ticks
 
 async def test_retention_is_due_daily_from_the_first_observation_on(bench: Workbench):
     clock = SetClock(later())
-    ticking = Ticking(
+    ticking = TickScheduler(
         log=bench.log,
         shards=bench.shards,
         handled=lambda _topic, _partition: 1_000,
@@ -221,7 +228,7 @@ async def test_a_silent_partition_does_not_stop_the_clock_of_the_others(
     monkeypatch.setattr(streams.ticks.scheduler, "LOOK_SECONDS", 0.1)
     bench = Workbench(tmp_path / "two", SilentLog(2), partitions=2)
     await bench.publish(INBOX.name, {}, partition=1)
-    ticking = Ticking(
+    ticking = TickScheduler(
         log=bench.log,
         shards=bench.shards,
         handled=lambda _topic, _partition: 1_000,

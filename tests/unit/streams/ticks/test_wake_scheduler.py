@@ -17,7 +17,7 @@ from schemas.identity import Owner, partition_owner, reminder_id_of
 from schemas.messages.events import TickApplied
 from schemas.messages.wakes import WakeDue
 from schemas.topics import INBOX, LEDGER
-from streams.ticks.wake_scheduler import Waking, wake_due
+from streams.ticks.wake_scheduler import WakeScheduler, wake_due
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ class Owners:
     def __init__(self, bench: Workbench) -> None:
         self.bench = bench
         self.clock = WakeClock(later())
-        self.waking = Waking(log=bench.log, shards=bench.shards, clock=self.clock)
+        self.waking = WakeScheduler(log=bench.log, shards=bench.shards, clock=self.clock)
 
     async def at(self, instant: datetime) -> list[str]:
         """Look at an instant; return the texts of the wakes that were raised by it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from streams.transports.batching import GATHERED_RECORDS, LONGEST_GATHERING_SECONDS, Gathering, when_idle
+from streams.transports.batching import GATHERED_RECORDS, LONGEST_GATHERING_SECONDS, AppendBatcher, when_idle
 
 
 async def turns(count: int) -> None:
@@ -13,7 +13,7 @@ async def turns(count: int) -> None:
 
 
 async def test_who_comes_while_the_loop_works_goes_on_with_those_before() -> None:
-    gathering, went_on, busy = Gathering(), [], True
+    gathering, went_on, busy = AppendBatcher(), [], True
 
     async def write(name: str) -> None:
         await gathering.wait(1)
@@ -37,7 +37,7 @@ async def test_who_comes_while_the_loop_works_goes_on_with_those_before() -> Non
 
 
 async def test_enough_records_wait_for_nobody() -> None:
-    gathering = Gathering()
+    gathering = AppendBatcher()
     other = asyncio.ensure_future(gathering.wait(1))
     await asyncio.wait_for(gathering.wait(GATHERED_RECORDS), LONGEST_GATHERING_SECONDS)
     await other
@@ -56,7 +56,7 @@ async def test_a_loop_that_is_never_idle_hands_over_all_the_same() -> None:
 
 
 async def test_one_who_is_cancelled_holds_up_nobody() -> None:
-    gathering = Gathering()
+    gathering = AppendBatcher()
     waiting = [asyncio.ensure_future(gathering.wait(1)) for _ in range(3)]
     await turns(1)
     waiting[1].cancel()
