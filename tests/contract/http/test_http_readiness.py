@@ -13,6 +13,7 @@ from support.mnemolog_up import PATIENCE_SECONDS, Up
 if TYPE_CHECKING:
     from pathlib import Path
 
+LOOK_SECONDS = 0.005
 USERS = [f"u{number}" for number in range(12)]
 """Enough for some in each partition."""
 
@@ -22,7 +23,7 @@ async def until_ready(http: httpx.AsyncClient) -> int:
     refused = 0
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
-            await asyncio.sleep(0)  # a worker in this process is to go on
+            await asyncio.sleep(LOOK_SECONDS)
             try:
                 answer = await http.get("/health/ready")
             except httpx.TransportError:
