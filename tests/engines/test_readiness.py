@@ -6,10 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import httpx
+import pytest
+import pytest_asyncio
 from engines.several import Several, two_workers
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import AsyncIterator
 
 USERS = [f"u{number}" for number in range(16)]
 """Enough for some in each partition."""
@@ -40,37 +42,41 @@ async def answers_all(several: Several, number: int, fact: str) -> None:
     await asyncio.gather(*map(ask, USERS))
 
 
-async def test_a_worker_is_not_ready_while_partitions_move_and_answers_all_when_it_is(tmp_path: Path):
-    async with two_workers(tmp_path, "embedded") as several:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def two(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Several]:
+    """Run two workers over a fresh Kafka that know something of every user."""
+    async with two_workers(tmp_path_factory.mktemp("readiness"), "embedded") as several:
         for user in USERS:
             await several.remember(0, user, f"{user} drinks tea")
-        several.workers[1].kill()
-        await until(several, 0, ready=False)
-        await until(several, 0, ready=True)
-        await answers_all(several, 0, "lives in Bern")
-
-        several.workers[1].start()
-        await until(several, 0, ready=False)
-        await several.workers[1].ready()
-        await until(several, 0, ready=True)
-        for number, fact in enumerate(("reads books", "plays chess")):
-            await answers_all(several, number, fact)
+        yield several
 
 
-async def test_a_worker_that_was_frozen_for_longer_than_its_session_is_not_ready_before_it_answers_again(
-    tmp_path: Path,
-):
-    async with two_workers(tmp_path, "embedded") as several:
-        for user in USERS:
-            await several.remember(0, user, f"{user} drinks tea")
-        several.workers[1].freeze()
-        await until(several, 0, ready=False)
-        await until(several, 0, ready=True)
-        await answers_all(several, 0, "lives in Bern")
-        several.workers[1].thaw()
-        answer = await several.http.get(f"{several.workers[1].url}/health/ready")
-        assert answer.status_code == httpx.codes.SERVICE_UNAVAILABLE
-        await until(several, 1, ready=True)
-        await until(several, 0, ready=True)
-        for number, fact in enumerate(("reads books", "plays chess")):
-            await answers_all(several, number, fact)
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_a_worker_is_not_ready_while_partitions_move_and_answers_all_when_it_is(two: Several):
+    two.workers[1].kill()
+    await until(two, 0, ready=False)
+    await until(two, 0, ready=True)
+    await answers_all(two, 0, "lives in Bern")
+
+    two.workers[1].start()
+    await until(two, 0, ready=False)
+    await two.workers[1].ready()
+    await until(two, 0, ready=True)
+    for number, fact in enumerate(("reads books", "plays chess")):
+        await answers_all(two, number, fact)
+
+
+async def test_a_worker_that_was_frozen_for_longer_than_its_session_is_not_ready_before_it_answers_again(two: Several):
+    two.workers[1].freeze()
+    await until(two, 0, ready=False)
+    await until(two, 0, ready=True)
+    await answers_all(two, 0, "likes the sea")
+    two.workers[1].thaw()
+    answer = await two.http.get(f"{two.workers[1].url}/health/ready")
+    assert answer.status_code == httpx.codes.SERVICE_UNAVAILABLE
+    for number in (1, 0):
+        await until(two, number, ready=True)
+    for number, fact in enumerate(("has a cat", "has a dog")):
+        await answers_all(two, number, fact)
