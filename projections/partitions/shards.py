@@ -41,7 +41,7 @@ class NotHeld(Exception):
         self.partition = partition
 
 
-class Shards:
+class Shards:  # noqa: PLR0904 - until assignment is cut out of it
     """The shards of the partitions that this worker holds, and one for the global memories of all tenants.
 
     A partition that the worker is given is held when its shard has come to the log's end, and until it is taken away.

@@ -8,9 +8,9 @@ from datetime import UTC
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from projections.queries.views import instant
 from projections.state.importance import DECIMALS
 from projections.state.memory import ACTIVE
+from schemas.instant import instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

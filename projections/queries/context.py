@@ -9,8 +9,8 @@ from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import in_order
 from projections.profile.visibility import Visibility, sight_of
+from projections.queries.filters import Filters
 from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryContext
-from projections.queries.queries import Filters
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -132,5 +132,5 @@ class Contexts:
         free = asked.tier == "free"
         found = hot.profile(now, asked.agent_id, sight, FREE_ATTRIBUTES if free else None)
         if not free and sight is not Visibility.NAME_ONLY:
-            found = with_usage(found, patterns(self._queries.said(owner).usage(owner, asked.agent_id)))
+            found = with_usage(found, patterns(self._queries.turn_statistics(owner).usage(owner, asked.agent_id)))
         return found if found["text"] else None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder, Vectors
     from projections.index.protocol import Hit
     from projections.partitions.shards import Shards
-    from projections.queries.queries import Filters
+    from projections.queries.filters import Filters
     from projections.queries.ranking import Ranked
     from projections.state.memory import Memory, UserState
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from projections.queries.views import instant, memory_view
+from projections.queries.views import memory_view
 from projections.state.memory import ACTIVE
 from schemas.identity import GLOBAL_USER, Owner
+from schemas.instant import instant
 
 if TYPE_CHECKING:
     from datetime import datetime

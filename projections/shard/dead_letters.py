@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from schemas.log import Record
 
 
-class LettersFold:
+class DeadLettersFold:
     """What a shard knows of the records of its partition that were put aside."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:

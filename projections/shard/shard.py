@@ -10,13 +10,14 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from projections.shard.dead_letters import LettersFold
+from projections.shard.dead_letters import DeadLettersFold
 from projections.shard.errors import ShardUnavailable, trouble
 from projections.shard.ledger import LedgerFold
 from projections.shard.log_position import are_of, mark
-from projections.shard.observations import TurnsFold
-from projections.shard.repeats import drop_before
+from projections.shard.observation_lookup import ObservationLookup
+from projections.shard.observations import ObservationsFold, remove_before
 from projections.shard.tables import connect
+from projections.shard.turn_statistics import TurnStatistics
 from projections.shard.wal import Checkpoints
 from projections.threads import in_thread
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from projections.shard.repeats import Dropped
+    from projections.shard.observations import Removal
     from schemas.identity import Owner
     from schemas.log import Log, Record
 
@@ -80,11 +81,13 @@ class Shard:
         """Another generation took its place: it folds no more."""
         self.trouble: ShardUnavailable | None = None
         """Why the last fold could not be written."""
-        self.dropped: dict[str, int] = {}
-        """The offset before which a topic's observations were dropped, as far as this process knows."""
+        self.removed_before: dict[str, int] = {}
+        """The offset before which each topic's observations were removed, as far as this process knows."""
         self.ledger = LedgerFold(self._connection, None if holds_globals else partition, belongs)
-        self.letters = LettersFold(self._connection)
-        self.turns = TurnsFold(self._connection, partition, self.letters, belongs)
+        self.dead_letters = DeadLettersFold(self._connection)
+        self.observations = ObservationLookup(self._connection, partition, self.dead_letters)
+        self.turn_statistics = TurnStatistics(self._connection)
+        self._observations_fold = ObservationsFold(self._connection, self.observations, self.turn_statistics, belongs)
 
     def close(self) -> None:
         """Close the file."""
@@ -110,7 +113,7 @@ class Shard:
         run("commit")
         self._offsets.clear()
         self.ledger.forget()
-        self.turns.forget()
+        self._forget_folded()
 
     def offset(self, topic: str) -> int:
         """Return the offset of the next record of the topic that will be folded."""
@@ -204,11 +207,11 @@ class Shard:
             if batch is not None:
                 self.ledger.write(batch)
             elif topic == INBOX.name:
-                self.turns.fold_inbox(records)
+                self._observations_fold.fold_inbox(records)
             elif topic == DEAD_LETTERS.name:
-                self.letters.fold(records)
+                self.dead_letters.fold(records)
             else:
-                self.turns.fold_inputs(records)
+                self._observations_fold.fold_inputs(records)
             place = (topic, following, mark(records[-1]))
             self._connection.execute("insert or replace into offsets values(?,?,?)", place)
         self._offsets[topic] = following
@@ -217,11 +220,15 @@ class Shard:
             for owner, ids in batch.memories.items():
                 self._changed(owner, list(ids))
 
-    def drop_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Dropped:
-        """Take one step of forgetting a topic's observations before an offset; for one who holds `folding`."""
-        self.turns.forget()
+    def remove_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Removal:
+        """Take one step of removing a topic's observations before an offset. The caller holds `folding`."""
+        self._forget_folded()
         with self._transaction():
-            return drop_before(self._connection, topic, earliest, after, rows)
+            return remove_before(self._connection, topic, earliest, after, rows)
+
+    def _forget_folded(self) -> None:
+        self.observations.forget_recent()
+        self.turn_statistics.forget()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -233,7 +240,7 @@ class Shard:
                 yield
                 run("commit")
             except BaseException:
-                self.turns.forget()
+                self._forget_folded()
                 if self._connection.in_transaction:
                     run("rollback")
                 raise
