@@ -105,7 +105,7 @@ class Worker:
         command = [sys.executable, "-m", "mnemolog", "up"]
         with self.output.open("ab") as output:
             self._process = subprocess.Popen(
-                command, env=self._environment, cwd=ROOT, stdout=output, stderr=output, start_new_session=True
+                command, env=self._environment, cwd=self._folder, stdout=output, stderr=output, start_new_session=True
             )
 
     def is_ready(self) -> bool:
