@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import httpx
 from contract.front_door import front_door
 from support.free_ports import free_ports
-from support.mnemolog_up import PATIENCE_SECONDS, Up
+from support.mnemolog_up import Up
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 LOOK_SECONDS = 0.005
+READY_SECONDS = 90.0
 USERS = [f"u{number}" for number in range(12)]
 """Enough for some in each partition."""
 
@@ -21,7 +22,7 @@ USERS = [f"u{number}" for number in range(12)]
 async def until_ready(http: httpx.AsyncClient) -> int:
     """Ask again and again; return how often it was refused."""
     refused = 0
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(READY_SECONDS):
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             try:
