@@ -99,7 +99,7 @@ class Shards:  # noqa: PLR0904 - until assignment is cut out of it
                     wanted = lambda: self._terms[partition] == term  # noqa: E731
                     if await self.taking.bring(shard, wanted, self._give_up):
                         shard = self._open(self._folder, partition)
-                await shard.come_up()
+                await shard.catch_up_at_start()
                 await self.follow_globals()
             finally:
                 if partition not in self._held and not shard.retired:
@@ -223,7 +223,7 @@ class Shards:  # noqa: PLR0904 - until assignment is cut out of it
         self._folder, self._held, self.globals = folder, held, shared
         self._resting.clear()
         for shard in self.all():
-            shard.tell(self.following.note)
+            shard.notify(self.following.note)
         for shard in old:
             shard.retired = True
         return old

@@ -1,4 +1,4 @@
-"""How two get on: feelings over time, and how it developed, told from episodes and from what turns carried."""
+"""The relationship of a user and an agent: feelings over time, and its months, from episodes and intimacies."""
 
 from __future__ import annotations
 

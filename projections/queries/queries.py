@@ -47,17 +47,17 @@ class Queries:
 
     def __init__(self, shards: Shards, embedder: Embedder) -> None:
         self._shards = shards
-        self.searching = IndexSearch(shards, embedder)
-        self.hot = RankedMemoriesByUser()
+        self.index_search = IndexSearch(shards, embedder)
+        self._ranked = RankedMemoriesByUser()
 
     def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
         """Return a user's state; with a past `as_of`, as it was effective then."""
-        return self.searching.state(owner, now, as_of)
+        return self.index_search.state(owner, now, as_of)
 
-    def hot_user(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> RankedMemories:
-        """Return the orders of a user's memories; those of the past are made for this one question."""
+    def ranked_memories(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> RankedMemories:
+        """Return a user's memories in their orders; those of a past `as_of` are made for this one question."""
         if as_of is None or as_of >= now:
-            return self.hot.of(self._shards.state(owner))
+            return self._ranked.of(self._shards.state(owner))
         return RankedMemories(self.state(owner, now, as_of))
 
     def memories(
@@ -72,15 +72,15 @@ class Queries:
     ) -> list[Memory]:
         """Return a user's memories by importance, then last access, descending; global ones with scope `global`."""
         whose = Owner(owner.tenant, GLOBAL_USER) if scope == "global" else owner
-        instant_ = as_of or now
-        found = [
+        at = as_of or now
+        memories = [
             m
             for m in self.state(whose, now, as_of).memories.values()
-            if m.status_at(instant_) == status and filters.accept(m) and scope in (None, m.scope)
+            if m.status_at(at) == status and filters.accept(m) and scope in (None, m.scope)
         ]
-        found.sort(key=lambda m: m.memory_id)
-        found.sort(key=lambda m: (m.importance, m.last_accessed_at), reverse=True)
-        return found
+        memories.sort(key=lambda m: m.memory_id)
+        memories.sort(key=lambda m: (m.importance, m.last_accessed_at), reverse=True)
+        return memories
 
     def owner_of(self, tenant: str, memory_id: str) -> Owner:
         """Return whose memory it is. Raises UnknownMemory."""
@@ -112,8 +112,8 @@ class Queries:
         min_score: float = 0.0,
     ) -> list[Found]:
         """Return at most `limit` memories that are shown at the instant, best first."""
-        vector = await self.searching.vector(query)
-        pool = await self.searching.pool(
+        vector = await self.index_search.vector(query)
+        pool = await self.index_search.pool(
             owner,
             query,
             vector,
@@ -132,11 +132,11 @@ class Queries:
 
     def profile(self, owner: Owner, now: datetime, as_of: datetime | None, agent_id: str | None) -> dict[str, Any]:
         """Return the profile of a user, as an agent sees it, with the patterns of use that were counted."""
-        found = self.hot_user(owner, now, as_of).profile(as_of or now, agent_id, Visibility.EVERYTHING)
+        found = self.ranked_memories(owner, now, as_of).profile(as_of or now, agent_id, Visibility.EVERYTHING)
         return with_usage(found, patterns(self.turn_statistics(owner).usage(owner, agent_id, as_of)))
 
     def intimacy(self, owner: Owner, agent_id: str | None) -> float | None:
-        """Return the intimacy that was said last with an agent or with none, whether or not the turn is still held."""
+        """Return the last intimacy with an agent or with none, also where retention has removed the turn."""
         said = self.turn_statistics(owner).last_intimacy(owner, agent_id)
         kept = last_kept(self._shards.state(owner).closeness, agent_id)
         last = max(filter(None, (said, kept)), key=lambda one: one.said_at, default=None)

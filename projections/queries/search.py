@@ -1,4 +1,4 @@
-"""Searching: both legs over a user's and everybody's memories, as far as they are shown, for one ranking or several."""
+"""Search in the index over a user's and the global memories, joined with what only the shard knows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Pool:
 
 
 class IndexSearch:
-    """Asks the index, and takes text, importance and status from the shards."""
+    """Search by words and by meaning. Hits give ids; text, importance and status come from the shard."""
 
     def __init__(self, shards: Shards, embedder: Embedder) -> None:
         self._shards = shards
@@ -133,7 +133,7 @@ class IndexSearch:
                     self._shards.following.note(one, wrong)
                 if len(mine) >= min(limit, len(hits)) or asked.limit >= len(state.memories):
                     break
-                # the index does not know what fades: what it found may be hidden, and what is shown lie deeper
+                # The index does not know expiry: some of its hits may be hidden, and visible ones lie deeper.
                 asked = replace(asked, limit=4 * asked.limit)
             keyword.extend(legs.keyword)
             semantic.extend(legs.semantic)

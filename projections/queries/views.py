@@ -1,4 +1,4 @@
-"""How a memory looks from outside: the JSON object of INTERFACE."""
+"""A memory as JSON: the shape that HTTP, exports and history show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folds decisions into a shard: which of them count, and what they change."""
+"""The fold of the ledger into a shard: which decisions count, and what they change."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog.shard")
 MANY_DECISIONS: Final = 2_000
-"""So many, of an event or two each, are decoded in a tenth of a second."""
+"""More are not decoded one by one: so many, of an event or two each, take a tenth of a second."""
 _SINCE: Final = "from decisions where offset >= ?"
 _OF_USERS: Final = (
     f"select owner, memory_id from memories where owner in (select owner {_SINCE}) order by owner, sequence"  # noqa: S608
@@ -48,11 +48,11 @@ TICK_TYPES: Final = frozenset(tick.__name__ for tick in TICKS)
 
 @dataclass(slots=True)
 class Batch:
-    """What a run of decisions changes, gathered before it is written."""
+    """The changes of a run of decisions, gathered in memory before they are written."""
 
     states: dict[Owner, UserState] = field(default_factory=dict)
     memories: dict[Owner, dict[str, int]] = field(default_factory=dict)
-    """The memories touched, with their place in the order of forming."""
+    """The memories changed, each with its place in the order of forming."""
     vectors: list[tuple[str, str, bytes]] = field(default_factory=list)
     decisions: list[tuple[str, int, int, str, bytes]] = field(default_factory=list)
     items: list[tuple[str, bytes]] = field(default_factory=list)
@@ -72,7 +72,7 @@ class LedgerFold:
         partition: int | None,
         belongs: Callable[[Owner], bool] = lambda _: True,
     ) -> None:
-        """`belongs` tells whose decisions this shard's ledger holds: those of others are void."""
+        """`belongs` says whether an owner's decisions belong in this shard's ledger: those of others are void."""
         self._connection = connection
         self._partition = partition
         self._belongs = belongs
@@ -80,7 +80,7 @@ class LedgerFold:
         self._intimacy = IntimacyRows(connection)
         self.states = UserStates(connection, self.wakes, self._intimacy)
         self.void_decisions = 0
-        """Decisions that this process folded and that do not count; what is no decision is not among them."""
+        """Decisions folded by this process that do not count. Records that are no decision are not among them."""
 
     def forget(self) -> None:
         """Empty the cache: the file was emptied."""
@@ -127,7 +127,7 @@ class LedgerFold:
 
     def decided(self, owner: Owner, item_id: str) -> list[Decision]:
         """Return the counted decisions about an item, one for each part."""
-        # Named, because SQLite would rather look through all decisions of the user.
+        # The index is named because SQLite would otherwise scan all decisions of the user.
         query = "select body from decisions indexed by decisions_by_item where owner=? and item_id=? order by version"
         rows = self._connection.execute(query, (name_of(owner), item_id)).fetchall()
         return [codec.decode_as(body, Decision) for (body,) in rows]
@@ -203,7 +203,7 @@ class LedgerFold:
         self._intimacy.write(batch.closeness, batch.states)
 
     def keep(self, batch: Batch) -> None:
-        """Take a batch over into memory, after its commit."""
+        """Cache the states of a batch. Only after its commit: a state that is not in the file must not be seen."""
         for owner, state in batch.states.items():
             self.states.keep(owner, state)
         self.void_decisions += batch.void

@@ -1,4 +1,4 @@
-"""The states of a shard's users: read from its file, and cached for those asked for last."""
+"""The states of a shard's users: read from its file, and cached for the users asked for last."""
 
 from __future__ import annotations
 
