@@ -79,6 +79,12 @@ class Peers:
             raise NotHeld(partition)
         return url
 
+    def unowned(self) -> list[int]:
+        """Return the partitions that move: neither held here nor known to be another worker's."""
+        owners, held = self._owners(), set(self._shards.held())
+        elsewhere = {partition for partition, url in owners.items() if url.rstrip("/") != self._own}
+        return sorted(set(range(self._shards.partitions)) - held - elsewhere)
+
     def others(self) -> list[str]:
         """Return the URLs of all other workers."""
         return [url for each in self._urls() if (url := each.rstrip("/")) != self._own]

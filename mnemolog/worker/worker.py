@@ -122,7 +122,7 @@ class Worker:
         self._build_operations()
         self._exits.push_async_callback(self._stop_agents)
         await self._join_group()
-        await wait_unless_failed(self.failure, self.shards.assignment.settled())
+        await wait_unless_failed(self.failure, self.shards.assignment.wait_until_settled())
         self._start_background()
         self.started = True
 

@@ -13,14 +13,18 @@ been folded again: another worker may have had it, and decided.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from projections.shard.shard import Shard
+
+MOVE_SECONDS: Final = 10.0
+"""How long a partition may take to come before a worker that holds others counts as ready without it."""
 
 
 class NotHeld(Exception):
@@ -68,18 +72,21 @@ class Lease:
 class Assignment:
     """The partitions that one worker has.
 
-    Every method but `ready` and `settled` runs to its end on the event loop without waiting. What a caller has read
+    Every method but the two that wait runs to its end on the event loop without waiting. What a caller has read
     here is therefore true until its next `await`, and no longer: that is what a lease is for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, move_seconds: float = MOVE_SECONDS) -> None:
         """Start with nothing assigned: partitions are moving."""
+        self._move_seconds = move_seconds
         self.partitions: frozenset[int] | None = None
         """Those assigned to this worker, whether or not they are held yet; None while partitions move."""
         self.shards: dict[int, Shard] = {}
         """The shards held, by partition."""
         self.resting: dict[int, Shard] = {}
         """Released shards, kept open: after most rebalances the same worker gets them again."""
+        self._assigned_at = 0.0
+        """When `partitions` was set, in seconds of the monotonic clock."""
         self._ready: set[int] = set()
         """Of those held: folded to the log's end since they were assigned."""
         self._terms: Counter[int] = Counter()
@@ -89,6 +96,7 @@ class Assignment:
     def assign(self, partitions: Collection[int]) -> list[Shard]:
         """Set the assigned partitions and release all others; return the resting shards of those, taken off."""
         self.partitions = frozenset(partitions)
+        self._assigned_at = time.monotonic()
         for partition in self.shards.keys() - self.partitions:
             self.release(partition)
         unassigned = [self.resting.pop(partition) for partition in self.resting.keys() - self.partitions]
@@ -158,7 +166,7 @@ class Assignment:
         """Return the term of each partition held. While it stays equal, no partition has come, gone, or come back."""
         return {partition: self._terms[partition] for partition in self.held()}
 
-    async def ready(self, partition: int) -> None:
+    async def wait_until_ready(self, partition: int) -> None:
         """Wait until a partition may be decided upon. Raises NotHeld when it is released, or is another worker's."""
         lease = self.lease(partition)
         while partition not in self._ready:
@@ -172,7 +180,18 @@ class Assignment:
         """Tell whether every assigned partition is ready, and the global memories have been folded."""
         return self._has_globals and self.partitions is not None and self.partitions <= self._ready
 
-    async def settled(self) -> None:
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether users are answered: those of every assigned partition, or after `move_seconds` of any.
+
+        A large shard may be folded for minutes after another worker has died. A load balancer that took this worker
+        away for so long would take away the users of its other partitions, too.
+        """
+        if self.is_settled or self.partitions is None or not self._has_globals:
+            return self.is_settled
+        return bool(self._ready) and time.monotonic() - self._assigned_at > self._move_seconds
+
+    async def wait_until_settled(self) -> None:
         """Wait until the assignment is settled."""
         while not self.is_settled:
             await self._changed.wait()

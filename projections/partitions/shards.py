@@ -8,7 +8,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Protocol
 
 from projections.index.entries import entries_of, split
-from projections.partitions.assignment import Assignment, NotHeld
+from projections.partitions.assignment import MOVE_SECONDS, Assignment, NotHeld
 from projections.partitions.generation import ignore_changes, open_globals, open_shard, path_in, prepare_folder
 from projections.partitions.sender import ShardSender
 from projections.shard.snapshot import digests_of, nothing
@@ -66,13 +66,13 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
     that, nothing is answered about its users, and nothing is decided.
     """
 
-    def __init__(self, folder: Path, log: Log, partitions: int) -> None:
+    def __init__(self, folder: Path, log: Log, partitions: int, *, move_seconds: float = MOVE_SECONDS) -> None:
         """Hold no partition yet. Creates the generation's folder if it is missing. Raises ShardDamaged."""
         self.partitions = partitions
         self._folder = folder
         self._log = log
         self._listener: ShardListener = _NoListener()
-        self.assignment = Assignment()
+        self.assignment = Assignment(move_seconds)
         self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Held while a partition is opened and folded: nobody else may use its file then."""
         self.sender = ShardSender(lambda partition: path_in(self._folder, partition), self._is_open)

@@ -135,7 +135,7 @@ class Observe:
                 self._counted("observe", "moved")
             return
         lease = self._shards.assignment.lease(partition)
-        await self._shards.assignment.ready(partition)
+        await self._shards.assignment.wait_until_ready(partition)
         await catch_up(self._shards, position.topic, partition, position.offset + 1)
         if not lease.is_current(delivery):
             return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here

@@ -40,7 +40,7 @@ class Project:
         """Fold up to one record of the ledger. Raises NotHeld when its partition is released meanwhile."""
         position = delivery.record.position
         if position.topic == LEDGER.name:
-            await self._shards.assignment.ready(position.partition)
+            await self._shards.assignment.wait_until_ready(position.partition)
         await catch_up(self._shards, position.topic, position.partition, position.offset + 1)
         await self._index_sync.try_flush()
         self._counted("project", "folded")

@@ -98,7 +98,7 @@ class Remember:
             delivery.ack()
             return
         lease = self._shards.assignment.lease(partition)
-        await self._shards.assignment.ready(partition)
+        await self._shards.assignment.wait_until_ready(partition)
         if isinstance(item, Tick):
             await self._pool.settle(partition)
         if not lease.is_current(delivery):

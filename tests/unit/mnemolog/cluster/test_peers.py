@@ -58,3 +58,20 @@ async def test_what_another_worker_will_never_take_is_not_to_be_asked_again(
     finally:
         await peers.aclose()
         bench.close()
+
+
+async def test_a_partition_is_unowned_that_is_neither_held_nor_told_to_be_elsewhere(tmp_path: Path):
+    bench = Workbench(tmp_path)
+    held, own, other = set(bench.shards.held()), "http://127.0.0.1:9", "http://127.0.0.1:10"
+    told: dict[int, str] = {}
+    peers = Peers(bench.shards, lambda: told, list, own)
+    try:
+        assert peers.unowned() == []
+        bench.shards.release(0)
+        told |= dict.fromkeys(held, own)
+        assert peers.unowned() == [0], "the group still says that this worker has it"
+        told[0] = other
+        assert peers.unowned() == []
+    finally:
+        await peers.aclose()
+        bench.close()

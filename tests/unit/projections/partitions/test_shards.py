@@ -45,7 +45,7 @@ async def test_nothing_is_answered_before_a_partition_is_held(shards: Shards):
 
 async def test_who_waits_for_a_partition_hears_that_it_is_held(shards: Shards):
     shards.assign([0])
-    waiting = asyncio.create_task(shards.assignment.ready(0))
+    waiting = asyncio.create_task(shards.assignment.wait_until_ready(0))
     await asyncio.sleep(0)
     assert not waiting.done()
     await shards.hold(0)
@@ -53,7 +53,7 @@ async def test_who_waits_for_a_partition_hears_that_it_is_held(shards: Shards):
 
 
 async def test_who_waits_for_a_partition_hears_that_it_is_another_workers(shards: Shards):
-    waiting = asyncio.create_task(shards.assignment.ready(1))
+    waiting = asyncio.create_task(shards.assignment.wait_until_ready(1))
     await asyncio.sleep(0)
     shards.assign([0])
     with pytest.raises(NotHeld):
@@ -105,3 +105,30 @@ async def test_a_term_tells_that_a_partition_moved_even_when_the_same_one_has_it
     await shards.hold(0)
     assert shards.held() == sorted(before)
     assert shards.assignment.tenure() != before
+
+
+async def test_a_worker_is_ready_when_everything_that_it_was_assigned_is_held(shards: Shards):
+    assert not shards.assignment.is_ready
+    shards.assign([0, 1])
+    await shards.hold(0)
+    assert not shards.assignment.is_ready, "the other one may come in a moment"
+    await shards.hold(1)
+    assert shards.assignment.is_ready
+    shards.unassign()
+    assert not shards.assignment.is_ready
+
+
+async def test_a_partition_that_takes_long_does_not_keep_a_worker_with_others_from_being_ready(
+    log: MemoryLog, tmp_path: Path
+):
+    shards = Shards(tmp_path / "shards", log, 2, move_seconds=0)
+    try:
+        shards.assign([0, 1])
+        await shards.follow_globals()
+        assert not shards.assignment.is_ready, "it holds nothing"
+        await shards.hold(0)
+        assert shards.assignment.is_ready
+        shards.unassign()
+        assert not shards.assignment.is_ready, "nobody knows whose users these are"
+    finally:
+        shards.close()
