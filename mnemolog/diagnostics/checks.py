@@ -17,9 +17,8 @@ import httpx
 from mnemolog.diagnostics.liveness import live_url
 from mnemolog.log.configured import opened_log, retention_of
 from mnemolog.operations.generations import Generations
-from mnemolog.worker.components import make_registry
+from mnemolog.worker.components import configured_index, make_registry
 from projections.index.protocol import IndexUnavailable
-from projections.index.weaviate.address import WeaviateAddress
 from projections.shard.errors import find_damaged
 from projections.threads import in_thread
 from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
@@ -197,22 +196,15 @@ async def _held(note: dict[str, object], name: str) -> Check:
 
 
 async def _index(settings: Settings) -> Check:
-    if settings.index == "embedded":
-        return Check("index", ok=True, detail="embedded, in process")
-    from projections.index.weaviate.collection import WeaviateCollection  # noqa: PLC0415 - takes a second to import
-
-    collection = WeaviateCollection(WeaviateAddress.parse(settings.index), settings.weaviate_api_key)
+    adapter, config = configured_index(settings)
+    if adapter.probe is None:
+        return Check("index", ok=True, detail=f"{adapter.title}, in process")
     try:
-        version = await collection.version()
+        server = await adapter.probe(config)
     except IndexUnavailable as error:
-        advice = (
-            "start Weaviate, or correct MNEMOLOG_INDEX or MNEMOLOG_WEAVIATE_API_KEY; until then searches answer 503, "
-            "and nothing is lost"
-        )
+        advice = f"{adapter.advice}; until then searches answer 503, and nothing is lost"
         return Check("index", ok=False, detail=str(error), advice=advice)
-    finally:
-        await collection.close()
-    return Check("index", ok=True, detail=f"Weaviate {version} at {settings.index}, which answers")
+    return Check("index", ok=True, detail=f"{server} at {settings.index}, which answers")
 
 
 async def _registry(settings: Settings) -> Check:

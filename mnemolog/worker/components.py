@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.embedding.openai import OpenAIEmbedder
-from projections.index.embedded.index import EmbeddedIndex
-from projections.index.weaviate.address import WeaviateAddress
+from projections.index.adapter import IndexConfig
+from projections.index.registry import INDEXES
 from schemas.topics import INBOX, INPUTS
 from schemas.vocabulary.words import RETENTION, WAKE
 from streams.decisions.parameters import Parameters
@@ -22,12 +22,13 @@ from streams.ticks.scheduler import RETENTION_EVERY, TickScheduler, decay_due, r
 from streams.ticks.wake_scheduler import wake_due
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from datetime import datetime
 
     from mnemolog.settings import Settings
     from mnemolog.worker.metrics import Metrics
-    from projections.index.protocol import Index, IndexEntry
+    from projections.index.adapter import IndexAdapter
+    from projections.index.protocol import Index, LoadEntries
     from schemas.messages.inbox import Tick
     from streams.extraction.protocol import Extractor
 
@@ -70,14 +71,17 @@ def make_clocks(settings: Settings, clockwork: Callable[..., TickScheduler]) -> 
     ]
 
 
-def index_maker(settings: Settings) -> Callable[[Callable[[str, str], Sequence[IndexEntry]]], Index]:
-    """Return what makes the configured index; it is given the loader of a user's memories."""
-    if settings.index == "embedded":
-        return EmbeddedIndex
-    from projections.index.weaviate.index import WeaviateIndex  # noqa: PLC0415 - its client takes a second to import
+def configured_index(settings: Settings) -> tuple[IndexAdapter, IndexConfig]:
+    """Return the adapter of the configured index, and what it makes the index from."""
+    adapter = INDEXES.of(settings.index)
+    secret = None if adapter.secret is None else getattr(settings, adapter.secret)
+    return adapter, IndexConfig(url=settings.index, secret=secret, partitions=settings.partitions)
 
-    address = WeaviateAddress.parse(settings.index)
-    return lambda load: WeaviateIndex(address, load, partitions=settings.partitions, api_key=settings.weaviate_api_key)
+
+def index_maker(settings: Settings) -> Callable[[LoadEntries], Index]:
+    """Return the factory of the configured index; its argument reads a user's memories from the shard."""
+    adapter, config = configured_index(settings)
+    return partial(adapter.make, config)
 
 
 def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:

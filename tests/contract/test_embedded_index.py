@@ -139,8 +139,8 @@ async def test_a_forgotten_user_is_loaded_anew():
     index = EmbeddedIndex(shard.load)
     await index.search(query("用户"))
     shard.memories.clear()
-    index.let_go("default", "u1")
-    index.let_go("default", "never seen")
+    index.release("default", "u1")
+    index.release("default", "never seen")
     assert await index.search(query("用户", FOOD)) == Legs((), ())
     assert index.nbytes == 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import numpy as np
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from support.weaviate_server import WeaviateServer
 
-    from projections.index.embedded.index import Load
-    from projections.index.protocol import IndexEntry
+    from projections.index.protocol import IndexEntry, LoadEntries
 
 
 def nothing(_tenant: str, _user_id: str) -> list[IndexEntry]:
@@ -38,9 +37,11 @@ def nothing(_tenant: str, _user_id: str) -> list[IndexEntry]:
 
 
 @asynccontextmanager
-async def empty_index(weaviate: WeaviateServer, load: Load = nothing) -> AsyncIterator[WeaviateIndex]:
+async def empty_index(
+    weaviate: WeaviateServer, load: LoadEntries = nothing, **options: Any
+) -> AsyncIterator[WeaviateIndex]:
     """Open an index that holds nothing, whatever the tests before have left."""
-    index = WeaviateIndex(WeaviateAddress.parse(weaviate.url), load, partitions=8)
+    index = WeaviateIndex(WeaviateAddress.parse(weaviate.url), load, partitions=8, **options)
     try:
         first = WeaviateIndex(WeaviateAddress.parse(weaviate.url), load, partitions=8, generation=1)
         await first.collection.open()
@@ -102,7 +103,7 @@ async def test_the_words_of_a_user_are_loaded_once_and_again_when_another_worker
         await followed.put([replace(CAT, version=2, tokens=analyser.tokens("Anna keeps a cat"))])
         assert len((await followed.search(query("Anna"))).keyword) == 3
         assert shard.loads == [("default", "u1")]
-        index.let_go("default", "u1")
+        index.release("default", "u1")
         shard.put(replace(CAT, version=3, tokens=analyser.tokens("a cat")))
         assert len((await followed.search(query("Anna"))).keyword) == 2
 
@@ -248,15 +249,15 @@ async def test_a_collection_that_was_made_anew_has_another_name_and_a_generation
     beside, other = (WeaviateIndex(address, nothing, partitions=8, generation=number) for number in (2, None))
     async with empty_index(weaviate) as index:
         await index.put([COFFEE])
-        before = await index.kept_as()
-        assert before == await beside.kept_as() == await other.kept_as()
+        before = await index.identity()
+        assert before == await beside.identity() == await other.identity()
         await beside.put([COFFEE])
         await index.collection.drop(1)
-        assert await index.kept_as() != before
-        assert await other.kept_as() == before  # it was not told
+        assert await index.identity() != before
+        assert await other.identity() == before  # it was not told
         with pytest.raises(IndexChanged, match="filled anew"):
             await other.search(query(vector=FOOD))
-        assert await other.kept_as() == await index.kept_as()
+        assert await other.identity() == await index.identity()
         await index.collection.drop(2)
     await other.close()
     await beside.close()
