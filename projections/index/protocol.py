@@ -219,7 +219,8 @@ class Index(Protocol):
         (`remote.local_search`), because a server weighs words by everybody's memories. What its loader raises is
         raised.
 
-        IndexChanged is raised instead of an empty semantic leg where the contents are gone.
+        Where the contents are gone it does not answer from what is there by then: it raises IndexChanged, or
+        IndexUnavailable while the place itself is missing, which `check` makes anew.
         """
         ...
 
