@@ -161,7 +161,7 @@ class SharedIndexSuite:
         await mine.check()
         assert await mine.identity() != before
         assert await theirs.identity() == before  # nothing has told this one
-        with pytest.raises(IndexChanged):
+        with pytest.raises(IndexChanged, match="filled anew"):
             await nearest(theirs)
         assert await mine.identity() == await theirs.identity()
         assert await nearest(mine) == ()

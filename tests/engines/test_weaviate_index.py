@@ -19,7 +19,7 @@ from contract.shared_index_suite import SharedIndexSuite
 
 from projections.index.adapter import IndexConfig
 from projections.index.embedded.index import EmbeddedIndex
-from projections.index.protocol import IndexUnavailable, Legs
+from projections.index.protocol import IndexChanged, IndexUnavailable, Legs
 from projections.index.weaviate.adapter import WEAVIATE
 from projections.index.weaviate.address import WeaviateAddress
 from projections.index.weaviate.index import WeaviateIndex
@@ -228,6 +228,20 @@ async def test_a_writer_that_is_killed_late_leaves_what_others_wrote_meanwhile(w
         working.cancel()
         assert four((await index.search(query(vector=FOOD))).semantic) == ["coffee"]
         await late.close()
+
+
+async def test_a_collection_that_was_deleted_below_its_alias_is_made_anew_under_another_name(weaviate: WeaviateServer):
+    other = WeaviateIndex(WeaviateAddress.parse(weaviate.url), no_memories, partitions=8)
+    async with empty_index(weaviate) as index:
+        await index.put([COFFEE])
+        before = await index.identity()
+        assert await other.identity() == before
+        await index.collection.drop(1)
+        assert await index.identity() != before
+        with pytest.raises(IndexChanged, match="filled anew"):
+            await other.search(query(vector=FOOD))
+        assert await other.identity() == await index.identity()
+    await other.close()
 
 
 async def test_a_collection_without_what_this_version_needs_is_named(weaviate: WeaviateServer):
