@@ -41,7 +41,7 @@ class SettingsError(ValueError):
 
 
 class Settings(BaseModel):
-    """Names are those of the environment without the prefix, in lower case; INTERFACE.md explains each."""
+    """Named as in the environment, without the prefix and in lower case. docs/reference/settings.md explains each."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
