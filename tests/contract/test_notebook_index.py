@@ -14,7 +14,6 @@ from contract.index_suite import IndexSuite
 from contract.shared_index_suite import SharedIndexSuite
 from support.notebook_index import NOTEBOOK, NOTEBOOKS
 
-from mnemolog.cluster import scatter_gather
 from mnemolog.diagnostics.checks import Check, checked
 from mnemolog.settings import SettingsError, from_environment
 from projections.index.adapter import IndexConfig
@@ -125,6 +124,6 @@ async def test_a_worker_keeps_it_through_an_outage_a_loss_and_a_rebuild(tmp_path
         assert await found_soon(door, "tea cello") == ["likes green tea", "plays the cello"]
         NOTEBOOKS["desk"].wipe()
         assert await found_soon(door, "tea cello") == ["likes green tea", "plays the cello"]
-        assert (await scatter_gather.rebuild(door.worker, "all"))["equal"]
+        assert (await door.post("/v1/admin/rebuild")).json()["equal"]
         assert (NOTEBOOKS["desk"].searched, sorted(NOTEBOOKS["desk"].generations)) == (2, [1, 2])
         assert await search(door, "tea cello") == ["likes green tea", "plays the cello"]
