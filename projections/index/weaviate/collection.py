@@ -25,7 +25,7 @@ from projections.index.weaviate.schema import (
     collection_name,
     generation_of,
     is_generation,
-    object_properties,
+    property_schema,
     vector_index,
 )
 
@@ -233,7 +233,7 @@ class WeaviateCollection:
             await self._client.collections.create(
                 name,
                 description=identity,
-                properties=object_properties(),
+                properties=property_schema(),
                 vector_config=[vector_index(_BUILTIN)],
                 multi_tenancy_config=Configure.multi_tenancy(
                     enabled=True, auto_tenant_creation=True, auto_tenant_activation=True

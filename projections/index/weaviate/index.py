@@ -1,11 +1,11 @@
 """The index in Weaviate: vectors, a Weaviate tenant for each partition, and no late writer undoes what is newer.
 
-Weaviate has no conditional write. So every object is of one version of a memory and of one copy of that, and is never
-written again with other content: a writer puts the next copy first, and then deletes, by their ids, the objects that it
-had read before and that are not newer than what it knows. Whoever froze between any two of these steps, lost the
-partition and woke up, deletes nothing that was put meanwhile, and puts beside it: the reader drops such a hit, whose
-version is not the shard's, and has the memory put again. The last copy of a version is never deleted for that version's
-sake: who deletes one has put a later one.
+Weaviate has no conditional write. So every object is of one version of a memory and of one copy of that version, and is
+never overwritten with other content. A writer puts the next copy first, and then deletes, by id, the objects that it
+had read before and that are not newer than what it knows. A writer that froze between two of these steps, lost the
+partition and woke up deletes nothing that was put meanwhile, and what it puts stands beside: the reader drops such a
+hit, whose version is not the shard's, and has the memory put again. The last copy of a version is never deleted for
+that version's sake: a writer that deletes one has put a later one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from projections.index.remote.local_search import LocalSearch
 from projections.index.remote.object_ids import object_id, owner_id, partition_name
 from projections.index.weaviate.collection import WRITE_SECONDS, WeaviateCollection, unless_missing
 from projections.index.weaviate.generations import WeaviateGenerations
-from projections.index.weaviate.objects import properties
+from projections.index.weaviate.objects import object_properties
 from projections.index.weaviate.schema import vector_name
 from projections.index.weaviate.search import MOST, WeaviateSearch
 
@@ -99,8 +99,14 @@ class WeaviateIndex:
         return WeaviateGenerations(self.collection, self._generation)
 
     def _generation(self, generation: int) -> WeaviateIndex:
-        address, api_key = self.collection.address, self.collection.api_key
-        return WeaviateIndex(address, self._load, partitions=self._partitions, api_key=api_key, generation=generation)
+        return WeaviateIndex(
+            self.collection.address,
+            self._load,
+            partitions=self._partitions,
+            api_key=self.collection.api_key,
+            generation=generation,
+            retry_pause_seconds=self._retry_pause_seconds,
+        )
 
     async def reopen(self) -> None:
         """Read again, at the next use, which collection the alias names; drop all words and vectors here."""
@@ -129,11 +135,11 @@ class WeaviateIndex:
         The same version is put once more, as another copy: a Weaviate that was killed within about 3 s of the first
         time holds the object without its vector, and what is equal to the object it has, it does not write.
         """
-        for tenant, some in by_partition(entries, self._partitions, _BATCH):
-            held = await self._held(tenant, [(_owner(entry), entry.memory_id) for entry in some])
+        for tenant, batch in by_partition(entries, self._partitions, _BATCH):
+            held = await self._held(tenant, [(_owner(entry), entry.memory_id) for entry in batch])
             new: list[tuple[IndexEntry, int]] = []
             old: list[UUID] = []
-            for entry in some:
+            for entry in batch:
                 objects = held.get((_owner(entry), entry.memory_id), [])
                 if all(one.version <= entry.version for one in objects):
                     new.append((entry, 1 + max((o.copy for o in objects if o.version == entry.version), default=-1)))
@@ -155,18 +161,18 @@ class WeaviateIndex:
     async def _held(self, tenant: str, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[_Held]]:
         """Return the objects of memories, which are named by owner and id."""
         ours = (await self.collection.open()).with_tenant(tenant)
-        asking = ours.query.fetch_objects(
+        request = ours.query.fetch_objects(
             filters=Filter.by_property("memory_id").contains_any(list({memory_id for _, memory_id in names})),
             limit=MOST,
             return_properties=["owner", "memory_id", "version", "copy"],
         )
-        answer = await self.collection.reach(unless_missing(asking, None), WRITE_SECONDS)
-        found: dict[tuple[str, str], list[_Held]] = {}
+        answer = await self.collection.reach(unless_missing(request, None), WRITE_SECONDS)
+        objects: dict[tuple[str, str], list[_Held]] = {}
         for one in answer.objects if answer else ():
-            named: Any = one.properties
-            held = _Held(one.uuid, int(named["version"]), int(named["copy"]))
-            found.setdefault((named["owner"], named["memory_id"]), []).append(held)
-        return {name: found[name] for name in names if name in found}
+            properties: Any = one.properties
+            held = _Held(one.uuid, int(properties["version"]), int(properties["copy"]))
+            objects.setdefault((properties["owner"], properties["memory_id"]), []).append(held)
+        return {name: objects[name] for name in names if name in objects}
 
     async def _write(self, tenant: str, entries: Sequence[tuple[IndexEntry, int]]) -> None:
         """Write entries, each as one copy; what is refused is tried again. Raises IndexUnavailable when some remain."""
@@ -187,8 +193,8 @@ class WeaviateIndex:
     async def _delete(self, tenant: str, ids: Sequence[UUID]) -> None:
         for start in range(0, len(ids), _BATCH):
             ours = (await self.collection.open()).with_tenant(tenant)
-            chosen = Filter.by_id().contains_any(list(ids[start : start + _BATCH]))
-            deleting = unless_missing(ours.data.delete_many(where=chosen), None)
+            named = Filter.by_id().contains_any(list(ids[start : start + _BATCH]))
+            deleting = unless_missing(ours.data.delete_many(where=named), None)
             await self.collection.reach(deleting, WRITE_SECONDS)
 
 
@@ -208,4 +214,4 @@ def _owner(entry: IndexEntry) -> str:
 
 def _object(entry: IndexEntry, copy: int) -> DataObject[Any, None]:
     vector = {vector_name(len(entry.vector)): entry.vector.tolist()}
-    return DataObject(uuid=object_id(entry, copy), properties=properties(entry, copy), vector=vector)
+    return DataObject(uuid=object_id(entry, copy), properties=object_properties(entry, copy), vector=vector)

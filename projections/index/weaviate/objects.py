@@ -26,7 +26,7 @@ def microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def properties(entry: IndexEntry, copy: int) -> dict[str, Any]:
+def object_properties(entry: IndexEntry, copy: int) -> dict[str, Any]:
     """Return the properties of an entry's object."""
     return {
         "owner": owner_id(entry.tenant, entry.user_id).hex,

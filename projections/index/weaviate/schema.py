@@ -44,8 +44,8 @@ def vector_index(dimensions: int) -> Any:  # noqa: ANN401 - the client's own, pr
     )
 
 
-def object_properties() -> list[Property]:
-    """Return the properties of an object."""
+def property_schema() -> list[Property]:
+    """Return the names and types of an object's properties."""
 
     def text(name: str, *, filterable: bool = True) -> Property:
         return Property(
