@@ -16,13 +16,9 @@ from schemas.identity import Owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import TypeAlias
 
-    from projections.index.protocol import Index, IndexEntry, IndexGenerations, IndexQuery, Legs
+    from projections.index.protocol import Index, IndexEntry, IndexGenerations, IndexQuery, Legs, LoadEntries
     from projections.shard.shard import Shard
-
-    MakeIndex: TypeAlias = Callable[[Callable[[str, str], Sequence[IndexEntry]]], Index]
-    """Makes an index; it is passed the loader of a user's active memories, by tenant and user id."""
 
 BATCH_MEMORIES: Final = 500
 """Memories that are written in one call."""
@@ -60,9 +56,8 @@ class IndexSync:
                         +----------------+------------------+
 
     Nothing of this is kept on disk but the offset of each ledger before which all changes are safe. A worker that
-    starts, comes to hold a shard, or meets another index than before marks everything behind that offset as dirty. That
-    another index was met shows in its id (`Index.kept_as`), which is compared before every write and around every
-    search.
+    starts, comes to hold a shard, or meets another index than before marks everything behind that offset as dirty. It
+    is another index when its identity has changed, which is compared before every write and around every search.
 
     Writers, searchers and two background tasks meet here. `_writing` lets one batch go at a time, because a put must
     not overtake a later removal of the same memory. Whoever waits for the lock finds that its changes were written by
@@ -73,7 +68,7 @@ class IndexSync:
 
     def __init__(
         self,
-        make_index: MakeIndex,
+        make_index: Callable[[LoadEntries], Index],
         source: IndexSource,
         *,
         batch_memories: int = BATCH_MEMORIES,
@@ -87,8 +82,8 @@ class IndexSync:
         self._unconfirmed = UnconfirmedWrites(monotonic)
         self._next = NextGeneration(self.index)
         self._writing = asyncio.Lock()
-        self._index_id: str | None = None
-        """The id of the index that was written to last; None before the first write, or where nothing is kept."""
+        self._identity: str | None = None
+        """Of the index that was written to last; None before the first write, or where nothing is kept."""
         self._has_backlog = False
         """More may be pending than a writer should wait for: after an outage, or when much was missed."""
         self._doubts = 0
@@ -103,29 +98,29 @@ class IndexSync:
     def mark_missed(self, shard: Shard) -> None:
         """Have all written that the index may have missed before this shard was held here.
 
-        Does nothing while it is not known which index it is; the first write finds out, and does this for all shards.
+        Does nothing before the first write, which finds out which index it is, and then does this for all shards.
         """
-        if self._index_id is not None:
-            self._mark_backlog(shard.ledger.memories_since(shard.indexed(self._index_id)))
+        if self._identity is not None:
+            self._mark_backlog(shard.ledger.memories_since(shard.indexed(self._identity)))
 
     def forget(self, owners: Iterable[Owner]) -> None:
         """Forget users whose partition another worker has now."""
         for owner in owners:
             self._pending.discard(owner)
-            self.index.let_go(owner.tenant, owner.user_id)
+            self.index.release(owner.tenant, owner.user_id)
 
     # -- writing and searching
 
     async def search(self, owner: Owner, query: IndexQuery) -> Legs:
         """Search the index when it has the user's last change. Raises IndexUnavailable, ShardUnavailable."""
         while True:
-            # The id is compared first: while that waits, another task may find another index, and mark what it missed.
+            # The identity is compared first: while that waits, another task may find another index, and mark what it missed.
             if await self._is_another_index() or owner in self._pending:
                 await self.flush_user(owner)
-            asked = self._index_id
+            asked = self._identity
             legs = await self.index.search(query)
             # The index may have been emptied or exchanged during the search, and was empty then, or is being filled.
-            if asked == self._index_id and not await self._is_another_index():
+            if asked == self._identity and not await self._is_another_index():
                 return legs
 
     async def flush(self) -> None:
@@ -197,32 +192,32 @@ class IndexSync:
             self._unconfirmed.add(batch)
 
     def _is_indexed(self, owner: Owner) -> bool:
-        return self.index.follows(owner.tenant, owner.user_id)
+        return self.index.needs_changes(owner.tenant, owner.user_id)
 
     # -- which index it is, and whether it is up
 
     @property
     def _outlives_process(self) -> bool:
         """What is written outlives this process, and may be lost or exchanged without it."""
-        return self.index.generations is not None
+        return self.index.outlives_process
 
     async def _is_another_index(self) -> bool:
-        return self._outlives_process and await self.index.kept_as() != self._index_id
+        return self._outlives_process and await self.index.identity() != self._identity
 
     async def _recognise_index(self) -> None:
         """Find out which index it is; if it is another one than before, mark all that it may have missed."""
         try:
             if not await self._is_another_index():
                 return
-            index_id = await self.index.kept_as()
+            identity = await self.index.identity()
         except IndexUnavailable:
             self._has_backlog = True
             raise
         missed = []
-        if index_id is not None:
-            missed = [shard.ledger.memories_since(shard.indexed(index_id)) for shard in self._source.all()]
+        if identity is not None:
+            missed = [shard.ledger.memories_since(shard.indexed(identity)) for shard in self._source.all()]
         # Set only now: a shard that cannot be read has raised above, and then all of this is to be done again.
-        self._index_id = index_id
+        self._identity = identity
         self._unconfirmed.clear()
         for changes in missed:
             self._mark_backlog(changes)
@@ -264,9 +259,9 @@ class IndexSync:
 
     def _keep_safe_offsets(self) -> None:
         """Keep in the shards up to where the index is safe. Nothing is pending or in flight when this is called."""
-        if self._index_id is not None:
+        if self._identity is not None:
             for shard, offset in self._unconfirmed.confirm(self._source.all()):
-                shard.keep_indexed(self._index_id, offset)
+                shard.keep_indexed(self._identity, offset)
 
     def _mark_backlog(self, changes: Mapping[Owner, Iterable[str]]) -> None:
         """Mark what the index has missed; it may be much, and writers do not wait for it."""
