@@ -88,7 +88,7 @@ async def _publish(worker: Worker, messages: Sequence[Observation], console: Con
         sending = bar.add_task("to the log", total=len(messages))
         for begin in range(0, len(messages), BATCH):
             some = messages[begin : begin + BATCH]
-            await worker.publishing.publish(some)
+            await worker.publisher.publish(some)
             bar.advance(sending, len(some))
         working = bar.add_task("extracted and remembered", total=len(ids))
         draining = asyncio.get_running_loop().create_task(drain(worker, DRAIN_SECONDS))

@@ -44,7 +44,7 @@ async def _extracted(worker: Worker, published: dict[tuple[str, int], int]) -> N
     while not _is_handled(worker, published):
         ends = [e for e in worker.observe.open_sessions() if e.envelope.event_id not in ended]
         if ends:
-            await worker.publishing.publish(ends)
+            await worker.publisher.publish(ends)
             ended |= {e.envelope.event_id for e in ends}
         await asyncio.sleep(POLL_SECONDS)
 

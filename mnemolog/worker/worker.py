@@ -15,12 +15,21 @@ from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.shard_source import PeersShards
 from mnemolog.commands.commands import Commands
 from mnemolog.commands.recalls import Recalls
+from mnemolog.commands.sharing import Sharer
+from mnemolog.commands.wakes import WakeCommands
+from mnemolog.imports.importer import Importer
+from mnemolog.imports.memories import MemoryImporter
+from mnemolog.imports.wakes import WakeImporter
 from mnemolog.log.configured import broker_url, close_log, create_topics, kafka_security, lock_directory, open_log
+from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
 from mnemolog.log.health import LogWatch
 from mnemolog.operations.generations import active_folder
 from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.publishing.publisher import Publisher
-from mnemolog.wakes.wakes import Wakes
+from mnemolog.publishing.router import PublishRouter
+from mnemolog.publishing.states import EventStates
+from mnemolog.wakes.settings import WakeSettings
+from mnemolog.wakes.stream import WakeStreams
 from mnemolog.worker import components
 from mnemolog.worker.background import among_others, unless_failed
 from mnemolog.worker.greeting import Speaking
@@ -44,6 +53,7 @@ from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.ticks.scheduler import TickScheduler
+from streams.ticks.wake_scheduler import WakeScheduler
 from streams.transports.directory_lock import DirectoryLock
 from streams.transports.kafka.log import KafkaLog
 from streams.transports.sqlite.log import SqliteLog
@@ -87,7 +97,8 @@ class Worker:
         self.url = settings.advertised_url or url or f"http://{uuid4()}.invalid"
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
-        self.log_watch = LogWatch()
+        self.deadlines = RequestDeadlines()
+        self.log_watch = LogWatch(self.deadlines)
         self.failure: asyncio.Future[None] | None = None
         self.started = False
         self.stopping = asyncio.Event()
@@ -152,9 +163,11 @@ class Worker:
         clockwork = partial(TickScheduler, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
         self.clocks = components.make_clocks(settings, clockwork)
         first = precedence.first if settings.is_embedded else nullcontext
-        self.publishing = Publisher(self.log, self.shards, self.observe, first)
-        self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
-        self.wakes = Wakes(self.log, self.shards, self.commands, self.clock, settings)
+        self.publisher = Publisher(self.log, self.shards, first)
+        self.event_states = EventStates(self.log, self.shards, self.observe, suspend_deadline=suspend_deadline)
+        self.commands = Commands(
+            self.log, self.shards, self.remember, self.embedder, self.clock, suspend_deadline=suspend_deadline
+        )
         self.queries = Queries(self.shards, self.embedder)
         self.speaking = Speaking.made(settings, self.metrics, self.queries, self._exits)
         self.recalls = Recalls(self.commands)
@@ -177,6 +190,7 @@ class Worker:
         )
         self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url)
         self._exits.push_async_callback(self.peers.aclose)
+        self._make_front()
         self.shards.taking = None if settings.is_embedded else ShardReceiver(patient, PeersShards(self.peers))
         self._exits.push_async_callback(self._stop_agents)
         await self._join()
@@ -188,12 +202,30 @@ class Worker:
             self.recalls.run,
             self.registry.register_later,
             self.retaining.run,
-            self.wakes.run,
+            self.wake_scheduler.run,
+            self.wake_settings.run,
             *(ticking.run for ticking in self.clocks),
             *among_others(self),
         ):
             self._background(work)
         self.started = True
+
+    def _make_front(self) -> None:
+        """Make what the routes call and that may ask other workers, and what wakes agents."""
+        shards, peers, commands, clock = self.shards, self.peers, self.commands, self.clock
+        self.publish_router = PublishRouter(
+            shards, self.publisher, self.event_states, peers, suspend_deadline=suspend_deadline
+        )
+        self.wake_scheduler = WakeScheduler(log=self.log, shards=shards, clock=clock)
+        self.wake_commands = WakeCommands(commands, self.settings)
+        self.wake_settings = WakeSettings(shards, self.wake_commands, self.settings, self.embedder.model)
+        self.sharer = Sharer(shards, commands, peers, clock)
+        memories = MemoryImporter(shards, commands, self.embedder, clock)
+        wakes = WakeImporter(shards, commands, self.wake_commands, self.embedder, clock)
+        self.importer = Importer(shards, peers, clock, memories, wakes)
+        self.wake_streams = WakeStreams(
+            shards, peers, clock, stopping=self.stopping, is_in_session=self.is_in_session, fail=self.fail
+        )
 
     async def _come_back(self) -> None:
         """Tell the group as early as possible who is dead: it settles while this worker starts."""
