@@ -111,12 +111,12 @@ class Lender:
         return True
 
     def is_in_session(self) -> bool:
-        """Tell that nobody else has its partitions."""
+        """Return no other holder of its partitions."""
         return True
 
 
 def lend(folder: Path, port: int) -> None:
-    """Answer other workers, for ever; a process of its own, as a worker is."""
+    """Answer other workers until it is ended; a process of its own, as a worker is."""
 
     async def answer() -> None:
         app = make_http(cast("Worker", Lender(folder)))

@@ -1,4 +1,4 @@
-"""What a Weaviate tenant for each user takes, made inactive when idle, against one for each partition with a filter.
+"""The cost of a Weaviate tenant for each user, made inactive when idle, against one for each partition with a filter.
 
     python bench/tenants.py [USERS]                       # after `make engines`; DECISIONS.md has 20,000
 

@@ -250,7 +250,7 @@ def _checked(settings: Settings) -> Settings:
 
 
 def _check_model(settings: Settings) -> None:
-    """Refuse a model that nobody can reach, and sight without a model."""
+    """Refuse a model without key or URL, and vision without a model."""
     if settings.extracts_with == "model" and not settings.has_model:
         raise SettingsError(f"{PREFIX}EXTRACTOR=model needs {PREFIX}LLM_API_KEY or {PREFIX}LLM_BASE_URL")
     if settings.llm_vision and settings.extracts_with != "model":
@@ -258,7 +258,7 @@ def _check_model(settings: Settings) -> None:
 
 
 def _check_kafka(settings: Settings) -> None:
-    """Refuse what would be ignored, and what is missing: nobody should believe in a protection that is not there."""
+    """Refuse settings that would be ignored, and missing ones: a protection that is not there must not seem to be."""
     protocol = f"{PREFIX}KAFKA_SECURITY_PROTOCOL={settings.kafka_security_protocol}"
     user = (settings.kafka_sasl_username, settings.kafka_sasl_password)
     if settings.kafka_security_protocol.startswith("SASL_"):

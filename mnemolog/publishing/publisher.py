@@ -158,7 +158,7 @@ class Publisher:
             else:
                 folded[partition].append(name)
         for partition, partition_names in folded.items():
-            rows = self._shards.at(partition).turns.seen_of(partition_names)
+            rows = self._shards.at(partition).observations.seen_of(partition_names)
             accepted.update({name: (row.digest, row.position) for name, row in rows.items()})
         return accepted
 

@@ -50,14 +50,14 @@ class EventStates:
         partition = self._shards.partition(owner)
         for topic in INPUTS:
             await self._fold(topic, partition)
-        turns = self._shards.of(owner).turns
-        accepted = turns.seen(owner, event_ids)
-        progresses = {event_id: turns.progress(owner, row) for event_id, row in accepted.items()}
+        observations = self._shards.of(owner).observations
+        accepted = observations.seen(owner, event_ids)
+        progresses = {event_id: observations.progress(owner, row) for event_id, row in accepted.items()}
         undecided = [event_id for event_id, progress in progresses.items() if progress.state in UNDECIDED]
         if undecided:  # what was given up says a dead letter, and that it was sent back another one
             await self._fold(DEAD_LETTERS, partition)
-            turns = self._shards.of(owner).turns  # a rebuild may have put another shard in the place of the first
-            progresses |= {event_id: turns.progress(owner, accepted[event_id]) for event_id in undecided}
+            observations = self._shards.of(owner).observations  # a rebuild may have switched to another shard
+            progresses |= {event_id: observations.progress(owner, accepted[event_id]) for event_id in undecided}
         states: dict[str, dict[str, Any]] = {}
         for event_id, progress in progresses.items():
             state, reason = progress.state, progress.reason
@@ -74,7 +74,7 @@ class EventStates:
                 "position": str(accepted[event_id].position),
             }
         for event_id in event_ids:
-            if event_id not in states and (reason := turns.dead(owner, event_id)) is not None:
+            if event_id not in states and (reason := observations.dead(owner, event_id)) is not None:
                 states[event_id] = {
                     "event_id": event_id,
                     "state": "dead",

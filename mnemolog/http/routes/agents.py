@@ -16,12 +16,13 @@ from mnemolog.http.routes.memories import paged
 from mnemolog.http.routing import answer, routes
 from projections.partitions.shards import Shards
 from projections.profile.profile import profile as profile_of
-from projections.queries.queries import Filters, Queries
-from projections.queries.views import instant
+from projections.queries.filters import Filters
+from projections.queries.queries import Queries
 from projections.shard.errors import ShardUnavailable
 from projections.shard.observation_lookup import Turn
 from schemas.identity import Owner, check_user_id
 from schemas.inputs.input_events import DEFAULT_USER
+from schemas.instant import instant
 from schemas.log import Log, LogUnavailable
 from schemas.topics import CONVERSATIONS
 

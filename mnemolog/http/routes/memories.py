@@ -16,7 +16,8 @@ from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routing import answer, answers, refused, routes
 from projections.partitions.shards import Shards
 from projections.profile.attribute_values import fault_of
-from projections.queries.queries import Filters, Queries, UnknownMemory
+from projections.queries.filters import Filters
+from projections.queries.queries import Queries, UnknownMemory
 from projections.queries.views import memory_view
 from projections.state.memory import Memory
 from schemas.clock import Clock
