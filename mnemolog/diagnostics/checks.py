@@ -27,6 +27,7 @@ from schemas.topics import TOPICS
 from streams.registry.registry import SchemaRegistry
 from streams.registry.requests import RegistryUnavailable, shown
 from streams.transports.directory_lock import read_note
+from streams.transports.sqlite.file import LOG_FILE
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
@@ -101,16 +102,18 @@ async def _in_time(name: str, check: Awaitable[Check], place: str | None, settin
 
 
 def _data_directory(settings: Settings) -> Check:
+    """Try whether a file can be written there, or the folder be made, and leave nothing behind."""
     folder = settings.data_dir.resolve()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as probe:
+        there = next(place for place in (folder, *folder.parents) if place.exists())
+        with tempfile.TemporaryFile(dir=there) as probe:
             probe.write(b"mnemolog")
-        free = shutil.disk_usage(folder).free
+        free = shutil.disk_usage(there).free
     except OSError as error:
         advice = "make it writable, or name another with --data or MNEMOLOG_DATA_DIR"
         return Check("data directory", ok=False, detail=f"{folder}: {error.strerror}", advice=advice)
-    detail = f"{folder} is writable, {free // 2**20:,} MiB free"
+    state = "is writable" if there == folder else "is not there yet and can be made"
+    detail = f"{folder} {state}, {free // 2**20:,} MiB free"
     enough = free >= LEAST_FREE_BYTES
     return Check("data directory", ok=enough, detail=detail, advice="" if enough else "free some space")
 
@@ -140,9 +143,7 @@ async def _shards(settings: Settings) -> Check:
 
 async def _log(settings: Settings) -> Check:
     try:
-        async with asyncio.timeout(2 * REACH_SECONDS), opened_log(settings) as log:
-            counts = {topic.name: await _partitions(log, topic.name) for topic in TOPICS}
-            misfits = [] if isinstance(log, SqliteLog) else await _misfits(log, settings, counts)
+        counts, misfits = await _topics(settings)
     except LogLocked as error:
         return Check("log", ok=True, detail=str(error))
     except TimeoutError:
@@ -166,6 +167,18 @@ async def _log(settings: Settings) -> Check:
     )
     free = " and free" if settings.is_embedded else ""
     return Check("log", ok=True, detail=f"{settings.broker} is reachable{free}: {state}")
+
+
+async def _topics(settings: Settings) -> tuple[dict[str, int], list[str]]:
+    """Return how many partitions each topic has, 0 where it is missing, and what of their settings is wrong.
+
+    Makes no embedded log where there is none. Raises LogError, OSError, TimeoutError.
+    """
+    if settings.is_embedded and not (settings.data_dir.resolve() / "log" / LOG_FILE).exists():
+        return dict.fromkeys((topic.name for topic in TOPICS), 0), []
+    async with asyncio.timeout(2 * REACH_SECONDS), opened_log(settings) as log:
+        counts = {topic.name: await _partitions(log, topic.name) for topic in TOPICS}
+        return counts, [] if isinstance(log, SqliteLog) else await _misfits(log, settings, counts)
 
 
 async def _misfits(log: KafkaLog, settings: Settings, counts: Mapping[str, int]) -> list[str]:

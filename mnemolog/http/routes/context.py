@@ -40,9 +40,7 @@ async def context(asked: Context, worker: CurrentWorker, tenant: Tenant) -> Resp
         await worker.follow_globals()
     names = ("query", "agent_id", "tier", "intimacy", "include_global", "top_k", "memory_limit", "similarity_threshold")
     with worker.metrics.timed("query"), suspend_deadline():  # the query is embedded, perhaps far away
-        found = await worker.speaking.contexts.context(
-            owner, ContextAsked(**{n: getattr(asked, n) for n in names}), now
-        )
+        found = await worker.contexts.context(owner, ContextAsked(**{n: getattr(asked, n) for n in names}), now)
     worker.metrics.counted("query", "found" if found.memories else "nothing")
     if asked.recall:
         _report(worker.recalls, owner, [*found.memories, *found.relevant_episodes], now)
@@ -56,7 +54,7 @@ async def greeting(asked: Greeting, worker: CurrentWorker, tenant: Tenant) -> Re
     owner = Owner(tenant, asked.user_id)
     await follow_turns(worker.log, worker.shards, owner)
     with suspend_deadline():
-        said = await worker.speaking.greeting.greet(owner, asked.agent_id, worker.clock.now())
+        said = await worker.greeting.greet(owner, asked.agent_id, worker.clock.now())
     return answer({"greeting": said})
 
 

@@ -1,15 +1,15 @@
 """What workers ask each other: their parts of what concerns all partitions, and to accept events of their users."""
 
 from base64 import b64decode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import aclosing
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
-from mnemolog.cluster import scatter_gather, tenant_memories
-from mnemolog.cluster.peers import FORWARDED, SHARD, Part
+from mnemolog.cluster.peers import FORWARDED, SHARD
 from mnemolog.http.dependencies import CurrentWorker, is_ready
 from mnemolog.http.models.internal_requests import ShardWanted, SharedMemory, TenantItems, TenantMemories, TenantPlaces
 from mnemolog.http.models.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
@@ -17,7 +17,7 @@ from mnemolog.http.models.wakes import WakesPart
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, reads, routes, takes_long
 from mnemolog.imports.importer import parse_line
-from mnemolog.operations.drain import drain as drain_here
+from mnemolog.operations.rebuild import RebuildPlan
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.wakes.stream import Listener
 from projections.partitions.sender import InUse
@@ -41,8 +41,13 @@ def _wanted(asked: TenantMemories) -> Wanted:
     return Wanted(tenant=asked.tenant, now=asked.now, memory_type=asked.memory_type, category=asked.category)
 
 
-def _answered(part: Part) -> Response:
-    return answer({"partitions": sorted(part.partitions), "body": part.body, "settings": part.settings})
+def _plan(asked: RebuildPart) -> RebuildPlan:
+    return RebuildPlan(asked.what, asked.generation, asked.rebuild_id, asked.switches)
+
+
+async def _answered(worker: CurrentWorker, work: Awaitable[dict[str, Any]]) -> Response:
+    here = await worker.cluster.local_answer(work)
+    return answer({"partitions": sorted(here.partitions), "body": here.body, "settings": here.settings})
 
 
 @router.post("/events")
@@ -73,14 +78,14 @@ async def import_(worker: CurrentWorker, asked: ForwardedSnapshots) -> Response:
 @reads
 async def digest(worker: CurrentWorker) -> Response:
     """Return the digests of this worker's users."""
-    return _answered(await scatter_gather.part(worker, scatter_gather.digest_part(worker)))
+    return await _answered(worker, worker.digests.read_local())
 
 
 @router.post("/drain")
 @takes_long
 async def drain(worker: CurrentWorker, asked: Drain) -> Response:
     """Drain this worker's partitions."""
-    return _answered(await scatter_gather.part(worker, drain_here(worker, asked.timeout)))
+    return await _answered(worker, worker.drain.run_local(asked.timeout))
 
 
 @router.post("/ticks")
@@ -88,9 +93,7 @@ async def drain(worker: CurrentWorker, asked: Drain) -> Response:
 async def ticks(worker: CurrentWorker, asked: TickDue) -> Response:
     """Emit a tick in this worker's partitions."""
     policy = asked.policy or worker.settings.decay_policy
-    return _answered(
-        await scatter_gather.part(worker, scatter_gather.tick_part(worker, policy, asked.as_of, asked.timeout))
-    )
+    return await _answered(worker, worker.ticks.emit_local(policy, asked.as_of, asked.timeout))
 
 
 @router.post("/share")
@@ -113,54 +116,47 @@ async def wakes(worker: CurrentWorker, asked: WakesPart) -> Response:
 @reads
 async def tenant_places(worker: CurrentWorker, asked: TenantPlaces) -> Response:
     """Return where memories of this worker's users stand in a list over all users."""
-    return _answered(
-        await scatter_gather.part(worker, tenant_memories.places_part(worker, _wanted(asked), asked.first))
-    )
+    return await _answered(worker, worker.tenant_memories.local_places(_wanted(asked), asked.first))
 
 
 @router.post("/tenant/items")
 @reads
 async def tenant_items(worker: CurrentWorker, asked: TenantItems) -> Response:
     """Return those of the memories that this worker's users have."""
-    return _answered(
-        await scatter_gather.part(worker, tenant_memories.items_part(worker, _wanted(asked), asked.memory_ids))
-    )
+    return await _answered(worker, worker.tenant_memories.local_items(_wanted(asked), asked.memory_ids))
 
 
 @router.post("/tenant/counts")
 @reads
 async def tenant_counts(worker: CurrentWorker, asked: TenantMemories) -> Response:
     """Count the memories of this worker's users."""
-    return _answered(await scatter_gather.part(worker, tenant_memories.counts_part(worker, _wanted(asked))))
+    return await _answered(worker, worker.tenant_memories.local_counts(_wanted(asked)))
 
 
 @router.post("/generations")
 async def generations(worker: CurrentWorker) -> Response:
     """Return the generations of this worker's shards."""
-    return _answered(await scatter_gather.part(worker, scatter_gather.generations_part(worker)))
+    return await _answered(worker, worker.rebuild.local_generations())
 
 
 @router.post("/rebuild/build")
 @takes_long
 async def build(worker: CurrentWorker, asked: RebuildPart) -> Response:
     """Build this worker's part of a generation."""
-    return _answered(
-        await scatter_gather.part(worker, worker.rebuilding.build(asked.what, asked.generation, asked.rebuild_id))
-    )
+    return await _answered(worker, worker.rebuilder.build(_plan(asked)))
 
 
 @router.post("/rebuild/switch")
 @takes_long
 async def switch(worker: CurrentWorker, asked: RebuildPart) -> Response:
     """Switch this worker to what it has built."""
-    switching = scatter_gather.switch_part(worker, asked.what, asked.generation, asked.rebuild_id, asked.switches)
-    return _answered(await scatter_gather.part(worker, switching))
+    return await _answered(worker, worker.rebuild.switch_local(_plan(asked)))
 
 
 @router.post("/rebuild/drop")
 async def drop(worker: CurrentWorker, asked: RebuildPart) -> Response:
     """Give up what this worker has built and not switched to."""
-    await worker.rebuilding.drop(asked.rebuild_id)
+    await worker.rebuilder.drop(asked.rebuild_id)
     return answer({})
 
 
