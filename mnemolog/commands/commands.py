@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
 from projections.state.memory import ACTIVE
 from schemas import codec
