@@ -41,7 +41,7 @@ class SettingsError(ValueError):
 
 
 class Settings(BaseModel):
-    """Names are those of the environment without the prefix, in lower case; INTERFACE.md explains each."""
+    """Names are those of the environment without the prefix, in lower case: see docs/reference/settings.md."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
