@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from mnemolog.reminder_template import REMINDER_TEMPLATE, check_template
-from projections.index.weaviate.address import WeaviateAddress
+from projections.index.registry import INDEXES
 from schemas.inputs.faults import plain
 from schemas.inputs.images import VisionPolicy
 from schemas.vocabulary.words import Policy  # noqa: TC001 - pydantic reads it
@@ -41,7 +41,7 @@ class SettingsError(ValueError):
 
 
 class Settings(BaseModel):
-    """Names are those of the environment without the prefix, in lower case: see docs/reference/settings.md."""
+    """Named as in the environment, without the prefix and in lower case. docs/reference/settings.md explains each."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -222,13 +222,7 @@ def _checked(settings: Settings) -> Settings:
     if settings.broker != "sqlite://" and not _BROKERS.fullmatch(settings.broker):
         raise SettingsError(f"{PREFIX}BROKER={settings.broker!r} must be sqlite:// or kafka://host:9092,host2:9092")
     _check_kafka(settings)
-    if settings.index != "embedded":
-        try:
-            WeaviateAddress.parse(settings.index)
-        except ValueError as error:
-            raise SettingsError(f"{PREFIX}INDEX={settings.index!r} {error}, or embedded") from None
-    elif settings.weaviate_api_key is not None:
-        raise SettingsError(f"{PREFIX}WEAVIATE_API_KEY is for {PREFIX}INDEX=weaviate://…: set that, or unset the key")
+    _check_index(settings)
     if not (settings.schema_registry_url or "http://").startswith(("http://", "https://")):  # may hold a password
         raise SettingsError(f"{PREFIX}SCHEMA_REGISTRY_URL must begin with http:// or https://")
     if settings.advertised_url is not None and not _HOST_ONLY.fullmatch(settings.advertised_url):
@@ -247,6 +241,18 @@ def _checked(settings: Settings) -> Settings:
     if settings.embedding_model != "builtin" and not (settings.embedding_base_url or settings.embedding_api_key):
         raise SettingsError(f"{PREFIX}EMBEDDING_MODEL needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
     return settings
+
+
+def _check_index(settings: Settings) -> None:
+    """Refuse an index that cannot be used, and the key of another one than is used."""
+    try:
+        chosen = INDEXES.of(settings.index)
+    except ValueError as error:
+        raise SettingsError(f"{PREFIX}INDEX={settings.index!r} {error}") from None
+    for index in INDEXES:
+        if index.secret not in (None, chosen.secret) and getattr(settings, index.secret) is not None:
+            name = f"{PREFIX}{index.secret.upper()}"
+            raise SettingsError(f"{name} is for {PREFIX}INDEX={index.schemes[0]}://…: set that, or unset the key")
 
 
 def _check_model(settings: Settings) -> None:

@@ -11,7 +11,7 @@ import orjson
 
 from mnemolog.cluster.peers import ANSWER_SECONDS, PeerUnavailable
 from mnemolog.commands.commands import DECISION_SECONDS, AnotherCommand
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from projections.queries.views import memory_view
 from projections.state.evolve import is_decided
 from projections.state.memory import ACTIVE

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from mnemolog.imports.results import BEFORE, WAITING, WAITING_REASON, outcome_of, result
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
 from projections.state.memory import ACTIVE
 from schemas import codec

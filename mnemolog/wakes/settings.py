@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from mnemolog.commands.commands import AnotherCommand
 from mnemolog.commands.wakes import Periodic
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardUnavailable
 from schemas.identity import Owner, derived_id
 from schemas.inputs.decoding import DEFAULT_TENANT

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mnemolog.operations.ticks import tick_maker
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.embedding.openai import OpenAIEmbedder
-from projections.index.embedded.index import EmbeddedIndex
-from projections.index.weaviate.address import WeaviateAddress
+from projections.index.adapter import IndexConfig
+from projections.index.registry import INDEXES
 from projections.queries.context import Contexts
 from schemas.topics import INBOX, INPUTS
 from schemas.vocabulary.words import RETENTION
@@ -22,11 +23,12 @@ from streams.registry.registry import NoRegistry, SchemaRegistry
 from streams.ticks.scheduler import RETENTION_EVERY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from mnemolog.settings import Settings
     from mnemolog.worker.metrics import Metrics
-    from projections.index.protocol import Index, IndexEntry
+    from projections.index.adapter import IndexAdapter
+    from projections.index.protocol import Index, LoadEntries
     from projections.queries.queries import Queries
     from streams.extraction.protocol import Extractor
     from streams.ticks.scheduler import TickScheduler
@@ -63,14 +65,17 @@ def make_tick_schedulers(settings: Settings, scheduler: Callable[..., TickSchedu
     ]
 
 
-def index_maker(settings: Settings) -> Callable[[Callable[[str, str], Sequence[IndexEntry]]], Index]:
-    """Return what makes the configured index; it is given the loader of a user's memories."""
-    if settings.index == "embedded":
-        return EmbeddedIndex
-    from projections.index.weaviate.index import WeaviateIndex  # noqa: PLC0415 - its client takes a second to import
+def configured_index(settings: Settings) -> tuple[IndexAdapter, IndexConfig]:
+    """Return the adapter of the configured index, and what it makes the index from."""
+    adapter = INDEXES.of(settings.index)
+    secret = None if adapter.secret is None else getattr(settings, adapter.secret)
+    return adapter, IndexConfig(url=settings.index, secret=secret, partitions=settings.partitions)
 
-    address = WeaviateAddress.parse(settings.index)
-    return lambda load: WeaviateIndex(address, load, partitions=settings.partitions, api_key=settings.weaviate_api_key)
+
+def index_maker(settings: Settings) -> Callable[[LoadEntries], Index]:
+    """Return the factory of the configured index; its argument reads a user's memories from the shard."""
+    adapter, config = configured_index(settings)
+    return partial(adapter.make, config)
 
 
 def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:

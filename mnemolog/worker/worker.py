@@ -42,6 +42,7 @@ from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, wait_u
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.metrics import Metrics
+from projections.index.sync import IndexSync
 from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
@@ -87,7 +88,8 @@ class Worker:
     """One process of the system: the log, the three agents, the folds, and what HTTP routes call.
 
     It wires the parts, starts them and stops them, and has no logic of its own: each part gets its collaborators here,
-    in the order in which `start` builds them. Only HTTP's dependencies and this folder name it.
+    in the order in which `start` builds them. No part names it: only the programs that start one do, and HTTP's
+    dependencies, by which routes reach the parts.
     """
 
     def __init__(
@@ -133,7 +135,7 @@ class Worker:
         self._build_operations()
         self._exits.push_async_callback(self._stop_agents)
         await self._join_group()
-        await wait_unless_failed(self.failure, self.shards.settled())
+        await wait_unless_failed(self.failure, self.shards.assignment.wait_until_settled())
         self._start_background()
         self.started = True
 
@@ -185,12 +187,12 @@ class Worker:
         self.extractor = self._extractor or components.make_extractor(settings, self.metrics)
         if isinstance(self.extractor, ModelExtractor):
             self._exits.push_async_callback(self.extractor.aclose)
-        folder, make_index = active_folder(settings.data_dir), components.index_maker(settings)
-        self.shards = Shards(folder, self._patient_log, settings.partitions, make_index)
-        self.index_sync = self.shards.following
+        self.shards = Shards(active_folder(settings.data_dir), self._patient_log, settings.partitions)
+        self.index_sync = IndexSync(components.index_maker(settings), self.shards)
+        self.shards.subscribe(self.index_sync)
         self._exits.callback(self.shards.close)
         self._exits.push_async_callback(self.index_sync.close)
-        self.queries = Queries(self.shards, self.embedder)
+        self.queries = Queries(self.shards, self.index_sync, self.embedder)
 
     def _build_agents(self) -> None:
         """Build the three agents, their pools, and the schedulers of ticks."""
@@ -215,13 +217,14 @@ class Worker:
         self.remember = Remember(
             log=self._patient_log,
             shards=self.shards,
+            index_sync=self.index_sync,
             pool=self.remember_pool,
             parameters=components.make_parameters(settings),
             counted=metrics.counted,
             ticked=metrics.ticked,
             remove=self.retention.remove,
         )
-        self.project = Project(shards=self.shards, counted=metrics.counted)
+        self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()
         scheduler = partial(TickScheduler, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
         self.tick_schedulers = components.make_tick_schedulers(settings, scheduler)
@@ -249,7 +252,7 @@ class Worker:
         self._exits.push_async_callback(self.peers.aclose)
         self.cluster = ScatterGather(self.shards, self.peers, self.url, settings)
         self.tenant_memories = TenantMemories(self.shards, self.cluster)
-        self.shards.taking = (
+        self.shards.receiver = (
             None if settings.is_embedded else ShardReceiver(self._patient_log, PeerShardSource(self.peers))
         )
 
@@ -312,13 +315,13 @@ class Worker:
         await self._app.start()
         if self._membership is not None:
             member, peers = partial(member_id, self._app), partial(owners, self._app)
-            self._tasks.start(partial(self._membership.watch, member, lambda: self.shards.assigned, peers))
+            self._tasks.start(partial(self._membership.watch, member, lambda: self.shards.assignment.partitions, peers))
 
     def _start_background(self) -> None:
         """Start what runs beside the agents until the worker stops, or fails."""
         tasks = [
-            self.project.tell_index,
-            self.project.look_after_index,
+            self.project.flush_index,
+            self.project.check_index,
             self.observe.close_idle,
             self.recalls.run,
             self.registry.register_later,
@@ -351,7 +354,7 @@ class Worker:
         self.shards.assign(partitions)
         self._tasks.start(partial(fold_patiently, self.shards.follow_globals))
         for partition in partitions:
-            holding = partial(self.shards.hold, partition, self.shards.term(partition))
+            holding = partial(self.shards.hold, partition, self.shards.assignment.lease(partition))
             self._tasks.start(partial(fold_patiently, holding))
 
     def revoked(self, partitions: Collection[int]) -> None:

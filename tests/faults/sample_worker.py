@@ -158,7 +158,7 @@ async def settled(worker: Worker) -> None:
     await worker.drain.run_local(DRAIN_SECONDS)
     for shard in worker.shards.all():
         await shard.catch_up()
-    await worker.shards.following.tell()
+    await worker.index_sync.flush()
 
 
 async def rebuilt(worker: Worker) -> str:

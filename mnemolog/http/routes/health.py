@@ -33,7 +33,7 @@ async def ready(request: Request) -> Response:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
     if (trouble := worker.shards.trouble()) is not None:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(trouble))
-    if not worker.shards.is_ready or worker.peers.unowned():
+    if not worker.shards.assignment.is_ready or worker.peers.unowned():
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, MOVING)
     return answer({"status": "ready"})
 
