@@ -77,7 +77,8 @@ class Worker:
     """One process of the system: the log, the three agents, the folds, and what HTTP routes call.
 
     It wires the parts, starts them and stops them, and has no logic of its own: each part gets its collaborators here,
-    in the order in which `start` builds them. Only HTTP's dependencies and this folder name it.
+    in the order in which `start` builds them. No part names it: only the programs that start one do, and HTTP's
+    dependencies, by which routes reach the parts.
     """
 
     def __init__(
