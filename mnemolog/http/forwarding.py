@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 
 from mnemolog.cluster.peers import FORWARDED, PeerUnavailable, is_of_lines
 from mnemolog.http.problems import problem
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from projections.queries.queries import UnknownMemory
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
             refusals.append(answer.json()["detail"])
         elif answer.status_code != HTTPStatus.NOT_FOUND:
             return _told(answer)
-    if not refusals and not request.app.state.worker.shards.is_settled:
+    if not refusals and not request.app.state.worker.shards.assignment.is_settled:
         refusals.append("partitions are moving between workers: ask again in a moment")
     return problem(HTTPStatus.SERVICE_UNAVAILABLE, refusals[0]) if refusals else unknown
 

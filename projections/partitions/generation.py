@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     Changed: TypeAlias = Callable[[Owner, Sequence[str]], None]
 
 
-def made(folder: Path) -> Path:
-    """Return a generation's folder, made if there is none, without copies that a killed process has not finished."""
+def prepare_folder(folder: Path) -> Path:
+    """Return a generation's folder, created if it is missing, without unfinished copies of a killed process."""
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(copy_of(Path("*")).name):
-        left.unlink()
+    for unfinished in folder.glob(copy_of(Path("*")).name):
+        unfinished.unlink()
     return folder
 
 
@@ -50,5 +50,5 @@ def open_globals(folder: Path, log: Log, changed: Changed) -> Shard:
     return Shard(path, log, 0, changed, belongs=lambda owner: owner.is_global, holds_globals=True)
 
 
-def nobody(_owner: Owner, _ids: Sequence[str]) -> None:
-    """Hear what a shard folds that nobody asks yet."""
+def ignore_changes(_owner: Owner, _ids: Sequence[str]) -> None:
+    """Do nothing with what a shard folds: it is not searched yet."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
+    from projections.partitions.assignment import Lease
     from projections.shard.log_position import Mark
     from projections.shard.shard import Shard
     from schemas.log import Log
@@ -50,14 +51,14 @@ class NotCopied(Exception):
 class Offer:
     """A worker's file of a partition: who has it, up to which offset of each topic it is folded, and how long it is."""
 
-    giver: str
+    url: str
     partition: int
     offsets: Mapping[str, int]
     version: int
     size: int
 
 
-class Elsewhere(Protocol):
+class ShardSource(Protocol):
     """What other workers have."""
 
     async def offers(self, partition: int) -> Sequence[Offer]:
@@ -75,18 +76,18 @@ def checksum() -> blake2b:
 class ShardReceiver:
     """Fetches copies, each beside the shard's own file; whoever holds the shard puts it in place."""
 
-    def __init__(self, log: Log, elsewhere: Elsewhere, worth: int = WORTH_RECORDS) -> None:
+    def __init__(self, log: Log, source: ShardSource, worth: int = WORTH_RECORDS) -> None:
         """Copy nothing that saves folding no more than `worth` records."""
         self._log = log
-        self._elsewhere = elsewhere
+        self._source = source
         self._worth = worth
 
-    async def bring(self, shard: Shard, is_wanted: Callable[[], bool], give_up: Callable[[Shard], None]) -> bool:
+    async def replace_if_ahead(self, shard: Shard, lease: Lease, give_up: Callable[[Shard], None]) -> bool:
         """Put another worker's file in the place of the shard's own, which is given up; False: the shard is as it was.
 
         A file that could not be put there leaves none, or the copy: either is opened and folded on.
         """
-        copy = await self.fetch(shard, is_wanted)
+        copy = await self.fetch(shard, lease)
         if copy is None:
             return False
         give_up(shard)
@@ -96,8 +97,8 @@ class ShardReceiver:
             log.warning("shard %s is folded: its copy cannot be put in place: %s", shard.path.name, error)
         return True
 
-    async def fetch(self, shard: Shard, is_wanted: Callable[[], bool]) -> Path | None:
-        """Return a verified copy that is far ahead of the shard; None when there is none, or it is not wanted any more.
+    async def fetch(self, shard: Shard, lease: Lease) -> Path | None:
+        """Return a verified copy that is far ahead of the shard; None when there is none, or the lease has ended.
 
         Nothing is held in memory but WRITTEN_AT_ONCE, and nothing is left on the disk but what is returned.
         """
@@ -109,24 +110,24 @@ class ShardReceiver:
         def saves(offsets: Mapping[str, int]) -> int:
             return sum(min(end, offsets.get(topic, 0)) for topic, end in ends.items()) - own
 
-        offers = [o for o in await self._elsewhere.offers(shard.partition) if o.version == VERSION]
+        offers = [o for o in await self._source.offers(shard.partition) if o.version == VERSION]
         offer = max(offers, key=lambda o: saves(o.offsets), default=None)
         if offer is None or saves(offer.offsets) <= self._worth:
             log.info("shard %s is folded: no worker has a file that is far ahead", shard.path.name)
             return None
         copy, began = copy_of(shard.path), time.monotonic()
         said = f"shard {shard.path.name}: {saves(offer.offsets):,} records in {offer.size / 1e6:,.0f} MB"
-        log.info("%s are copied from %s", said, offer.giver)
+        log.info("%s are copied from %s", said, offer.url)
         try:
-            await self._download(offer, copy, is_wanted)
+            await self._download(offer, copy, lease)
             marks = await in_thread(examined, copy)
             is_ours = await are_of(self._log, shard.partition, [m for m in marks if m[0] in shard.topics])
             _require(is_ours, "it is no fold of this log")
             is_whole = {topic: following for topic, following, _ in marks}.items() >= offer.offsets.items()
             _require(is_whole, "it is not the file that was offered")
-            _require(is_wanted(), MOVED)
+            _require(lease.is_valid, MOVED)
         except (NotCopied, OSError) as error:
-            log.warning("shard %s is folded, because no copy came from %s: %s", shard.path.name, offer.giver, error)
+            log.warning("shard %s is folded, because no copy came from %s: %s", shard.path.name, offer.url, error)
             copy.unlink(missing_ok=True)
             return None
         except BaseException:
@@ -135,7 +136,7 @@ class ShardReceiver:
         log.info("%s were copied in %.1f s", said, time.monotonic() - began)
         return copy
 
-    async def _download(self, offer: Offer, copy: Path, is_wanted: Callable[[], bool]) -> None:
+    async def _download(self, offer: Offer, copy: Path, lease: Lease) -> None:
         """Write the file, and flush it to the disk: what takes the place of a shard must outlive a power cut."""
         free = shutil.disk_usage(copy.parent).free
         _require(
@@ -154,14 +155,14 @@ class ShardReceiver:
             """Have everything but what may be the checksum written, while more is received."""
             nonlocal writing, waiting, size
             await writing
-            _require(is_wanted(), MOVED)
+            _require(lease.is_valid, MOVED)
             body = b"".join(waiting)
             waiting, size = [body[-CHECKSUM_BYTES:]], CHECKSUM_BYTES
             writing = asyncio.ensure_future(in_thread(write, memoryview(body)[:-CHECKSUM_BYTES]))
 
         with copy.open("wb") as file:
             try:
-                async with aclosing(self._elsewhere.content(offer)) as parts:
+                async with aclosing(self._source.content(offer)) as parts:
                     async for part in parts:
                         waiting.append(part)
                         size += len(part)
@@ -172,7 +173,7 @@ class ShardReceiver:
                         if time.monotonic() - said > SAY_EVERY_SECONDS:
                             said = time.monotonic()
                             mb = f"{received / 1e6:,.0f} of {offer.size / 1e6:,.0f} MB"
-                            log.info("shard %s: %s copied from %s", copy.stem, mb, offer.giver)
+                            log.info("shard %s: %s copied from %s", copy.stem, mb, offer.url)
                 await hand_over()
             finally:
                 await asyncio.gather(writing, return_exceptions=True)

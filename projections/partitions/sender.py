@@ -58,7 +58,7 @@ class ShardSender:
             self._lent[partition].discard(reading)
             reading.close()
 
-    async def take_back(self, partition: int) -> None:
+    async def revoke(self, partition: int) -> None:
         """Read a partition's file no more; to be called before it is opened, where `is_open` says so already."""
         for reading in self._lent.pop(partition, ()):
             await in_thread(reading.close)

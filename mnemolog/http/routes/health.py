@@ -12,7 +12,7 @@ from mnemolog.http.problems import MOVING, OUT_OF_SESSION, Problem
 from mnemolog.http.routing import answer, refused, routes
 from mnemolog.worker.metrics import MEDIA_TYPE
 
-router = routes("health", always=(), about_itself=True)
+router = routes("health", always=(), about_process=True)
 
 
 @router.get("/health/live", response_model=responses.Health)
@@ -33,7 +33,7 @@ async def ready(request: Request) -> Response:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
     if (trouble := worker.shards.trouble()) is not None:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(trouble))
-    if not worker.shards.is_ready or worker.peers.unowned():
+    if not worker.shards.assignment.is_ready or worker.peers.unowned():
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, MOVING)
     return answer({"status": "ready"})
 

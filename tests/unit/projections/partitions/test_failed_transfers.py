@@ -13,7 +13,6 @@ from support.copied_shards import FACTS, CountedLog, Neighbour, holding, is_a_fo
 from support.examples import XIAOMING, remember
 from support.workbench import Workbench
 
-from projections.index.embedded.index import EmbeddedIndex
 from projections.partitions.receiver import CHECKSUM_BYTES, NotCopied, copy_of
 from projections.partitions.shards import Shards
 
@@ -38,7 +37,7 @@ def giver(log: CountedLog, tmp_path: Path) -> Iterator[Workbench]:
 @pytest.fixture
 def taker(log: CountedLog, tmp_path: Path) -> Iterator[Shards]:
     """Make the worker that has it now, and has folded nothing."""
-    made = Shards(tmp_path / "taker", log, 1, EmbeddedIndex)
+    made = Shards(tmp_path / "taker", log, 1)
     yield made
     made.close()
 
@@ -202,5 +201,5 @@ async def test_a_copy_can_be_stopped_and_leaves_the_shard_as_it_was(giver: Workb
 async def test_a_copy_that_a_killed_process_left_is_removed(log: CountedLog, tmp_path: Path):
     (tmp_path / "taker").mkdir()
     copy_of(tmp_path / "taker" / "0.sqlite").write_bytes(b"half a file")
-    Shards(tmp_path / "taker", log, 1, EmbeddedIndex).close()
+    Shards(tmp_path / "taker", log, 1).close()
     assert left_over(tmp_path) == []

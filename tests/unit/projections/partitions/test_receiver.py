@@ -9,7 +9,6 @@ from support.copied_shards import FACTS, CountedLog, Neighbour, holding, is_a_fo
 from support.examples import XIAOMING, remember
 from support.workbench import Workbench
 
-from projections.index.embedded.index import EmbeddedIndex
 from projections.partitions.sender import InUse, ShardSender
 from projections.partitions.shards import Shards
 
@@ -34,7 +33,7 @@ def giver(log: CountedLog, tmp_path: Path) -> Iterator[Workbench]:
 @pytest.fixture
 def taker(log: CountedLog, tmp_path: Path) -> Iterator[Shards]:
     """Make the worker that has it now, and has folded nothing."""
-    made = Shards(tmp_path / "taker", log, 1, EmbeddedIndex)
+    made = Shards(tmp_path / "taker", log, 1)
     yield made
     made.close()
 
@@ -67,7 +66,7 @@ async def test_an_older_file_of_ones_own_gives_way_with_everything_that_was_in_m
     giver: Workbench, taker: Shards, log: CountedLog, tmp_path: Path
 ):
     await giver.decides(remember("用户喜欢喝咖啡", "c-before"))
-    neighbour = Neighbour(giver.shards.lending)
+    neighbour = Neighbour(giver.shards.sender)
     await holding(taker, neighbour)
     before = taker.at(0)
     assert len(taker.state(XIAOMING).memories) == 1
@@ -98,17 +97,17 @@ async def test_what_a_killed_process_left_in_the_write_ahead_log_is_lent_too(
 
 
 async def test_a_file_that_is_open_is_not_lent(giver: Workbench):
-    lending = giver.shards.lending
+    sender = giver.shards.sender
     for _ in range(2):  # held, then resting
         with pytest.raises(InUse):
-            await lending.offer(0)
+            await sender.offer(0)
         with pytest.raises(InUse):
-            await anext(lending.content(0))
+            await anext(sender.content(0))
         giver.shards.release(0)
     giver.shards.assign([])
-    offer = await lending.offer(0)
+    offer = await sender.offer(0)
     assert offer is not None
-    assert await lending.offer(1) is None
+    assert await sender.offer(1) is None
 
 
 async def test_what_is_little_is_folded_without_asking(giver: Workbench, taker: Shards):
