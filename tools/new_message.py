@@ -145,8 +145,8 @@ def messages_named(names: list[str]) -> list[type]:
     by_name = {message.__name__: message for message in MESSAGES}
     if lost := [name for name in classes() if name not in by_name]:
         raise Wrong(
-            f"{', '.join(lost)}: in no union of schemas/messages. Add a command to UserItem and INBOX_ITEMS in"
-            " inbox.py, an event to LedgerEvent and LEDGER_EVENTS in events.py, or to a union that these are made of"
+            f"{', '.join(lost)}: in no union of schemas/messages. Add a command about memories to MemoryCommand in"
+            " inbox.py, an event about a memory to MemoryEvent in events.py, others to UserItem and LedgerEvent there"
         )
     if unknown := [name for name in names if name not in by_name]:
         raise Wrong(f"{', '.join(unknown)}: no message is called so. Write its class in schemas/messages first")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from projections.state.memory import Memory
-    from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece
+    from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
     from streams.decisions.draft import Draft
     from streams.decisions.parameters import Parameters
 
@@ -101,6 +101,13 @@ def decide_candidates(
             _decide_entry(draft, item, entry, seen, parameters)
             formed_here[memory_id] = candidate.vector.data
     return is_last
+
+
+def decide_rejected(draft: Draft, item: ExtractionRejected) -> None:
+    """Cover the pieces of an answer that could not be used, so that they are not extracted from again."""
+    draft.covered = [c.piece_id for c in item.covered if c.piece_id not in draft.state.covered]
+    draft.rejected = True
+    draft.say("0", "nothing", f"rejected: {item.reason}")
 
 
 def _statement(item: CandidatesExtracted, candidate: Candidate, effective: datetime) -> matching.Statement:

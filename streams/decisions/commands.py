@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from projections.state.importance import DECIMALS
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
@@ -12,6 +12,7 @@ from schemas.identity import commanded_memory_id
 from schemas.messages.decision import MAX_CHANGES
 from schemas.messages.envelope import Sealed
 from schemas.messages.events import MemoryForgotten, MemoryFormed, MemoryReinforced, MemoryRestored, MemoryRevised
+from schemas.messages.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.text import content_hash
 from schemas.vocabulary.refusals import Refusal
 from streams.decisions import edited_value, slots
@@ -21,11 +22,30 @@ from streams.decisions.sharing import decide_share, is_share
 
 if TYPE_CHECKING:
     from projections.state.memory import Memory
-    from schemas.messages.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+    from schemas.messages.inbox import MemoryCommand
     from streams.decisions.draft import Draft
+    from streams.decisions.parameters import Parameters
 
 RECALL_GAP: Final = timedelta(minutes=1)
 """Recalls of one memory within a minute of effective time count once."""
+
+
+def decide_command(draft: Draft, item: MemoryCommand, parameters: Parameters) -> bool:
+    """Draft what a command about memories leads to; return whether this part of it is the last."""
+    match item:
+        case RememberFact():
+            decide_remember(draft, item, profile_keeps=parameters.profile_keeps)
+        case ReviseMemory():
+            decide_revise(draft, item, profile_keeps=parameters.profile_keeps)
+        case ForgetMemory():
+            decide_forget(draft, item)
+        case RestoreMemory():
+            decide_restore(draft, item, profile_keeps=parameters.profile_keeps)
+        case RecordRecall():
+            return decide_recall(draft, item)
+        case _:
+            assert_never(item)
+    return True
 
 
 def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) -> None:

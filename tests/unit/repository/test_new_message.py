@@ -30,10 +30,7 @@ class PinMemory:
 
 
 '''
-UNIONS = {
-    "    | RestoreMemory\n": "    | RestoreMemory\n    | PinMemory\n",
-    "    *TICKS,\n": "    PinMemory,\n    *TICKS,\n",
-}
+UNION = {"| RestoreMemory |": "| RestoreMemory | PinMemory |"}
 
 
 class Copy:
@@ -69,8 +66,8 @@ class Copy:
         file.write_text(text, "utf-8")
 
     def add_pin(self) -> None:
-        """Write the class of a command, and its places in the unions."""
-        self.edit("schemas/messages/inbox.py", **{RESTORE: PIN + RESTORE}, **UNIONS)
+        """Write the class of a command, and its place in a union."""
+        self.edit("schemas/messages/inbox.py", **{RESTORE: PIN + RESTORE}, **UNION)
 
     def give_reason(self, field: str) -> None:
         """Add a field to a command that is released."""
