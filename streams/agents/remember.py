@@ -197,8 +197,11 @@ class Remember:
 
     async def _keep_closeness(self, record: Record, tick: RetentionDue) -> None:
         after, partition = None, record.position.partition
-        # a rebuild may put another shard in the place of the first meanwhile
-        while tick.before and (some := self._shards.at(partition).turns.said.carriers(after, TOGETHER)):
+        while tick.before:
+            # asked for anew each time: a rebuild may put another shard in the place of the first meanwhile
+            statistics = self._shards.at(partition).turn_statistics
+            if not (some := statistics.owners_with_intimacy(after, TOGETHER)):
+                return
             await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in some))
             await asyncio.sleep(0)
             after = some[-1]
@@ -215,7 +218,7 @@ class Remember:
             if isinstance(tick, WakeDue):
                 decision = await self._wake(state, tick, place)
             elif isinstance(tick, RetentionDue):
-                close_to = self._shards.of(owner).turns.said.close_to(owner)
+                close_to = self._shards.of(owner).turn_statistics.last_intimacies(owner)
                 decision = decide_tick(state, tick, place, self._parameters, close_to=close_to)
             else:
                 decision = decide_tick(state, tick, place, self._parameters)
