@@ -251,7 +251,7 @@ class Remember:
     async def _append(self, owner: Owner, decision: Decision) -> None:
         """Append a decision and fold up to it. State is never updated before the log has acknowledged."""
         topic, partition = self._shards.ledger_of(owner)
-        record = NewRecord(topic=topic, partition=partition, key=owner.key, value=codec.encode_remembered(decision))
+        record = NewRecord(topic=topic, partition=partition, key=owner.key, value=codec.encode_cached(decision))
         [appended] = await append_patiently(self._log, [record])
         await fold_patiently(lambda: self._shards.folded(owner, appended.position.offset + 1))
 

@@ -71,7 +71,7 @@ class Draft:
     def add(self, event: LedgerEvent) -> None:
         """Add an event and apply it to the state at hand."""
         self.events.append(event)
-        self._encoded.append(codec.encode_remembered(event))
+        self._encoded.append(codec.encode_cached(event))
         self._bytes += len(self._encoded[-1])
         self.state = apply_all(self.state, (event,), self.place.recorded_at)
 

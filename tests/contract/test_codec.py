@@ -202,12 +202,12 @@ def test_an_older_version_is_read_strictly_too(kind: str):
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_a_message_is_remembered_only_if_reading_its_bytes_gives_the_very_same(name: str):
+def test_a_message_is_cached_only_if_reading_its_bytes_gives_the_very_same(name: str):
     message = replace(EXAMPLES[name])
-    assert codec.decode(codec.encode_remembered(message)) is message
+    assert codec.decode(codec.encode_cached(message)) is message
     others = list(twins(message))
     assert len(others) > 3
     for other in others:
-        data = codec.encode_remembered(other)
+        data = codec.encode_cached(other)
         assert data == codec.encode(message)
         assert repr(codec.decode(data)) == repr(message)
