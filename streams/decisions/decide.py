@@ -13,7 +13,7 @@ from schemas.vocabulary.words import RETENTION, WAKE
 from streams.decisions import commands, wakes
 from streams.decisions.candidates import decide_candidates, decide_rejected
 from streams.decisions.decay import POLICIES, decide_decay
-from streams.decisions.draft import Draft, Place
+from streams.decisions.draft import Draft, ItemPosition
 from streams.decisions.imports import decide_import
 from streams.decisions.intimacy import decide_closeness
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def decide(
     state: UserState,
     item: UserItem,
-    place: Place,
+    position: ItemPosition,
     vectors: Mapping[str, bytes],
     parameters: Parameters,
 ) -> Decision:
@@ -37,7 +37,7 @@ def decide(
 
     An item that leads to more than a decision holds is decided in parts: ask again, with the state after each.
     """
-    draft = Draft(state=state, item=item, place=place)
+    draft = Draft(state=state, item=item, position=position)
     last = True
     match item:
         case CandidatesExtracted():
@@ -56,7 +56,7 @@ def decide(
 def decide_tick(
     state: UserState,
     tick: Tick,
-    place: Place,
+    position: ItemPosition,
     parameters: Parameters,
     *,
     everyone: UserState | None = None,
@@ -68,7 +68,7 @@ def decide_tick(
     `everyone` holds the tenant's global memories, `vectors` returns theirs and the user's: a wake may show some.
     `close_to` is what the turns still held said last of the user and each agent.
     """
-    draft = Draft(state=state, item=tick, place=place)
+    draft = Draft(state=state, item=tick, position=position)
     match tick:
         case DecayDue():
             last = decide_decay(draft, tick, parameters)
@@ -84,12 +84,14 @@ def decide_tick(
     return draft.decision(last_part=last)
 
 
-def close_tick(state: UserState, tick: Tick, place: Place, decayed: int, expired: int, *, raised: int = 0) -> Decision:
+def close_tick(
+    state: UserState, tick: Tick, position: ItemPosition, decayed: int, expired: int, *, raised: int = 0
+) -> Decision:
     """Return the partition's own decision that every user has met the tick; later ones of it are void.
 
     For a tick of retention `expired` is how many observations it removed.
     """
-    draft = Draft(state=state, item=tick, place=place)
+    draft = Draft(state=state, item=tick, position=position)
     tick_id = tick.envelope.event_id
     draft.add(
         TickApplied(

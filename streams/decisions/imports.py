@@ -13,7 +13,7 @@ from schemas.messages.copied_fields import copied_names, copier
 from schemas.messages.events import MemoryImported
 from schemas.messages.inbox import ImportMemory
 from schemas.text import content_hash, is_blank
-from streams.decisions import slots
+from streams.decisions import slots, statements
 from streams.decisions.draft import SHORT_TERM_LIFE
 from streams.decisions.duplicates import matching
 
@@ -54,7 +54,9 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
         draft.say("0", "nothing", "it is from here", item.source_memory)
         return
     item = _with_a_whole_slot(item)
-    said, expires_at, now = _statement(item), _expires_at(item), item.envelope.occurred_at
+    said = statements.of_command(item, max(item.said_at or item.formed_at, item.formed_at))
+    expires_at = _expires_at(item)
+    now = item.envelope.occurred_at
     is_past = expires_at is not None and expires_at < now
     status, superseded_by = _status(item, is_past=is_past)
     present: list[Memory] = []
@@ -87,7 +89,7 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
             expires_at=expires_at,
             status=status,
             superseded_by=superseded_by,
-            forgotten_at=(item.forgotten_at or draft.place.recorded_at) if status == FORGOTTEN else None,
+            forgotten_at=(item.forgotten_at or draft.position.recorded_at) if status == FORGOTTEN else None,
         )
     )
     action = _ACTIONS[EXPIRED if status == ACTIVE and is_past else status]
@@ -105,20 +107,6 @@ def _with_a_whole_slot(item: ImportMemory) -> ImportMemory:
     if is_said or (item.value is None and item.source_system == OURS):
         return item
     return replace(item, attribute=SENSITIVE if item.attribute == SENSITIVE else None, value=None)
-
-
-def _statement(item: ImportMemory) -> matching.Statement:
-    return matching.Statement(
-        content=item.content.text,
-        agent_id=item.envelope.agent_id,
-        scope=item.scope,
-        kind=item.kind,
-        attribute=item.attribute,
-        value=item.value.text if item.value else None,
-        embedding_model=item.embedding_model,
-        vector=item.vector.data,
-        effective=max(item.said_at or item.formed_at, item.formed_at),
-    )
 
 
 def _expires_at(item: ImportMemory) -> datetime | None:
