@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, get_args
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, field_validator
 
+from schemas.codec import field_types
 from schemas.identity import (
     GLOBAL_USER,
     MAX_USER_ID_CHARACTERS,
@@ -114,12 +115,21 @@ class Snapshot(BaseModel):
         return value
 
 
+_OURS: Final = frozenset({"envelope", "source_user", "source_memory", "vector", "embedding_model", "happened_at"})
+"""Fields of an ImportMemory that no export spells so."""
+_LATER: Final[dict[str, Any]] = {
+    field.name: (field_types(ImportMemory)[field.name], field.default)
+    for field in fields(ImportMemory)
+    if field.name not in _OURS and field.name not in Snapshot.model_fields
+}
+_Snapshot: Final = create_model("Snapshot", __base__=Snapshot, **_LATER)
+"""A snapshot with the fields that an ImportMemory got since, which stand there alone: read as their types say."""
 _OTHERWISE: Final = frozenset(
     {"content", "value", "key_dialogue", "metadata", "formed_at", "last_accessed_at", "superseded_by"}
 )
 """Fields of a snapshot that an ImportMemory spells in its own way."""
 _as_it_is: Final = copier(
-    tuple(f.name for f in fields(ImportMemory) if f.name in Snapshot.model_fields and f.name not in _OTHERWISE)
+    tuple(f.name for f in fields(ImportMemory) if f.name in _Snapshot.model_fields and f.name not in _OTHERWISE)
 )
 """Reads the others that both have."""
 
@@ -195,7 +205,7 @@ def parse_snapshot(raw: object, *, tenant: str, user_id: str | None, accepted_at
     if not isinstance(raw, dict):
         raise InvalidEvent([Fault("$", "a memory must be a JSON object")])
     try:
-        snapshot = Snapshot.model_validate(raw)
+        snapshot = _Snapshot.model_validate(raw)
     except ValidationError as error:
         unknown = "a memory: remove it, or put it into metadata"
         raise InvalidEvent([fault_of(e, unknown) for e in error.errors(include_url=False)]) from None

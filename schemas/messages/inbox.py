@@ -223,7 +223,9 @@ class RetentionDue:
 
 
 Extraction: TypeAlias = CandidatesExtracted | ExtractionRejected
-MemoryCommand: TypeAlias = RememberFact | ReviseMemory | ForgetMemory | RestoreMemory | RecordRecall
+MemoryWish: TypeAlias = ForgetMemory | RestoreMemory
+"""Commands that say which memory, and nothing else."""
+MemoryCommand: TypeAlias = RememberFact | ReviseMemory | MemoryWish | RecordRecall
 WakeCommand: TypeAlias = ScheduleReminder | CancelReminder | ConfigureWake
 UserItem: TypeAlias = Extraction | MemoryCommand | ImportMemory | WakeCommand
 Tick: TypeAlias = DecayDue | RetentionDue | WakeDue

@@ -30,7 +30,7 @@ class PinMemory:
 
 
 '''
-UNION = {"| RestoreMemory |": "| RestoreMemory | PinMemory |"}
+UNION = {"= ForgetMemory | RestoreMemory": "= ForgetMemory | RestoreMemory | PinMemory"}
 
 
 class Copy:
