@@ -76,9 +76,10 @@ def methods() -> Iterator[Row]:
 
 def spelled(parameter: inspect.Parameter) -> str:
     """Return a parameter as the page spells it: its default stands there unless it is None."""
-    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
-    has_default = parameter.default is not parameter.empty and parameter.default is not None
-    return f"{stars}{parameter.name}" + (f"={parameter.default!r}" if has_default else "").replace("'", '"')
+    stars = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
+    if parameter.default is parameter.empty or parameter.default is None:
+        return f"{stars}{parameter.name}"
+    return f"{parameter.name}={parameter.default!r}".replace("'", '"')
 
 
 def commands() -> Iterator[Row]:
@@ -104,6 +105,12 @@ def name_of(cell: str) -> str:
     if "(" in cell:
         return cell.partition("(")[0]
     return " ".join(WORDS.findall(cell.split("[", maxsplit=1)[0]))
+
+
+def names(line: str) -> str | None:
+    """Return what the row in a line names, None where it is no row."""
+    cell = CELL.match(line)
+    return name_of(cell["cell"]) if cell else None
 
 
 def with_rows(text: str, rows: list[Row]) -> str:
