@@ -1,4 +1,4 @@
-"""How long a search takes over the real path: `Queries.search` with the shard's state, index and ranking, unembedded.
+"""A search over the real path: `Queries.search` with the shard's state, index and ranking, unembedded.
 
     python bench/search.py
 

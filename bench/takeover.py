@@ -26,7 +26,7 @@ import numpy as np
 import uvicorn
 
 from mnemolog.cluster.peers import Peers
-from mnemolog.cluster.shard_source import PeersShards
+from mnemolog.cluster.shard_source import PeerShardSource
 from mnemolog.http.app import make_http
 from mnemolog.log.health import LogWatch
 from mnemolog.settings import from_environment
@@ -108,12 +108,12 @@ class Lender:
         return True
 
     def is_in_session(self) -> bool:
-        """Tell that nobody else has its partitions."""
+        """Return no other holder of its partitions."""
         return True
 
 
 def lend(folder: Path, port: int) -> None:
-    """Answer other workers, for ever; a process of its own, as a worker is."""
+    """Answer other workers until it is ended; a process of its own, as a worker is."""
 
     async def answer() -> None:
         app = make_http(cast("Worker", Lender(folder)))
@@ -130,9 +130,9 @@ async def copying(folder: Path, log: SqliteLog, port: int) -> float:
     process.start()
     shards = Shards(folder / "copied", log, 1, EmbeddedIndex)
     peers = Peers(shards, dict, lambda: [url], "http://taker.invalid")
-    shards.taking = ShardReceiver(log, PeersShards(peers, 60), worth=0)
+    shards.taking = ShardReceiver(log, PeerShardSource(peers, 60), worth=0)
     try:
-        assert await PeersShards(peers, 60).offers(0)  # it is started
+        assert await PeerShardSource(peers, 60).offers(0)  # it is started
         began = time.perf_counter()
         await shards.hold(0)
         assert len(shards.state(Owner("default", "u0")).memories) == MEMORIES_OF_A_USER

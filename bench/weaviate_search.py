@@ -1,4 +1,4 @@
-"""How long a hybrid search through mnemolog takes with the index in Weaviate, against the same two legs asked barely.
+"""A hybrid search through mnemolog with the index in Weaviate, against the same two legs asked barely.
 
     python tools/run_benchmarks.py weaviate_search        # after `make engines`
 

@@ -52,6 +52,7 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
 }
 """What our own errors mean to a caller; subclasses mean the same."""
 OUT_OF_SESSION: Final = "the log's group has not heard of this worker for too long: ask again, or another worker"
+MOVING: Final = "partitions are moving between workers: ask again in a moment"
 UNKNOWN_HERE: Final = "is not known here: remove it or correct its name"
 _BODY_HINT: Final = "the body must be a JSON object, sent with Content-Type: application/json"
 

@@ -70,7 +70,7 @@ class IndexSync:
         """Forget users whose partition another worker has now."""
         for owner in owners:
             self._behind.pop(owner, None)
-            self.index.let_go(owner.tenant, owner.user_id)
+            self.index.release(owner.tenant, owner.user_id)
 
     async def search(self, owner: Owner, query: IndexQuery) -> Legs:
         """Search the index when it has been told of the user's last change. Raises IndexUnavailable."""
@@ -156,17 +156,17 @@ class IndexSync:
     @property
     def _outlives(self) -> bool:
         """What is put outlives this process, and may be lost or exchanged without it."""
-        return self.index.generations is not None
+        return self.index.outlives_process
 
     async def _is_another(self) -> bool:
-        return self._outlives and await self.index.kept_as() != self._kept_as
+        return self._outlives and await self.index.identity() != self._kept_as
 
     async def _recognise(self) -> None:
         """Find out what the index holds; note all that it may have missed if that is not what was told last."""
         try:
             if not await self._is_another():
                 return
-            kept_as = await self.index.kept_as()
+            kept_as = await self.index.identity()
         except IndexUnavailable:
             self._lags = True
             raise
@@ -237,7 +237,7 @@ class IndexSync:
             if owner not in self._behind or not self._is_held(owner):
                 continue  # the user is moving between workers: whoever comes to hold the shard sees to it
             waiting = self._behind.pop(owner)
-            if self.index.follows(owner.tenant, owner.user_id):
+            if self.index.needs_changes(owner.tenant, owner.user_id):
                 some[owner] = list(waiting)[: TOLD_AT_ONCE - count]
                 count += len(some[owner])
                 if left := list(waiting)[len(some[owner]) :]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from projections.index.entries import entries_of, split
 from projections.index.sync import IndexSync
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from schemas.log import Log, Position, Record
 
 log = logging.getLogger("mnemolog.shards")
+MOVE_SECONDS: Final = 10.0
+"""How long a partition may take to come before a worker that holds others counts as ready without it."""
 
 
 class NotHeld(Exception):
@@ -51,6 +54,7 @@ class Shards:  # noqa: PLR0904 - until assignment is cut out of it
         log: Log,
         partitions: int,
         make_index: Callable[[Callable[[str, str], Sequence[IndexEntry]]], Index],
+        move_seconds: float = MOVE_SECONDS,
     ) -> None:
         """Hold no partition yet; the generation's folder is made if there is none. Raises ShardDamaged."""
         self.partitions = partitions
@@ -63,6 +67,8 @@ class Shards:  # noqa: PLR0904 - until assignment is cut out of it
         """Taken away, and open: after most rebalances the same worker gets them again."""
         self.assigned: frozenset[int] | None = None
         """What this worker has, held already or not; None while partitions move."""
+        self._assigned_at = 0.0
+        self._move_seconds = move_seconds
         self._terms: Counter[int] = Counter()
         self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changed = asyncio.Event()
@@ -142,7 +148,7 @@ class Shards:  # noqa: PLR0904 - until assignment is cut out of it
 
     def assign(self, partitions: Collection[int]) -> None:
         """Hear which partitions this worker has until they are released; the shards of others are closed."""
-        self.assigned = frozenset(partitions)
+        self.assigned, self._assigned_at = frozenset(partitions), time.monotonic()
         for partition in self._held.keys() - self.assigned:
             self.release(partition)
         for partition in self._resting.keys() - self.assigned:
@@ -162,6 +168,17 @@ class Shards:  # noqa: PLR0904 - until assignment is cut out of it
     def is_settled(self) -> bool:
         """Tell whether every partition that this worker is assigned is held, and what everybody shares."""
         return self._globals_opened and self.assigned is not None and self.assigned <= self._folded
+
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether users are answered: those of every partition assigned, or after a while of those that are held.
+
+        A large shard may be folded for minutes after another worker has died. A load balancer that took this worker
+        away for so long would take away the users of its other partitions, too.
+        """
+        if self.is_settled or self.assigned is None or not self._globals_opened:
+            return self.is_settled
+        return bool(self._folded) and time.monotonic() - self._assigned_at > self._move_seconds
 
     async def settled(self) -> None:
         """Wait until every partition that this worker is assigned is held."""

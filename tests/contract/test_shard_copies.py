@@ -11,9 +11,9 @@ import uvicorn
 from contract.front_door import FrontDoor, front_door, turn
 
 from mnemolog.cluster.peers import Peers
-from mnemolog.cluster.shard_source import PeersShards
+from mnemolog.cluster.shard_source import PeerShardSource
 from mnemolog.http.app import make_http
-from mnemolog.server import _listen, _url
+from mnemolog.server import listen, url_of
 from projections.partitions.receiver import CHECKSUM_BYTES, NotCopied, Offer, checksum
 from projections.shard.tables import VERSION
 from schemas.identity import Owner
@@ -29,8 +29,8 @@ USER = Owner("default", "u1")
 @asynccontextmanager
 async def answering(door: FrontDoor) -> AsyncIterator[str]:
     """Let a worker answer other workers at a URL."""
-    listening = _listen("127.0.0.1", 0)
-    url = _url(listening)
+    listening = listen("127.0.0.1", 0)
+    url = url_of(listening)
     config = uvicorn.Config(make_http(door.worker), lifespan="off", log_config=None, access_log=False)
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve(sockets=[listening]))
@@ -42,11 +42,11 @@ async def answering(door: FrontDoor) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def copies(door: FrontDoor, url: str, seconds: float = 60.0) -> AsyncIterator[PeersShards]:
+async def copies(door: FrontDoor, url: str, seconds: float = 60.0) -> AsyncIterator[PeerShardSource]:
     """Ask a worker at a URL, under a name that the worker of the door knows."""
     peers = Peers(door.worker.shards, dict, lambda: [url], door.worker.url)
     try:
-        yield PeersShards(peers, seconds)
+        yield PeerShardSource(peers, seconds)
     finally:
         await peers.aclose()
 

@@ -16,7 +16,6 @@ from support import secure_kafka_server
 from support.secure_kafka_server import PASSWORD, USER, SecureKafka
 
 from mnemolog.log.configured import opened_log
-from mnemolog.operations.drain import drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
@@ -62,7 +61,7 @@ async def sample(folder: Path, **given: Any) -> dict[str, int]:
     try:
         messages = [parse_event(e, tenant="default", accepted_at=NOW, event_id="") for e in sample_events()]
         await worker.publishing.publish(messages)
-        return await drain(worker, 120.0)
+        return await worker.drain.run_local(120.0)
     finally:
         await worker.stop()
 

@@ -17,7 +17,6 @@ from typing import IO, TYPE_CHECKING
 from faults.kill_points import KillSwitch, MortalWorker
 from faults.spoken import USERS, spoken
 
-from mnemolog.operations.drain import drain
 from mnemolog.settings import from_environment
 from schemas.identity import Owner
 from schemas.inputs.input_events import parse_event
@@ -48,7 +47,7 @@ async def publish(folder: Path, point: str, acknowledged: IO[str]) -> None:
     for begin in range(0, len(messages), EVENTS_AT_ONCE):
         accepted = await worker.publishing.publish(messages[begin : begin + EVENTS_AT_ONCE])
         print(*(a.event_id for a in accepted), sep="\n", file=acknowledged, flush=True)
-    await drain(worker, DRAIN_SECONDS)
+    await worker.drain.run_local(DRAIN_SECONDS)
     await asyncio.sleep(COMMIT_SECONDS)
     await worker.stop()
 

@@ -13,7 +13,6 @@ from contract.scripted_model import Memories, Mode, ScriptedModel
 from faults.sample_worker import DRAIN_SECONDS, START, rebuilt, running
 
 from mnemolog.http.app import make_http
-from mnemolog.operations.drain import drain
 from schemas import codec
 from schemas.identity import Owner
 from schemas.inputs.input_events import parse_event
@@ -165,7 +164,7 @@ async def test_an_outage_is_waited_out_and_nothing_is_lost(tmp_path: Path, mode:
             model.play("ok")
             assert await worker.publishing.wait(said, SECONDS)
             assert [(await state(worker, one))["state"] for one in said] == ["remembered"] * len(said)
-            exposed = await worker.metrics.exposition(worker)
+            exposed = await worker.metrics.exposition(worker.gauges)
             assert b'mnemolog_retries_total{reason="unavailable",step="extract"}' in exposed
 
 
@@ -193,7 +192,7 @@ async def test_a_model_that_comes_up_after_the_worker_was_started_again_loses_no
         with MoodyModel(port=PORT) as model:
             assert await worker.publishing.wait(said, SECONDS)
             assert [(await state(worker, one))["state"] for one in said] == ["remembered"] * 3
-            await drain(worker, DRAIN_SECONDS)
+            await worker.drain.run_local(DRAIN_SECONDS)
             assert len(model.requests) == 3
 
 

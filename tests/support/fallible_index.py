@@ -37,10 +37,14 @@ class FallibleIndex:
         self.beside: FallibleIndex | None = None
         self.there = [1, 2]
 
-    def follows(self, _tenant: str, user_id: str) -> bool:
+    def needs_changes(self, _tenant: str, user_id: str) -> bool:
         return user_id != "not followed"
 
-    async def kept_as(self) -> str:
+    @property
+    def outlives_process(self) -> bool:
+        return True
+
+    async def identity(self) -> str:
         await self.check()
         return self.holds
 
@@ -68,7 +72,7 @@ class FallibleIndex:
     async def reopen(self) -> None:
         self.told.append("looked again")
 
-    def let_go(self, _tenant: str, _user_id: str) -> None:
+    def release(self, _tenant: str, _user_id: str) -> None:
         raise NotImplementedError
 
     async def check(self) -> None:

@@ -5,15 +5,14 @@ from http import HTTPStatus
 
 from fastapi import Response
 
-from mnemolog.cluster import scatter_gather
 from mnemolog.cluster.peers import PeerUnavailable
 from mnemolog.http.dependencies import Held
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Drain, KnownAt, Rebuild, Retry, TickDue
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes
-from mnemolog.operations import dead_letters
-from mnemolog.worker.components import tick_maker
+from mnemolog.operations.dead_letters import view
+from mnemolog.operations.ticks import tick_maker
 from schemas.instant import instant
 
 MAX_AHEAD = timedelta(minutes=5)
@@ -27,13 +26,13 @@ router = routes("admin", "/v1/admin")
 @router.get("/digest", response_model=responses.Digest)
 async def digest(worker: Held, known_at: KnownAt = None) -> Response:  # noqa: ARG001 - refused when given
     """Return one SHA-256 for each projection, and one over all."""
-    return answer(await scatter_gather.digest(worker))
+    return answer(await worker.digests.read())
 
 
 @router.post("/drain", response_model=responses.Drained, responses=refused(HTTPStatus.CONFLICT))
 async def drained(worker: Held, asked: Drain | None = None) -> Response:
     """End open sessions and answer when everything published so far can be found; 503 when the time is over."""
-    return answer(await scatter_gather.drain(worker, (asked or Drain()).timeout))
+    return answer(await worker.drain.run((asked or Drain()).timeout))
 
 
 @router.post("/ticks", response_model=responses.Tick, responses=answers(s202=responses.Tick))
@@ -44,12 +43,12 @@ async def tick(asked: TickDue, worker: Held) -> Response:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
     policy = asked.policy or worker.settings.decay_policy
     try:
-        tick_maker(policy, worker.settings)(0, asked.as_of)
+        tick_maker(policy, worker.settings.retention_days)(0, asked.as_of)
     except OverflowError:
         days = worker.settings.retention_days
         detail = f"$.as_of {instant(asked.as_of)} is too early: the calendar has no day {days:g} days before it"
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail) from None
-    done = await scatter_gather.tick(worker, policy, asked.as_of, asked.timeout)
+    done = await worker.ticks.emit(policy, asked.as_of, asked.timeout)
     return answer(done, HTTPStatus.OK if done["applied"] else HTTPStatus.ACCEPTED)
 
 
@@ -61,7 +60,7 @@ async def rebuild(worker: Held, asked: Rebuild | None = None) -> Response:
     """
     wanted = asked or Rebuild()
     try:
-        return answer(await scatter_gather.rebuild(worker, wanted.what, wanted.activate))
+        return answer(await worker.rebuild.run(wanted.what, wanted.activate))
     except PeerUnavailable as error:
         state = "searches go on, and `mnemolog rebuild --list` says which generation is active"
         raise PeerUnavailable(f"{error}; {state}") from error
@@ -70,23 +69,23 @@ async def rebuild(worker: Held, asked: Rebuild | None = None) -> Response:
 @router.get("/rebuild", response_model=responses.Generations)
 async def generations(worker: Held) -> Response:
     """List the generations: the active one, and those that can be switched back to."""
-    return answer(await scatter_gather.generations(worker))
+    return answer(await worker.rebuild.generations())
 
 
 @router.get("/dead-letters", response_model=responses.DeadLetters)
 async def listed(worker: Held) -> Response:
     """List what could not be read or handled, and why."""
-    letters = await dead_letters.letters(worker.log)
+    letters = await worker.dead_letters.waiting()
     shown = letters[:MAX_LISTED]
-    return answer({"items": [dead_letters.view(letter) for letter in shown], "total": len(letters)})
+    return answer({"items": [view(letter) for letter in shown], "total": len(letters)})
 
 
 @router.post("/dead-letters", response_model=responses.Retried, responses=refused(HTTPStatus.NOT_FOUND))
 async def retried(worker: Held, asked: Retry | None = None) -> Response:
     """Send dead letters back where they came from."""
     ids = (asked or Retry()).ids
-    known = {letter.envelope.event_id for letter in await dead_letters.letters(worker.log)} if ids else set[str]()
+    known = {letter.envelope.event_id for letter in await worker.dead_letters.waiting()} if ids else set[str]()
     if unknown := [i for i in ids or () if i not in known]:
         detail = f"there is no dead letter {unknown[0]!r}: it never was, or it was sent back; nothing was sent"
         raise Problem(HTTPStatus.NOT_FOUND, detail)
-    return answer({"retried": await dead_letters.retry(worker.log, ids)})
+    return answer({"retried": await worker.dead_letters.retry(ids)})

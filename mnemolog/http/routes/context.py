@@ -39,9 +39,7 @@ async def context(asked: Context, worker: Held, tenant: Tenant) -> Response:
         await worker.follow_globals()
     names = ("query", "agent_id", "tier", "intimacy", "include_global", "top_k", "memory_limit", "similarity_threshold")
     with worker.metrics.timed("query"), at_leisure():  # the query is embedded, perhaps far away
-        found = await worker.speaking.contexts.context(
-            owner, ContextAsked(**{n: getattr(asked, n) for n in names}), now
-        )
+        found = await worker.contexts.context(owner, ContextAsked(**{n: getattr(asked, n) for n in names}), now)
     worker.metrics.counted("query", "found" if found.memories else "nothing")
     if asked.recall:
         _report(worker, owner, [*found.memories, *found.relevant_episodes], now)
@@ -54,7 +52,7 @@ async def greeting(asked: Greeting, worker: Held, tenant: Tenant) -> Response:
     owner = Owner(tenant, asked.user_id)
     await follow_turns(worker, owner)
     with at_leisure():
-        said = await worker.speaking.greeting.greet(owner, asked.agent_id, worker.clock.now())
+        said = await worker.greeting.greet(owner, asked.agent_id, worker.clock.now())
     return answer({"greeting": said})
 
 

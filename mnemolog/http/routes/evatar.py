@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Query, Response
 from pydantic import AfterValidator, Field
 
-from mnemolog.cluster import tenant_memories
+from mnemolog.cluster.tenant_memories import REACH, summed
 from mnemolog.http.dependencies import CommandId, Held, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_PAGE_SIZE, Asked, MemoryId
@@ -77,11 +77,11 @@ class EvatarMemories(responses.Shape):
 async def listed(asked: Annotated[EvatarsMemories, Query()], worker: Held, tenant: Tenant) -> Response:
     """List the memories of a device, or of all, those for everyone (device `*`) included."""
     if asked.device_id is None:
-        if asked.page * asked.page_size > tenant_memories.REACH:
-            reach = f"reaches beyond the first {tenant_memories.REACH:,} of all devices: give a device_id, or a filter"
+        if asked.page * asked.page_size > REACH:
+            reach = f"reaches beyond the first {REACH:,} of all devices: give a device_id, or a filter"
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"$.page: {reach}", [Fault("$.page", reach)])
         wanted = Wanted(tenant=tenant, now=worker.clock.now(), memory_type=asked.memory_type, category=asked.category)
-        return answer(await tenant_memories.page(worker, wanted, asked.page, asked.page_size))
+        return answer(await worker.tenant_memories.page(wanted, asked.page, asked.page_size))
     owner = Owner(tenant, asked.device_id)
     found = await _of_device(worker, owner, Filters(memory_type=asked.memory_type, category=asked.category))
     begin = (asked.page - 1) * asked.page_size
@@ -93,9 +93,9 @@ async def listed(asked: Annotated[EvatarsMemories, Query()], worker: Held, tenan
 async def stats(asked: Annotated[DevicesMemories, Query()], worker: Held, tenant: Tenant) -> Response:
     """Count the memories of a device, or of all."""
     if asked.device_id is None:
-        return answer(await tenant_memories.stats(worker, Wanted(tenant=tenant, now=worker.clock.now())))
+        return answer(await worker.tenant_memories.stats(Wanted(tenant=tenant, now=worker.clock.now())))
     found = await _of_device(worker, Owner(tenant, asked.device_id), Filters())
-    return answer(tenant_memories.summed((memory.memory_type, memory.category, 1) for memory in found))
+    return answer(summed((memory.memory_type, memory.category, 1) for memory in found))
 
 
 @router.delete(

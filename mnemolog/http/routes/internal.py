@@ -1,7 +1,7 @@
 """What workers ask each other: their parts of what concerns all partitions, and to accept events of their users."""
 
 from base64 import b64decode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import Any
@@ -9,8 +9,7 @@ from typing import Any
 from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
-from mnemolog.cluster import scatter_gather, tenant_memories
-from mnemolog.cluster.peers import FORWARDED, SHARD, Part
+from mnemolog.cluster.peers import FORWARDED, SHARD
 from mnemolog.commands import sharing
 from mnemolog.http.dependencies import Held, is_ready
 from mnemolog.http.models.internal_requests import ShardWanted, SharedMemory, TenantItems, TenantMemories, TenantPlaces
@@ -19,7 +18,7 @@ from mnemolog.http.models.wakes import WakesPart
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, routes
 from mnemolog.imports.importer import import_here, parse_line
-from mnemolog.operations.drain import drain as drain_here
+from mnemolog.operations.rebuild import RebuildPlan
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.publishing.router import accept_here
 from mnemolog.wakes.stream import Listener, wakes_part
@@ -44,8 +43,13 @@ def _wanted(asked: TenantMemories) -> Wanted:
     return Wanted(tenant=asked.tenant, now=asked.now, memory_type=asked.memory_type, category=asked.category)
 
 
-def _answered(part: Part) -> Response:
-    return answer({"partitions": sorted(part.partitions), "body": part.body, "settings": part.settings})
+def _plan(asked: RebuildPart) -> RebuildPlan:
+    return RebuildPlan(asked.what, asked.generation, asked.rebuild_id, asked.switches)
+
+
+async def _answered(worker: Held, work: Awaitable[dict[str, Any]]) -> Response:
+    here = await worker.cluster.local_answer(work)
+    return answer({"partitions": sorted(here.partitions), "body": here.body, "settings": here.settings})
 
 
 @router.post("/events")
@@ -72,22 +76,20 @@ async def import_(worker: Held, asked: ForwardedSnapshots) -> Response:
 @router.post("/digest")
 async def digest(worker: Held) -> Response:
     """Return the digests of this worker's users."""
-    return _answered(await scatter_gather.part(worker, scatter_gather.digest_part(worker)))
+    return await _answered(worker, worker.digests.read_local())
 
 
 @router.post("/drain")
 async def drain(worker: Held, asked: Drain) -> Response:
     """Drain this worker's partitions."""
-    return _answered(await scatter_gather.part(worker, drain_here(worker, asked.timeout)))
+    return await _answered(worker, worker.drain.run_local(asked.timeout))
 
 
 @router.post("/ticks")
 async def ticks(worker: Held, asked: TickDue) -> Response:
     """Emit a tick in this worker's partitions."""
     policy = asked.policy or worker.settings.decay_policy
-    return _answered(
-        await scatter_gather.part(worker, scatter_gather.tick_part(worker, policy, asked.as_of, asked.timeout))
-    )
+    return await _answered(worker, worker.ticks.emit_local(policy, asked.as_of, asked.timeout))
 
 
 @router.post("/share")
@@ -108,50 +110,43 @@ async def wakes(worker: Held, asked: WakesPart) -> Response:
 @router.post("/tenant/places")
 async def tenant_places(worker: Held, asked: TenantPlaces) -> Response:
     """Return where memories of this worker's users stand in a list over all users."""
-    return _answered(
-        await scatter_gather.part(worker, tenant_memories.places_part(worker, _wanted(asked), asked.first))
-    )
+    return await _answered(worker, worker.tenant_memories.local_places(_wanted(asked), asked.first))
 
 
 @router.post("/tenant/items")
 async def tenant_items(worker: Held, asked: TenantItems) -> Response:
     """Return those of the memories that this worker's users have."""
-    return _answered(
-        await scatter_gather.part(worker, tenant_memories.items_part(worker, _wanted(asked), asked.memory_ids))
-    )
+    return await _answered(worker, worker.tenant_memories.local_items(_wanted(asked), asked.memory_ids))
 
 
 @router.post("/tenant/counts")
 async def tenant_counts(worker: Held, asked: TenantMemories) -> Response:
     """Count the memories of this worker's users."""
-    return _answered(await scatter_gather.part(worker, tenant_memories.counts_part(worker, _wanted(asked))))
+    return await _answered(worker, worker.tenant_memories.local_counts(_wanted(asked)))
 
 
 @router.post("/generations")
 async def generations(worker: Held) -> Response:
     """Return the generations of this worker's shards."""
-    return _answered(await scatter_gather.part(worker, scatter_gather.generations_part(worker)))
+    return await _answered(worker, worker.rebuild.local_generations())
 
 
 @router.post("/rebuild/build")
 async def build(worker: Held, asked: RebuildPart) -> Response:
     """Build this worker's part of a generation."""
-    return _answered(
-        await scatter_gather.part(worker, worker.rebuilding.build(asked.what, asked.generation, asked.rebuild_id))
-    )
+    return await _answered(worker, worker.rebuilder.build(_plan(asked)))
 
 
 @router.post("/rebuild/switch")
 async def switch(worker: Held, asked: RebuildPart) -> Response:
     """Switch this worker to what it has built."""
-    switching = scatter_gather.switch_part(worker, asked.what, asked.generation, asked.rebuild_id, asked.switches)
-    return _answered(await scatter_gather.part(worker, switching))
+    return await _answered(worker, worker.rebuild.switch_local(_plan(asked)))
 
 
 @router.post("/rebuild/drop")
 async def drop(worker: Held, asked: RebuildPart) -> Response:
     """Give up what this worker has built and not switched to."""
-    await worker.rebuilding.drop(asked.rebuild_id)
+    await worker.rebuilder.drop(asked.rebuild_id)
     return answer({})
 
 

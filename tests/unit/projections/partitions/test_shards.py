@@ -105,3 +105,30 @@ async def test_a_term_tells_that_a_partition_moved_even_when_the_same_one_has_it
     await shards.hold(0)
     assert shards.held() == sorted(before)
     assert shards.tenure() != before
+
+
+async def test_a_worker_is_ready_when_everything_that_it_was_assigned_is_held(shards: Shards):
+    assert not shards.is_ready
+    shards.assign([0, 1])
+    await shards.hold(0)
+    assert not shards.is_ready, "the other one may come in a moment"
+    await shards.hold(1)
+    assert shards.is_ready
+    shards.unassign()
+    assert not shards.is_ready
+
+
+async def test_a_partition_that_takes_long_does_not_keep_a_worker_with_others_from_being_ready(
+    log: MemoryLog, tmp_path: Path
+):
+    shards = Shards(tmp_path / "shards", log, 2, EmbeddedIndex, move_seconds=0)
+    try:
+        shards.assign([0, 1])
+        await shards.follow_globals()
+        assert not shards.is_ready, "it holds nothing"
+        await shards.hold(0)
+        assert shards.is_ready
+        shards.unassign()
+        assert not shards.is_ready, "nobody knows whose users these are"
+    finally:
+        shards.close()
