@@ -28,6 +28,7 @@ import uvicorn
 from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.shard_source import PeerShardSource
 from mnemolog.http.app import make_http
+from mnemolog.log.deadline import RequestDeadlines
 from mnemolog.log.health import LogWatch
 from mnemolog.settings import from_environment
 from mnemolog.worker.metrics import Metrics
@@ -97,7 +98,9 @@ class Lender:
         self.shards = Shards(folder / "shards", log, 1, EmbeddedIndex)
         self.shards.assign([])
         self.settings = from_environment({}, data_dir=folder)
-        self.metrics, self.log_watch = Metrics(), LogWatch()
+        self.metrics = Metrics()
+        self.deadlines = RequestDeadlines()
+        self.log_watch = LogWatch(self.deadlines)
         self.started = True
         self.failure = asyncio.get_running_loop().create_future()
         self.stopping = asyncio.Event()

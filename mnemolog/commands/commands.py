@@ -1,8 +1,10 @@
-"""Commands: what callers ask remember to do, appended to the inbox and waited for."""
+"""Commands: what callers ask the remember agent to do, appended to the inbox and waited for."""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
-from mnemolog.log.health import at_leisure
 from projections.partitions.shards import NotHeld
 from projections.state.evolve import is_decided
 from projections.state.memory import ACTIVE
@@ -40,7 +41,7 @@ DECISION_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """What to remember as is; defaults are those of INTERFACE."""
+    """What to remember as is; defaults are those of `POST /v1/memories`."""
 
     content: str
     agent_id: str | None = None
@@ -99,14 +100,28 @@ class TickAnswer:
 
 
 class Commands:
-    """Embeds, appends and waits; deciding is remember's."""
+    """Embeds, appends and waits; the remember agent decides."""
 
-    def __init__(self, log: Log, shards: Shards, remember: Remember, embedder: Embedder, clock: Clock) -> None:
+    def __init__(
+        self,
+        log: Log,
+        shards: Shards,
+        remember: Remember,
+        embedder: Embedder,
+        clock: Clock,
+        *,
+        suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        """Take what commands are appended to, decided by and embedded with.
+
+        `suspend_deadline` is entered while a caller waits for the embedder, which is not the log.
+        """
         self._log = log
         self._shards = shards
         self._remember = remember
         self._embedder = embedder
         self._clock = clock
+        self._suspend_deadline = suspend_deadline
 
     @property
     def embedding_model(self) -> str:
@@ -169,14 +184,14 @@ class Commands:
     async def recall(self, owner: Owner, memory_ids: Sequence[str], at: datetime, command_id: str) -> None:
         """Report that an agent was shown memories; return when the log has it."""
         envelope = Envelope(event_id=command_id, tenant=owner.tenant, user_id=owner.user_id, occurred_at=at)
-        await self._append(RecordRecall(envelope=envelope, memory_ids=list(memory_ids)))
+        await self.append([RecordRecall(envelope=envelope, memory_ids=list(memory_ids))])
 
     async def submit(self, item: UserItem) -> Answer:
         """Append an item and wait up to 5 s for its decision. Raises AnotherCommand, and NotHeld before appending."""
         owner, command_id = item.envelope.owner, item.envelope.event_id
         self._shards.require(owner)
         await self._refuse_another(item)
-        await self._append(item)
+        await self.append([item])
         try:
             await asyncio.wait_for(self._remember.decided(owner, command_id), DECISION_SECONDS)
             await self._refuse_another(item)  # one sent at the same time may have come first
@@ -184,6 +199,23 @@ class Commands:
         except (TimeoutError, NotHeld):  # it is in the log: whoever has the partition now decides it
             return Answer(command_id, None)
         return Answer(command_id, tuple(o for d in decisions for o in d.outcomes))
+
+    async def append(self, items: Sequence[UserItem]) -> None:
+        """Append commands to the inboxes of their users; return when the log has them. Raises LogUnavailable."""
+        await self._log.append([self._record(item) for item in items])
+
+    async def wait_until_decided(self, commands: Sequence[tuple[Owner, str]], until: float) -> None:
+        """Wait for the decisions of commands, at most until a moment of the monotonic clock."""
+        seconds = until - time.monotonic()
+        if seconds <= 0 or not commands:
+            return
+        waits = [asyncio.ensure_future(self._remember.decided(owner, command_id)) for owner, command_id in commands]
+        try:
+            await asyncio.wait(waits, timeout=seconds)
+        finally:
+            for waiting in waits:
+                waiting.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
 
     async def tick(
         self, policy: str, as_of: datetime, seconds: float, make: Callable[[int, datetime], Tick] | None = None
@@ -234,16 +266,14 @@ class Commands:
             if record is not None and _asks(codec.decode(record.value)) != _asks(item):
                 raise AnotherCommand(f"the key of command {command_id} was used for another command: use a new one")
 
-    async def _append(self, item: UserItem) -> None:
+    def _record(self, item: UserItem) -> NewRecord:
         owner = item.envelope.owner
         partition = self._shards.partition(owner)
-        await self._log.append(
-            [NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))]
-        )
+        return NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))
 
     async def vector(self, text: str) -> Sealed:
         """Return a text's embedding as messages carry it. Raises EmbedderUnavailable, EmbedderRefused."""
-        with at_leisure():
+        with self._suspend_deadline():
             vectors = await self._embedder.embed([text])
         return Sealed.clear(np.asarray(vectors[0], "<f4").tobytes())
 

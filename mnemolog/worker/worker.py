@@ -17,7 +17,13 @@ from mnemolog.cluster.shard_source import PeerShardSource
 from mnemolog.cluster.tenant_memories import TenantMemories
 from mnemolog.commands.commands import Commands
 from mnemolog.commands.recalls import Recalls
+from mnemolog.commands.sharing import Sharer
+from mnemolog.commands.wakes import WakeCommands
+from mnemolog.imports.importer import Importer
+from mnemolog.imports.memories import MemoryImporter
+from mnemolog.imports.wakes import WakeImporter
 from mnemolog.log.configured import broker_url, close_log, create_topics, kafka_security, lock_directory, open_log
+from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
 from mnemolog.log.health import LogWatch
 from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
@@ -27,7 +33,10 @@ from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
 from mnemolog.operations.ticks import Ticks
 from mnemolog.publishing.publisher import Publisher
-from mnemolog.wakes.wakes import Wakes
+from mnemolog.publishing.router import PublishRouter
+from mnemolog.publishing.states import EventStates
+from mnemolog.wakes.settings import WakeSettings
+from mnemolog.wakes.stream import WakeStreams
 from mnemolog.worker import components
 from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, wait_unless_failed
 from mnemolog.worker.gauges import Gauges
@@ -51,6 +60,7 @@ from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.ticks.scheduler import TickScheduler
+from streams.ticks.wake_scheduler import WakeScheduler
 from streams.transports.directory_lock import DirectoryLock
 from streams.transports.kafka.log import KafkaLog
 from streams.transports.sqlite.log import SqliteLog
@@ -99,7 +109,8 @@ class Worker:
         self.url = settings.advertised_url or url or f"http://{uuid4()}.invalid"
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
-        self.log_watch = LogWatch()
+        self.deadlines = RequestDeadlines()
+        self.log_watch = LogWatch(self.deadlines)
         self.failure: asyncio.Future[None] | None = None
         self.started = False
         self.stopping = asyncio.Event()
@@ -117,6 +128,7 @@ class Worker:
         self._build_projections()
         self._build_agents()
         self._build_group()
+        self._build_publishing()
         self._build_services()
         self._build_operations()
         self._exits.push_async_callback(self._stop_agents)
@@ -247,14 +259,32 @@ class Worker:
             None if settings.is_embedded else ShardReceiver(self._patient_log, PeerShardSource(self.peers))
         )
 
+    def _build_publishing(self) -> None:
+        """Build what appends events, here or at the worker that has their user, and what says how far they are."""
+        priority = self._priority.first if self.settings.is_embedded else nullcontext
+        self.publisher = Publisher(self.log, self.shards, priority)
+        self.event_states = EventStates(self.log, self.shards, self.observe, suspend_deadline=suspend_deadline)
+        self.publish_router = PublishRouter(
+            self.shards, self.publisher, self.event_states, self.peers, suspend_deadline=suspend_deadline
+        )
+
     def _build_services(self) -> None:
-        """Build what HTTP routes call: publishing, commands, wakes, contexts and greetings."""
-        settings = self.settings
-        first = self._priority.first if settings.is_embedded else nullcontext
-        self.publishing = Publisher(self.log, self.shards, self.observe, first)
-        self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
+        """Build what else HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
+        settings, shards, peers, clock = self.settings, self.shards, self.peers, self.clock
+        self.commands = Commands(
+            self.log, shards, self.remember, self.embedder, clock, suspend_deadline=suspend_deadline
+        )
         self.recalls = Recalls(self.commands)
-        self.wakes = Wakes(self.log, self.shards, self.commands, self.clock, settings)
+        self.sharer = Sharer(shards, self.commands, peers, clock)
+        self.wake_commands = WakeCommands(self.commands, settings)
+        self.wake_settings = WakeSettings(shards, self.wake_commands, settings, self.embedder.model)
+        self.wake_scheduler = WakeScheduler(log=self.log, shards=shards, clock=clock)
+        self.wake_streams = WakeStreams(
+            shards, peers, clock, stopping=self.stopping, is_in_session=self.is_in_session, fail=self.fail
+        )
+        memory_importer = MemoryImporter(shards, self.commands, self.embedder, clock)
+        wake_importer = WakeImporter(shards, self.commands, self.wake_commands, self.embedder, clock)
+        self.importer = Importer(shards, peers, clock, memory_importer, wake_importer)
         self.contexts = components.make_contexts(settings, self.queries)
         model = components.make_greeting_model(settings, self.metrics)
         if model is not None:
@@ -271,7 +301,7 @@ class Worker:
             shards=self.shards,
             index_sync=self.index_sync,
             observe=self.observe,
-            publisher=self.publishing,
+            publisher=self.publisher,
             recalls=self.recalls,
             cluster=self.cluster,
             handled=self.handled,
@@ -299,7 +329,8 @@ class Worker:
             self.recalls.run,
             self.registry.register_later,
             self.retention.run,
-            self.wakes.run,
+            self.wake_scheduler.run,
+            self.wake_settings.run,
             *(scheduler.run for scheduler in self.tick_schedulers),
         ]
         if not self.settings.is_embedded:  # there may be others

@@ -116,7 +116,7 @@ def gate_of(worker: Worker) -> Gate:
 
 async def publish(worker: Worker, messages: Sequence[Observation]) -> None:
     for begin in range(0, len(messages), AT_ONCE):
-        await worker.publishing.publish(messages[begin : begin + AT_ONCE])
+        await worker.publisher.publish(messages[begin : begin + AT_ONCE])
 
 
 async def live_through(worker: Worker) -> None:

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from fastapi import Response
 
-from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.commands.recalls import Recalls
+from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import Context, Greeting
 from mnemolog.http.routes.agents import follow_turns, recent_turns
 from mnemolog.http.routes.search import result
-from mnemolog.http.routing import answer, routes
-from mnemolog.log.health import at_leisure
-from mnemolog.worker.worker import Worker
+from mnemolog.http.routing import answer, reads, routes
+from mnemolog.log.deadline import suspend_deadline
 from projections.queries.context import ContextAsked
 from projections.queries.prompt import MemoryContext
 from projections.queries.search import Found
@@ -26,41 +26,43 @@ NAMES: Final = frozenset({"role", "event_id", "session_id", "agent_id", "occurre
 
 
 @router.post("/context", response_model=shapes.Context)
-async def context(asked: Context, worker: Held, tenant: Tenant) -> Response:
+@reads
+async def context(asked: Context, worker: CurrentWorker, tenant: Tenant) -> Response:
     """Return Luna's MemoryContext, and what it is in Luna's prompt, in Evatar's block and in PowerMem's message."""
     owner, working = Owner(tenant, asked.user_id), asked.working_memory
     if working is None or asked.intimacy is None:
-        await follow_turns(worker, owner)  # those of a moment ago count too
+        await follow_turns(worker.log, worker.shards, owner)  # those of a moment ago count too
     if working is None:
         session_id = asked.session_id or derived_id("session", tenant, asked.user_id, asked.agent_id or "")
-        working = recent_turns(worker, owner, session_id, asked.history_limit)
+        working = recent_turns(worker.queries, owner, session_id, asked.history_limit)
     now = worker.clock.now()
     if asked.include_global:
         await worker.follow_globals()
     names = ("query", "agent_id", "tier", "intimacy", "include_global", "top_k", "memory_limit", "similarity_threshold")
-    with worker.metrics.timed("query"), at_leisure():  # the query is embedded, perhaps far away
+    with worker.metrics.timed("query"), suspend_deadline():  # the query is embedded, perhaps far away
         found = await worker.contexts.context(owner, ContextAsked(**{n: getattr(asked, n) for n in names}), now)
     worker.metrics.counted("query", "found" if found.memories else "nothing")
     if asked.recall:
-        _report(worker, owner, [*found.memories, *found.relevant_episodes], now)
+        _report(worker.recalls, owner, [*found.memories, *found.relevant_episodes], now)
     return answer(_told(owner, found, working, now))
 
 
 @router.post("/greeting", response_model=shapes.Greeting)
-async def greeting(asked: Greeting, worker: Held, tenant: Tenant) -> Response:
+@reads
+async def greeting(asked: Greeting, worker: CurrentWorker, tenant: Tenant) -> Response:
     """Greet a user by what is known; empty when that is nothing, or the model does not answer in time."""
     owner = Owner(tenant, asked.user_id)
-    await follow_turns(worker, owner)
-    with at_leisure():
+    await follow_turns(worker.log, worker.shards, owner)
+    with suspend_deadline():
         said = await worker.greeting.greet(owner, asked.agent_id, worker.clock.now())
     return answer({"greeting": said})
 
 
-def _report(worker: Worker, owner: Owner, found: list[Found], now: datetime) -> None:
+def _report(recalls: Recalls, owner: Owner, found: list[Found], now: datetime) -> None:
     """Report what was found for the query as recalled; what stands in every context of the user is no meeting."""
     shown = dict.fromkeys(f.memory.memory_id for f in found if not f.owner.is_global)
     if shown:
-        worker.recalls.note(owner, shown, now)
+        recalls.note(owner, shown, now)
 
 
 def _told(owner: Owner, found: MemoryContext, working: list[dict[str, Any]], at: datetime) -> dict[str, Any]:

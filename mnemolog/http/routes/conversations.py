@@ -7,11 +7,11 @@ from typing import Any
 
 from fastapi import Response
 
-from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Conversation
 from mnemolog.http.problems import Problem, summary
-from mnemolog.http.routes.publishing import Wait, accept
+from mnemolog.http.routes.publishing import Wait, publish_checked
 from mnemolog.http.routing import answers, refused, routes
 from schemas.identity import derived_id
 from schemas.inputs.input_events import Fault, InvalidEvent, parse_event
@@ -26,7 +26,7 @@ router = routes("publishing")
     response_model=responses.ConversationAccepted,
     responses=answers(s200=responses.ConversationAccepted) | refused(HTTPStatus.CONFLICT),
 )
-async def converse(asked: Conversation, worker: Held, tenant: Tenant, wait: Wait = 0.0) -> Response:
+async def converse(asked: Conversation, worker: CurrentWorker, tenant: Tenant, wait: Wait = 0.0) -> Response:
     """Accept a conversation. Without a session the user and the agent have one; by default it ends with the request."""
     session_id = asked.session_id or derived_id("session", tenant, asked.user_id, asked.agent_id or "")
     now, events, faults = worker.clock.now(), list[Observation](), list[Fault]()
@@ -49,7 +49,7 @@ async def converse(asked: Conversation, worker: Held, tenant: Tenant, wait: Wait
         at = max(last.occurred_at, now + timedelta(microseconds=len(events)))
         events.append(parse_event(raw, tenant=tenant, accepted_at=at, event_id=end_id))
         paths.append("$.end_session")
-    return await accept(worker, events, wait, paths, session_id=session_id)
+    return await publish_checked(worker.publish_router, events, wait, paths, session_id=session_id)
 
 
 def _turns(asked: Conversation, session_id: str) -> list[dict[str, Any]]:

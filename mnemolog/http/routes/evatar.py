@@ -7,13 +7,12 @@ from fastapi import Query, Response
 from pydantic import AfterValidator, Field
 
 from mnemolog.cluster.tenant_memories import REACH, summed
-from mnemolog.http.dependencies import CommandId, Held, Tenant
+from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_PAGE_SIZE, Asked, MemoryId
 from mnemolog.http.problems import Problem
 from mnemolog.http.routes import memories
 from mnemolog.http.routing import answer, answers, routes
-from mnemolog.worker.worker import Worker
 from projections.queries.filters import Filters
 from projections.queries.tenant_memories import Wanted
 from projections.queries.views import evatar_view
@@ -74,7 +73,7 @@ class EvatarMemories(responses.Shape):
 
 
 @router.get("", response_model=EvatarMemories)
-async def listed(asked: Annotated[EvatarsMemories, Query()], worker: Held, tenant: Tenant) -> Response:
+async def listed(asked: Annotated[EvatarsMemories, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
     """List the memories of a device, or of all, those for everyone (device `*`) included."""
     if asked.device_id is None:
         if asked.page * asked.page_size > REACH:
@@ -90,7 +89,7 @@ async def listed(asked: Annotated[EvatarsMemories, Query()], worker: Held, tenan
 
 
 @router.get("/stats", response_model=responses.Stats)
-async def stats(asked: Annotated[DevicesMemories, Query()], worker: Held, tenant: Tenant) -> Response:
+async def stats(asked: Annotated[DevicesMemories, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
     """Count the memories of a device, or of all."""
     if asked.device_id is None:
         return answer(await worker.tenant_memories.stats(Wanted(tenant=tenant, now=worker.clock.now())))
@@ -101,14 +100,16 @@ async def stats(asked: Annotated[DevicesMemories, Query()], worker: Held, tenant
 @router.delete(
     "/{memory_id}", response_model=EvatarMemory, responses=answers(s202=responses.Waiting) | memories.UNKNOWN
 )
-async def deleted(memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId) -> Response:
+async def deleted(memory_id: MemoryId, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
     """Forget a memory: 200, with what it was, says that it can no longer be found."""
     owner = worker.queries.owner_of(tenant, memory_id)
-    told = await worker.commands.forget(owner, memory_id, command_id)
-    return memories.decided(worker, owner, told, view=lambda memory: evatar_view(owner, memory))
+    command = await worker.commands.forget(owner, memory_id, command_id)
+    return memories.command_answer(
+        command, owner, worker.shards, worker.clock, view=lambda memory: evatar_view(owner, memory)
+    )
 
 
-async def _of_device(worker: Worker, owner: Owner, filters: Filters) -> list[Memory]:
+async def _of_device(worker: CurrentWorker, owner: Owner, filters: Filters) -> list[Memory]:
     if owner.is_global:
         await worker.follow_globals()
     return worker.queries.memories(owner, filters, now=worker.clock.now())

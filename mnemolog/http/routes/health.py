@@ -12,7 +12,7 @@ from mnemolog.http.problems import MOVING, OUT_OF_SESSION, Problem
 from mnemolog.http.routing import answer, refused, routes
 from mnemolog.worker.metrics import MEDIA_TYPE
 
-router = routes("health", always=(), about_itself=True)
+router = routes("health", always=(), about_process=True)
 
 
 @router.get("/health/live", response_model=responses.Health)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Response
 
-from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import EmotionsAsked, ReportAsked, UpcomingAsked
 from mnemolog.http.routes.agents import follow_turns
@@ -20,7 +20,9 @@ router = routes("agents", "/v1/users")
 
 
 @router.get("/{user_id:text}/emotions", response_model=shapes.Emotions)
-async def emotions(user_id: str, asked: Annotated[EmotionsAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+async def emotions(
+    user_id: str, asked: Annotated[EmotionsAsked, Query()], worker: CurrentWorker, tenant: Tenant
+) -> Response:
     """Return feelings over time, oldest first, with counts over all of them."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     memories = worker.queries.state(owner, now, asked.as_of).memories.values()
@@ -37,7 +39,9 @@ async def emotions(user_id: str, asked: Annotated[EmotionsAsked, Query()], worke
 
 
 @router.get("/{user_id:text}/upcoming", response_model=shapes.Upcoming)
-async def upcoming(user_id: str, asked: Annotated[UpcomingAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+async def upcoming(
+    user_id: str, asked: Annotated[UpcomingAsked, Query()], worker: CurrentWorker, tenant: Tenant
+) -> Response:
     """Return dated plans and days that come back every year, the nearest first; days are those of UTC."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     at = asked.as_of or now
@@ -48,10 +52,12 @@ async def upcoming(user_id: str, asked: Annotated[UpcomingAsked, Query()], worke
 
 
 @router.get("/{user_id:text}/report", response_model=shapes.Report)
-async def report(user_id: str, asked: Annotated[ReportAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+async def report(
+    user_id: str, asked: Annotated[ReportAsked, Query()], worker: CurrentWorker, tenant: Tenant
+) -> Response:
     """Return how the relationship developed, month by month; `lang=zh` names event types in Luna's words."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
-    await follow_turns(worker, owner)
+    await follow_turns(worker.log, worker.shards, owner)
     at = asked.as_of or now
     memories = worker.queries.state(owner, now, asked.as_of).memories.values()
     intimacies = worker.queries.turn_statistics(owner).intimacies(owner, asked.agent_id, at)

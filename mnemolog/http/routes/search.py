@@ -5,10 +5,10 @@ from typing import Any
 
 from fastapi import Response
 
-from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Search
-from mnemolog.http.routing import answer, routes
+from mnemolog.http.routing import answer, reads, routes, takes_long
 from projections.queries.filters import Filters
 from projections.queries.search import Found
 from projections.queries.views import memory_view
@@ -18,7 +18,9 @@ router = routes("memories")
 
 
 @router.post("/v1/search", response_model=responses.Results)
-async def search(asked: Search, worker: Held, tenant: Tenant) -> Response:
+@reads
+@takes_long
+async def search(asked: Search, worker: CurrentWorker, tenant: Tenant) -> Response:
     """Find memories by words and by meaning; importance and recency weigh lightly."""
     now, owner = worker.clock.now(), Owner(tenant, asked.user_id)
     at = asked.as_of or now

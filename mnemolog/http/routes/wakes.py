@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 
 from mnemolog.commands.commands import Answer
 from mnemolog.commands.wakes import Periodic
-from mnemolog.http.dependencies import CommandId, Held, Tenant
+from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Id, UserOrNone
 from mnemolog.http.models.wakes import (
@@ -23,9 +23,9 @@ from mnemolog.http.models.wakes import (
     WakeWanted,
 )
 from mnemolog.http.problems import Problem
-from mnemolog.http.routing import answer, answers, refused, routes
-from mnemolog.wakes.stream import Listener, begin, stream
-from mnemolog.worker.worker import Worker
+from mnemolog.http.routing import answer, answers, refused, routes, takes_long
+from mnemolog.wakes.stream import Listener
+from projections.partitions.shards import Shards
 from projections.queries.wake_views import wake_view
 from projections.state.wakes import next_due_slot
 from schemas.identity import Owner, check_user_id
@@ -42,7 +42,9 @@ COMMAND = WAITING | refused(HTTPStatus.CONFLICT)
 
 
 @router.put("/users/{user_id:text}/wake", response_model=WakeConfiguration, responses=COMMAND)
-async def configure(user_id: str, asked: WakeWanted, worker: Held, tenant: Tenant, command_id: CommandId) -> Response:
+async def configure(
+    user_id: str, asked: WakeWanted, worker: CurrentWorker, tenant: Tenant, command_id: CommandId
+) -> Response:
     """Wake the user's agent at every multiple of a period; slots that were missed raise one wake."""
     owner, settings, said = Owner(tenant, check_user_id(user_id)), worker.settings, asked.model_fields_set
     periodic = Periodic(
@@ -52,34 +54,34 @@ async def configure(user_id: str, asked: WakeWanted, worker: Held, tenant: Tenan
         memory_limit=settings.wake_memory_limit if asked.memory_limit is None else asked.memory_limit,
         agent_id=asked.agent_id,
     )
-    decided = await worker.wakes.commands.configure(owner, periodic, command_id)
-    return _decided(decided) or answer(_configuration(worker, owner))
+    decided = await worker.wake_commands.configure(owner, periodic, command_id)
+    return _decided(decided) or answer(_configuration(worker.shards, owner))
 
 
 @router.get("/users/{user_id:text}/wake", response_model=WakeConfiguration, responses=UNKNOWN)
-async def configured(user_id: str, worker: Held, tenant: Tenant) -> Response:
+async def configured(user_id: str, worker: CurrentWorker, tenant: Tenant) -> Response:
     """Return how the user's agent is woken, and when next; 404 when it is not."""
     owner = Owner(tenant, check_user_id(user_id))
     if worker.shards.state(owner).wakes.configured is None:
         raise Problem(HTTPStatus.NOT_FOUND, f"user {user_id!r} has no periodic wake: PUT one")
-    return answer(_configuration(worker, owner))
+    return answer(_configuration(worker.shards, owner))
 
 
 @router.delete("/users/{user_id:text}/wake", response_model=WakeConfiguration, responses=WAITING)
-async def removed(user_id: str, worker: Held, tenant: Tenant, command_id: CommandId) -> Response:
+async def removed(user_id: str, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
     """Wake the user's agent periodically no more; doing it again changes nothing."""
     owner = Owner(tenant, check_user_id(user_id))
-    decided = await worker.wakes.commands.configure(owner, None, command_id)
-    return _decided(decided) or answer(_configuration(worker, owner))
+    decided = await worker.wake_commands.configure(owner, None, command_id)
+    return _decided(decided) or answer(_configuration(worker.shards, owner))
 
 
 @router.post("/users/{user_id:text}/reminders", status_code=201, response_model=Reminder, responses=COMMAND)
 async def schedule(
-    user_id: str, asked: ReminderWanted, worker: Held, tenant: Tenant, command_id: CommandId
+    user_id: str, asked: ReminderWanted, worker: CurrentWorker, tenant: Tenant, command_id: CommandId
 ) -> Response:
     """Remind of something once: at its time, or as soon after it as the worker runs."""
     owner = Owner(tenant, check_user_id(user_id))
-    decided = await worker.wakes.commands.schedule(
+    decided = await worker.wake_commands.schedule(
         owner,
         asked.due_at,
         asked.content,
@@ -101,7 +103,9 @@ async def schedule(
 
 
 @router.get("/users/{user_id:text}/reminders", response_model=Reminders)
-async def reminders(user_id: str, asked: Annotated[RemindersAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+async def reminders(
+    user_id: str, asked: Annotated[RemindersAsked, Query()], worker: CurrentWorker, tenant: Tenant
+) -> Response:
     """List the reminders that wait, the next first, a page at a time; there are at most 1,000."""
     owner = Owner(tenant, check_user_id(user_id))
     waiting = sorted(
@@ -122,15 +126,19 @@ async def reminders(user_id: str, asked: Annotated[RemindersAsked, Query()], wor
 
 
 @router.delete("/users/{user_id:text}/reminders/{reminder_id}", response_model=Cancelled, responses=WAITING | UNKNOWN)
-async def cancel(user_id: str, reminder_id: str, worker: Held, tenant: Tenant, command_id: CommandId) -> Response:
+async def cancel(
+    user_id: str, reminder_id: str, worker: CurrentWorker, tenant: Tenant, command_id: CommandId
+) -> Response:
     """Remind of it no more; 404 when it does not wait any more."""
     owner = Owner(tenant, check_user_id(user_id))
-    decided = await worker.wakes.commands.cancel(owner, reminder_id, command_id)
+    decided = await worker.wake_commands.cancel(owner, reminder_id, command_id)
     return _decided(decided) or answer({"reminder_id": reminder_id, "state": "cancelled"})
 
 
 @router.get("/users/{user_id:text}/wakes", response_model=Wakes)
-async def listed(user_id: str, asked: Annotated[WakesAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+async def listed(
+    user_id: str, asked: Annotated[WakesAsked, Query()], worker: CurrentWorker, tenant: Tenant
+) -> Response:
     """Return the wakes after a place, in the order in which they were raised, and the place to go on from."""
     owner = Owner(tenant, check_user_id(user_id))
     found = worker.shards.of(owner).ledger.wakes.raised(owner, int(asked.after), asked.limit)
@@ -144,9 +152,10 @@ async def listed(user_id: str, asked: Annotated[WakesAsked, Query()], worker: He
     response_class=StreamingResponse,
     responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}, "description": "server-sent events"}},
 )
+@takes_long
 async def streamed(
     *,
-    worker: Held,
+    worker: CurrentWorker,
     tenant: Tenant,
     user_id: UserOrNone | None = None,
     agent_id: Id | None = None,
@@ -157,22 +166,22 @@ async def streamed(
     Each is told at least once, in the order of its user; after a lost connection from `Last-Event-ID` on.
     """
     listener = Listener(tenant=tenant, user_id=user_id, agent_id=agent_id)
-    positions = await begin(worker, listener, last_event_id)
-    events = stream(worker, listener, positions)
+    positions = await worker.wake_streams.begin(listener, last_event_id)
+    events = worker.wake_streams.stream(listener, positions)
     return StreamingResponse(events, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
 
 
-def _configuration(worker: Worker, owner: Owner) -> dict[str, Any]:
-    known = worker.shards.state(owner).wakes
-    how = known.configured
+def _configuration(shards: Shards, owner: Owner) -> dict[str, Any]:
+    wakes = shards.state(owner).wakes
+    configured = wakes.configured
     return {
         "user_id": owner.user_id,
-        "every_seconds": how and how.every_seconds,
-        "text": how and how.text and how.text.text,
-        "memory_limit": how.memory_limit if how else 0,
-        "query": how and how.query and how.query.text,
-        "agent_id": how and how.envelope.agent_id,
-        "next_at": instant(next_due_slot(known)),
+        "every_seconds": configured and configured.every_seconds,
+        "text": configured and configured.text and configured.text.text,
+        "memory_limit": configured.memory_limit if configured else 0,
+        "query": configured and configured.query and configured.query.text,
+        "agent_id": configured and configured.envelope.agent_id,
+        "next_at": instant(next_due_slot(wakes)),
     }
 
 
