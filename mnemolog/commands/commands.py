@@ -14,7 +14,6 @@ import orjson
 
 from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
-from projections.state.memory import ACTIVE
 from schemas import codec
 from schemas.identity import GLOBAL_USER, Owner, partition_owner
 from schemas.log import NewRecord, Position
@@ -69,7 +68,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a command: its outcomes, or None while it is not decided."""
+    """A command's outcomes, or None while it is not decided."""
 
     command_id: str
     outcomes: tuple[Outcome, ...] | None
@@ -125,13 +124,15 @@ class Commands:
 
     @property
     def embedding_model(self) -> str:
-        """What texts are embedded with."""
+        """The model that texts are embedded with."""
         return self._embedder.model
 
     async def remember(self, owner: Owner, fact: Fact, command_id: str) -> Answer:
         """Remember a fact as is; global ones belong to the tenant's reserved user."""
-        whose = Owner(owner.tenant, GLOBAL_USER) if fact.scope == "global" else owner
-        envelope = await self.envelope(whose, command_id, agent_id=None if fact.scope == "global" else fact.agent_id)
+        agent_id = fact.agent_id
+        if fact.scope == "global":
+            owner, agent_id = Owner(owner.tenant, GLOBAL_USER), None
+        envelope = await self.envelope(owner, command_id, agent_id)
         item = RememberFact(
             envelope=envelope,
             content=Sealed.clear(fact.content),
@@ -190,13 +191,13 @@ class Commands:
         """Append an item and wait up to 5 s for its decision. Raises AnotherCommand, and NotHeld before appending."""
         owner, command_id = item.envelope.owner, item.envelope.event_id
         self._shards.require(owner)
-        await self._refuse_another(item)
+        await self._check_repeat(item)
         await self.append([item])
         try:
             await asyncio.wait_for(self._remember.decided(owner, command_id), DECISION_SECONDS)
-            await self._refuse_another(item)  # one sent at the same time may have come first
+            await self._check_repeat(item)  # one sent at the same time may have come first
             decisions: list[Decision] = self._shards.of(owner).ledger.decided(owner, command_id)
-        except (TimeoutError, NotHeld):  # it is in the log: whoever has the partition now decides it
+        except (TimeoutError, NotHeld):  # it is in the log: the worker that has the partition now decides it
             return Answer(command_id, None)
         return Answer(command_id, tuple(o for d in decisions for o in d.outcomes))
 
@@ -253,17 +254,13 @@ class Commands:
             repeated=repeated,
         )
 
-    def is_active(self, owner: Owner, memory_id: str) -> bool:
-        """Tell whether a memory can be found now."""
-        memory = self._shards.state(owner).memories.get(memory_id)
-        return memory is not None and memory.status_at(self._clock.now()) == ACTIVE
-
-    async def _refuse_another(self, item: UserItem) -> None:
+    async def _check_repeat(self, item: UserItem) -> None:
+        """Raise AnotherCommand where the command's id was used for another one."""
         owner, command_id = item.envelope.owner, item.envelope.event_id
         for decision in self._shards.of(owner).ledger.decided(owner, command_id):
             position = Position(INBOX.name, decision.item_partition, decision.item_offset)
             record = await self._shards.record(position)
-            if record is not None and _asks(codec.decode(record.value)) != _asks(item):
+            if record is not None and _request_of(codec.decode(record.value)) != _request_of(item):
                 raise AnotherCommand(f"the key of command {command_id} was used for another command: use a new one")
 
     def _record(self, item: UserItem) -> NewRecord:
@@ -278,7 +275,7 @@ class Commands:
         return Sealed.clear(np.asarray(vectors[0], "<f4").tobytes())
 
     async def envelope(self, owner: Owner, command_id: str, agent_id: str | None = None) -> Envelope:
-        """Return the envelope of a command that is given now. Raises NotHeld."""
+        """Return the envelope of a command that is sent now. Raises NotHeld."""
         self._shards.require(owner)
         return Envelope(
             event_id=command_id,
@@ -289,15 +286,15 @@ class Commands:
         )
 
     async def _now(self, owner: Owner) -> datetime:
-        """Return when a command is true: now, but not before what was asked earlier, should the clock be set back."""
+        """Return the time of a command: now, but not before an earlier command's, should the clock be set back."""
         partition = self._shards.partition(owner)
         end = await self._log.end(INBOX.name, partition)
         last = await self._log.read(INBOX.name, partition, end - 1, 1) if end else []
         return max([self._clock.now(), *(record.recorded_at for record in last)])
 
 
-def _asks(item: UserItem) -> object:
-    """Return what a command asks for, whenever it was sent and whatever its text was embedded with."""
+def _request_of(item: UserItem) -> object:
+    """Return what a command asks for, without when it was sent and what its text was embedded with."""
     envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None)
     if isinstance(item, (RememberFact, ReviseMemory, ImportMemory)):
         return replace(item, envelope=envelope, vector=Sealed.clear(b""), embedding_model="")

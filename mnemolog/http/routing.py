@@ -54,7 +54,7 @@ _PROBLEM: Final = {
 EVERYWHERE: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.MISDIRECTED_REQUEST, HTTPStatus.INTERNAL_SERVER_ERROR)
 WITH_BODIES: Final = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 BY_WORKERS: Final = (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SERVICE_UNAVAILABLE)
-"""What every route answers that a started worker is needed for."""
+"""What every route answers that needs a started worker."""
 
 
 def refused(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
@@ -80,7 +80,7 @@ def takes_long(endpoint: Endpoint) -> Endpoint:
 
 
 class _Request(Request):
-    """A request whose JSON is read strictly: no NaN, no halves of characters, which nothing behind could carry."""
+    """A request whose JSON is read strictly: no NaN and no lone surrogates, which nothing behind it could carry."""
 
     async def json(self) -> Any:  # noqa: ANN401 - any JSON
         return orjson.loads(await self.body())
@@ -144,7 +144,7 @@ async def known_query(request: Request) -> None:
         return
     methods = request.app.openapi()["paths"][request.scope["route"].path_format]
     declared = methods[request.method.lower()].get("parameters", ())
-    known = {parameter["name"] for parameter in declared if parameter["in"] == "query"}
-    faults = [Fault(f"$.{name}", UNKNOWN_HERE) for name in request.query_params if name not in known]
+    documented = {parameter["name"] for parameter in declared if parameter["in"] == "query"}
+    faults = [Fault(f"$.{name}", UNKNOWN_HERE) for name in request.query_params if name not in documented]
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)

@@ -1,4 +1,4 @@
-"""What operators ask for: digests, draining, ticks, rebuilds and dead letters, while the worker serves."""
+"""Operations while the worker serves: digests, drain, ticks, rebuilds and dead letters."""
 
 from datetime import timedelta
 from http import HTTPStatus
@@ -21,6 +21,7 @@ MAX_LISTED = 1_000
 """Dead letters in one answer; `total` counts them all."""
 
 router = routes("admin", "/v1/admin")
+# The name of an optional body is its title in the OpenAPI document: `asked` stays.
 
 
 @router.get("/digest", response_model=responses.Digest)
@@ -38,19 +39,19 @@ async def drained(worker: CurrentWorker, asked: Drain | None = None) -> Response
 
 @router.post("/ticks", response_model=responses.Tick, responses=answers(s202=responses.Tick))
 @takes_long
-async def tick(asked: TickDue, worker: CurrentWorker) -> Response:
+async def tick(body: TickDue, worker: CurrentWorker) -> Response:
     """Emit a tick at exactly `as_of` and wait until it is applied; 202 when that takes longer."""
-    if asked.as_of > worker.clock.now() + MAX_AHEAD and not asked.force:
-        detail = f"$.as_of {instant(asked.as_of)} is more than 5 minutes ahead of the clock: correct it, or use --force"
+    if body.as_of > worker.clock.now() + MAX_AHEAD and not body.force:
+        detail = f"$.as_of {instant(body.as_of)} is more than 5 minutes ahead of the clock: correct it, or use --force"
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
-    policy = asked.policy or worker.settings.decay_policy
+    policy = body.policy or worker.settings.decay_policy
     try:
-        tick_maker(policy, worker.settings.retention_days)(0, asked.as_of)
+        tick_maker(policy, worker.settings.retention_days)(0, body.as_of)
     except OverflowError:
         days = worker.settings.retention_days
-        detail = f"$.as_of {instant(asked.as_of)} is too early: the calendar has no day {days:g} days before it"
+        detail = f"$.as_of {instant(body.as_of)} is too early: the calendar has no day {days:g} days before it"
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail) from None
-    done = await worker.ticks.emit(policy, asked.as_of, asked.timeout)
+    done = await worker.ticks.emit(policy, body.as_of, body.timeout)
     return answer(done, HTTPStatus.OK if done["applied"] else HTTPStatus.ACCEPTED)
 
 
@@ -61,9 +62,9 @@ async def rebuild(worker: CurrentWorker, asked: Rebuild | None = None) -> Respon
 
     With `activate` the generation of that number is brought up to date and switched to.
     """
-    wanted = asked or Rebuild()
+    order = asked or Rebuild()
     try:
-        return answer(await worker.rebuild.run(wanted.what, wanted.activate))
+        return answer(await worker.rebuild.run(order.what, order.activate))
     except PeerUnavailable as error:
         state = "searches go on, and `mnemolog rebuild --list` says which generation is active"
         raise PeerUnavailable(f"{error}; {state}") from error

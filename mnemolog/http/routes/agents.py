@@ -1,4 +1,4 @@
-"""What agents ask about a user or a session: profile, episodes, counts, and the turns of working memory."""
+"""Users and sessions: profile, episodes, counts, and the turns of working memory."""
 
 import asyncio
 from collections import Counter
@@ -51,14 +51,14 @@ async def profile(
 
 @router.get("/users/{user_id:text}/episodes", response_model=responses.Memories)
 async def episodes(
-    user_id: str, asked: Annotated[EpisodesAsked, Query()], worker: CurrentWorker, tenant: Tenant
+    user_id: str, query: Annotated[EpisodesAsked, Query()], worker: CurrentWorker, tenant: Tenant
 ) -> Response:
     """Return what happened, the newest first."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
-    filters = Filters(kind="episodic", agent_id=asked.agent_id)
-    memories = worker.queries.memories(owner, filters, now=now, as_of=asked.as_of)
+    filters = Filters(kind="episodic", agent_id=query.agent_id)
+    memories = worker.queries.memories(owner, filters, now=now, as_of=query.as_of)
     memories.sort(key=lambda memory: memory.occurred_at, reverse=True)
-    return answer(paged([(owner, memory) for memory in memories], asked.page, asked.page_size, asked.as_of or now))
+    return answer(paged([(owner, memory) for memory in memories], query.page, query.page_size, query.as_of or now))
 
 
 @router.get("/users/{user_id:text}/stats", response_model=responses.Stats)

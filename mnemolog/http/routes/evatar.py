@@ -73,28 +73,28 @@ class EvatarMemories(responses.Shape):
 
 
 @router.get("", response_model=EvatarMemories)
-async def listed(asked: Annotated[EvatarsMemories, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
+async def listed(query: Annotated[EvatarsMemories, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
     """List the memories of a device, or of all, those for everyone (device `*`) included."""
-    if asked.device_id is None:
-        if asked.page * asked.page_size > REACH:
+    if query.device_id is None:
+        if query.page * query.page_size > REACH:
             reach = f"reaches beyond the first {REACH:,} of all devices: give a device_id, or a filter"
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"$.page: {reach}", [Fault("$.page", reach)])
-        wanted = Wanted(tenant=tenant, now=worker.clock.now(), memory_type=asked.memory_type, category=asked.category)
-        return answer(await worker.tenant_memories.page(wanted, asked.page, asked.page_size))
-    owner = Owner(tenant, asked.device_id)
-    found = await _of_device(worker, owner, Filters(memory_type=asked.memory_type, category=asked.category))
-    begin = (asked.page - 1) * asked.page_size
-    items = [evatar_view(owner, memory) for memory in found[begin : begin + asked.page_size]]
-    return answer({"items": items, "total": len(found), "page": asked.page, "page_size": asked.page_size})
+        wanted = Wanted(tenant=tenant, now=worker.clock.now(), memory_type=query.memory_type, category=query.category)
+        return answer(await worker.tenant_memories.page(wanted, query.page, query.page_size))
+    owner = Owner(tenant, query.device_id)
+    device_memories = await _of_device(worker, owner, Filters(memory_type=query.memory_type, category=query.category))
+    begin = (query.page - 1) * query.page_size
+    items = [evatar_view(owner, memory) for memory in device_memories[begin : begin + query.page_size]]
+    return answer({"items": items, "total": len(device_memories), "page": query.page, "page_size": query.page_size})
 
 
 @router.get("/stats", response_model=responses.Stats)
-async def stats(asked: Annotated[DevicesMemories, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
+async def stats(query: Annotated[DevicesMemories, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
     """Count the memories of a device, or of all."""
-    if asked.device_id is None:
+    if query.device_id is None:
         return answer(await worker.tenant_memories.stats(Wanted(tenant=tenant, now=worker.clock.now())))
-    found = await _of_device(worker, Owner(tenant, asked.device_id), Filters())
-    return answer(summed((memory.memory_type, memory.category, 1) for memory in found))
+    device_memories = await _of_device(worker, Owner(tenant, query.device_id), Filters())
+    return answer(summed((memory.memory_type, memory.category, 1) for memory in device_memories))
 
 
 @router.delete(

@@ -1,4 +1,4 @@
-"""Export and import over HTTP: what is known of a user leaves as lines, and memories of elsewhere come in as lines."""
+"""Export and import over HTTP: the memories of a user as lines, and lines of another system as memories."""
 
 import asyncio
 from collections import Counter
@@ -88,7 +88,9 @@ async def import_(
     if len(raws) > MAX_EVENTS:
         detail = f"the request has {len(raws)} lines: at most {MAX_EVENTS} are allowed, send them in parts"
         raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
-    now, faults, lines = worker.clock.now(), list[Fault](), list[Any]()
+    now = worker.clock.now()
+    faults: list[Fault] = []
+    lines: list[Any] = []
     for place, raw in enumerate(raws):
         if isinstance(raw, dict) and raw.get("type") in BESIDES:
             continue
@@ -102,9 +104,9 @@ async def import_(
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
     items = await worker.importer.import_all(tenant, lines, user_id, wait)
     actions = Counter(item["action"] for item in items)
-    waiting, known, refused = actions[WAITING], actions["nothing"], actions["refused"]
-    counts = {"imported": len(items) - waiting - known - refused, "known": known, "waiting": waiting}
-    body = {"items": items, "refused": refused} | counts | {"skipped": len(raws) - len(lines)}
+    waiting, known, refusals = actions[WAITING], actions["nothing"], actions["refused"]
+    counts = {"imported": len(items) - waiting - known - refusals, "known": known, "waiting": waiting}
+    body = {"items": items, "refused": refusals} | counts | {"skipped": len(raws) - len(lines)}
     return answer(body, HTTPStatus.ACCEPTED if waiting else HTTPStatus.OK)
 
 

@@ -1,4 +1,4 @@
-"""What machines ask: is the process alive, may it be sent requests, how is it doing, and what does it reach."""
+"""Health: whether the process lives and is ready, its metrics, and whether it reaches what its settings name."""
 
 from dataclasses import asdict
 from http import HTTPStatus
@@ -49,5 +49,5 @@ async def metrics(request: Request) -> Response:
 async def checks(request: Request) -> Response:
     """Reach every component that the worker's settings name, and say what to do about what is wrong."""
     worker = request.app.state.worker
-    found = await checked(worker.settings, worker.log_watch.away)
-    return answer(asdict(Checks(all(check.ok for check in found), found)))
+    checks = await checked(worker.settings, worker.log_watch.away)
+    return answer(asdict(Checks(all(check.ok for check in checks), checks)))

@@ -1,4 +1,4 @@
-"""What workers ask each other: their parts of what concerns all partitions, and to accept events of their users."""
+"""Routes for the other workers of the group: a worker's part of an operation on all partitions, and its users' data."""
 
 from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable
@@ -37,12 +37,12 @@ async def _from_a_worker(request: Request) -> None:
 router = routes("internal", "/v1/internal", dependencies=[Depends(_from_a_worker)], include_in_schema=False)
 
 
-def _wanted(asked: TenantMemories) -> Wanted:
-    return Wanted(tenant=asked.tenant, now=asked.now, memory_type=asked.memory_type, category=asked.category)
+def _wanted(body: TenantMemories) -> Wanted:
+    return Wanted(tenant=body.tenant, now=body.now, memory_type=body.memory_type, category=body.category)
 
 
-def _plan(asked: RebuildPart) -> RebuildPlan:
-    return RebuildPlan(asked.what, asked.generation, asked.rebuild_id, asked.switches)
+def _plan(body: RebuildPart) -> RebuildPlan:
+    return RebuildPlan(body.what, body.generation, body.rebuild_id, body.switches)
 
 
 async def _answered(worker: CurrentWorker, work: Awaitable[dict[str, Any]]) -> Response:
@@ -51,14 +51,14 @@ async def _answered(worker: CurrentWorker, work: Awaitable[dict[str, Any]]) -> R
 
 
 @router.post("/events")
-async def events(worker: CurrentWorker, asked: ForwardedEvents) -> Response:
+async def events(worker: CurrentWorker, body: ForwardedEvents) -> Response:
     """Accept events of this worker's users, which another worker has checked as far as it could."""
-    messages = [codec.decode_as(b64decode(text), *OBSERVATIONS) for text in asked.messages]
+    messages = [codec.decode_as(b64decode(text), *OBSERVATIONS) for text in body.messages]
     try:
-        if asked.only_check:
+        if body.only_check:
             await worker.publish_router.check_here(messages)
             return answer({"items": [], "final": False, "conflicts": {}})
-        published = await worker.publish_router.publish_here(messages, asked.wait)
+        published = await worker.publish_router.publish_here(messages, body.wait)
     except Conflict as conflict:
         conflicts = {str(place): str(at) if at else None for place, at in conflict.places.items()}
         return answer({"items": [], "final": False, "conflicts": conflicts})
@@ -67,11 +67,11 @@ async def events(worker: CurrentWorker, asked: ForwardedEvents) -> Response:
 
 @router.post("/import")
 @takes_long
-async def import_(worker: CurrentWorker, asked: ForwardedSnapshots) -> Response:
+async def import_(worker: CurrentWorker, body: ForwardedSnapshots) -> Response:
     """Import what this worker's users have, which another worker has checked."""
     now = worker.clock.now()
-    lines = [parse_line(raw, tenant=asked.tenant, user_id=asked.user_id, accepted_at=now) for raw in asked.snapshots]
-    return answer({"items": await worker.importer.import_here(lines, asked.wait)})
+    lines = [parse_line(raw, tenant=body.tenant, user_id=body.user_id, accepted_at=now) for raw in body.snapshots]
+    return answer({"items": await worker.importer.import_here(lines, body.wait)})
 
 
 @router.post("/digest")
@@ -83,54 +83,54 @@ async def digest(worker: CurrentWorker) -> Response:
 
 @router.post("/drain")
 @takes_long
-async def drain(worker: CurrentWorker, asked: Drain) -> Response:
+async def drain(worker: CurrentWorker, body: Drain) -> Response:
     """Drain this worker's partitions."""
-    return await _answered(worker, worker.drain.run_local(asked.timeout))
+    return await _answered(worker, worker.drain.run_local(body.timeout))
 
 
 @router.post("/ticks")
 @takes_long
-async def ticks(worker: CurrentWorker, asked: TickDue) -> Response:
+async def ticks(worker: CurrentWorker, body: TickDue) -> Response:
     """Emit a tick in this worker's partitions."""
-    policy = asked.policy or worker.settings.decay_policy
-    return await _answered(worker, worker.ticks.emit_local(policy, asked.as_of, asked.timeout))
+    policy = body.policy or worker.settings.decay_policy
+    return await _answered(worker, worker.ticks.emit_local(policy, body.as_of, body.timeout))
 
 
 @router.post("/share")
-async def share(worker: CurrentWorker, asked: SharedMemory) -> Response:
+async def share(worker: CurrentWorker, body: SharedMemory) -> Response:
     """Have a user of this worker import what another one shares."""
-    item = codec.decode_as(b64decode(asked.message), ImportMemory)
+    item = codec.decode_as(b64decode(body.message), ImportMemory)
     return answer((await worker.sharer.receive(item)).body)
 
 
 @router.post("/wakes")
 @reads
-async def wakes(worker: CurrentWorker, asked: WakesPart) -> Response:
+async def wakes(worker: CurrentWorker, body: WakesPart) -> Response:
     """Return what was raised in some of this worker's partitions."""
-    listener = Listener(tenant=asked.tenant, user_id=asked.user_id, agent_id=asked.agent_id)
-    since = {int(partition): offset for partition, offset in asked.since.items()}
+    listener = Listener(tenant=body.tenant, user_id=body.user_id, agent_id=body.agent_id)
+    since = {int(partition): offset for partition, offset in body.since.items()}
     return answer(await worker.wake_streams.wakes_here(listener, since))
 
 
 @router.post("/tenant/places")
 @reads
-async def tenant_places(worker: CurrentWorker, asked: TenantPlaces) -> Response:
+async def tenant_places(worker: CurrentWorker, body: TenantPlaces) -> Response:
     """Return where memories of this worker's users stand in a list over all users."""
-    return await _answered(worker, worker.tenant_memories.local_places(_wanted(asked), asked.first))
+    return await _answered(worker, worker.tenant_memories.local_places(_wanted(body), body.first))
 
 
 @router.post("/tenant/items")
 @reads
-async def tenant_items(worker: CurrentWorker, asked: TenantItems) -> Response:
+async def tenant_items(worker: CurrentWorker, body: TenantItems) -> Response:
     """Return those of the memories that this worker's users have."""
-    return await _answered(worker, worker.tenant_memories.local_items(_wanted(asked), asked.memory_ids))
+    return await _answered(worker, worker.tenant_memories.local_items(_wanted(body), body.memory_ids))
 
 
 @router.post("/tenant/counts")
 @reads
-async def tenant_counts(worker: CurrentWorker, asked: TenantMemories) -> Response:
+async def tenant_counts(worker: CurrentWorker, body: TenantMemories) -> Response:
     """Count the memories of this worker's users."""
-    return await _answered(worker, worker.tenant_memories.local_counts(_wanted(asked)))
+    return await _answered(worker, worker.tenant_memories.local_counts(_wanted(body)))
 
 
 @router.post("/generations")
@@ -141,30 +141,30 @@ async def generations(worker: CurrentWorker) -> Response:
 
 @router.post("/rebuild/build")
 @takes_long
-async def build(worker: CurrentWorker, asked: RebuildPart) -> Response:
+async def build(worker: CurrentWorker, body: RebuildPart) -> Response:
     """Build this worker's part of a generation."""
-    return await _answered(worker, worker.rebuilder.build(_plan(asked)))
+    return await _answered(worker, worker.rebuilder.build(_plan(body)))
 
 
 @router.post("/rebuild/switch")
 @takes_long
-async def switch(worker: CurrentWorker, asked: RebuildPart) -> Response:
+async def switch(worker: CurrentWorker, body: RebuildPart) -> Response:
     """Switch this worker to what it has built."""
-    return await _answered(worker, worker.rebuild.switch_local(_plan(asked)))
+    return await _answered(worker, worker.rebuild.switch_local(_plan(body)))
 
 
 @router.post("/rebuild/drop")
-async def drop(worker: CurrentWorker, asked: RebuildPart) -> Response:
+async def drop(worker: CurrentWorker, body: RebuildPart) -> Response:
     """Give up what this worker has built and not switched to."""
-    await worker.rebuilder.drop(asked.rebuild_id)
+    await worker.rebuilder.drop(body.rebuild_id)
     return answer({})
 
 
 @router.post("/shard")
-async def shard(worker: CurrentWorker, asked: ShardWanted) -> Response:
+async def shard(worker: CurrentWorker, body: ShardWanted) -> Response:
     """Return what is here of a partition that another worker has now. Raises Problem."""
     try:
-        offer = await worker.shards.sender.offer(asked.partition)
+        offer = await worker.shards.sender.offer(body.partition)
     except InUse as refusal:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal)) from None
     if offer is None:
@@ -174,9 +174,9 @@ async def shard(worker: CurrentWorker, asked: ShardWanted) -> Response:
 
 @router.post("/shard/file")
 @takes_long
-async def shard_file(worker: CurrentWorker, asked: ShardWanted) -> Response:
+async def shard_file(worker: CurrentWorker, body: ShardWanted) -> Response:
     """Return the file, then its checksum. Raises Problem."""
-    parts = worker.shards.sender.content(asked.partition)
+    parts = worker.shards.sender.content(body.partition)
     try:
         first = await anext(parts)
     except InUse as refusal:

@@ -36,43 +36,43 @@ COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPSt
     response_model=responses.Memory,
     responses=answers(s200=responses.Memory, s202=responses.Waiting) | refused(HTTPStatus.CONFLICT),
 )
-async def remember(asked: NewMemory, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
+async def remember(body: NewMemory, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
     """Remember as is: 201 with the memory, 200 with the known one when it is an exact duplicate."""
-    fact = Fact(**asked.model_dump(exclude={"user_id"}))
-    owner = Owner(tenant, GLOBAL_USER if fact.scope == "global" else asked.user_id)
-    command = await worker.commands.remember(Owner(tenant, asked.user_id), fact, command_id)
+    fact = Fact(**body.model_dump(exclude={"user_id"}))
+    owner = Owner(tenant, GLOBAL_USER if fact.scope == "global" else body.user_id)
+    command = await worker.commands.remember(Owner(tenant, body.user_id), fact, command_id)
     statuses = {"formed": HTTPStatus.CREATED, "superseded": HTTPStatus.CREATED}
     return command_answer(command, owner, worker.shards, worker.clock, statuses=statuses)
 
 
 @router.get("", response_model=responses.Memories)
-async def listed(asked: Annotated[MemoriesAsked, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
+async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
     """List memories, the most important first, then those last accessed; an unknown user has none."""
-    if asked.user_id is None and asked.scope != "global":
+    if query.user_id is None and query.scope != "global":
         fault = Fault("$.user_id", "is missing: say whose memories to list, or scope=global")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
-    if asked.limit is not None and asked.model_fields_set & {"page", "page_size"}:
+    if query.limit is not None and query.model_fields_set & {"page", "page_size"}:
         fault = Fault("$.limit", "cannot be used with page or page_size: give limit for the first ones, or a page")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
     everyone, now = Owner(tenant, GLOBAL_USER), worker.clock.now()
-    whose = [everyone] if asked.scope == "global" else [Owner(tenant, asked.user_id or "")]
-    if asked.include_global and asked.scope is None:
+    whose = [everyone] if query.scope == "global" else [Owner(tenant, query.user_id or "")]
+    if query.include_global and query.scope is None:
         whose.append(everyone)
     if everyone in whose:
         await worker.follow_globals()
     names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
-    filters = Filters(**{name: getattr(asked, name) for name in names})
+    filters = Filters(**{name: getattr(query, name) for name in names})
     memories = [
         (owner, memory)
         for owner in whose
         for memory in worker.queries.memories(
-            owner, filters, now=now, as_of=asked.as_of, status=asked.status, scope=asked.scope
+            owner, filters, now=now, as_of=query.as_of, status=query.status, scope=query.scope
         )
     ]
     if len(whose) > 1:
         memories.sort(key=lambda pair: (pair[1].importance, pair[1].last_accessed_at), reverse=True)
-    page, size = (1, asked.limit) if asked.limit else (asked.page, asked.page_size)
-    return answer(paged(memories, page, size, asked.as_of or now))
+    page, size = (1, query.limit) if query.limit else (query.page, query.page_size)
+    return answer(paged(memories, page, size, query.as_of or now))
 
 
 @router.get("/{memory_id}", response_model=responses.Memory, responses=UNKNOWN)
@@ -96,14 +96,14 @@ async def one(
 async def revise(
     *,
     memory_id: MemoryId,
-    asked: Revision,
+    body: Revision,
     worker: CurrentWorker,
     tenant: Tenant,
     command_id: CommandId,
     user_id: UserOrNone | None = None,
 ) -> Response:
     """Change what is given; 409 when the memory has moved on from `expected_version`."""
-    changes = Changes(**asked.model_dump(exclude={"expected_version"}))
+    changes = Changes(**body.model_dump(exclude={"expected_version"}))
     if changes == Changes():
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
     owner = owner_of(worker.queries, tenant, memory_id, user_id)
@@ -111,7 +111,7 @@ async def revise(
     if (fault := fault_of(memory.attribute, changes.value)) is not None:
         wrong = Fault("$.value", fault)
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
-    command = await worker.commands.revise(owner, memory_id, changes, command_id, asked.expected_version)
+    command = await worker.commands.revise(owner, memory_id, changes, command_id, body.expected_version)
     return command_answer(command, owner, worker.shards, worker.clock)
 
 

@@ -1,4 +1,4 @@
-"""Publishing over HTTP: events come in, all are checked first, and the answer says where the log holds them."""
+"""Publishing over HTTP: all events of a request are checked first; the answer says where the log holds them."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -90,10 +90,10 @@ async def state(event_id: str, worker: CurrentWorker, tenant: Tenant, user_id: U
 
 @router.post("/v1/events/status", response_model=responses.EventStates)
 @reads
-async def status(asked: EventsAsked, worker: CurrentWorker, tenant: Tenant) -> Response:
+async def status(body: EventsAsked, worker: CurrentWorker, tenant: Tenant) -> Response:
     """Return how far many events have come; those that were never accepted are named under `unknown`."""
-    states = await worker.event_states.of(Owner(tenant, asked.user_id), asked.event_ids)
-    ids = list(dict.fromkeys(asked.event_ids))
+    states = await worker.event_states.of(Owner(tenant, body.user_id), body.event_ids)
+    ids = list(dict.fromkeys(body.event_ids))
     return answer({"items": [states[i] for i in ids if i in states], "unknown": [i for i in ids if i not in states]})
 
 

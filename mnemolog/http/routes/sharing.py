@@ -43,7 +43,7 @@ class Share(Body):
 async def share(
     *,
     memory_id: MemoryId,
-    asked: Share,
+    body: Share,
     worker: CurrentWorker,
     tenant: Tenant,
     command_id: CommandId,
@@ -58,15 +58,15 @@ async def share(
     memory = worker.shards.state(source).memories[memory_id]
     if memory.status_at(now) != ACTIVE:
         raise Problem(HTTPStatus.CONFLICT, f"the memory is {memory.status_at(now)}: only active ones can be shared")
-    target = Owner(tenant, GLOBAL_USER if asked.scope else asked.user_id or source.user_id)
+    target = Owner(tenant, GLOBAL_USER if body.scope else body.user_id or source.user_id)
     if source.is_global:  # everybody knows it, and has it from there
         return answer(memory_view(source, memory, now))
     if target == source:
-        if asked.agent_id is None:
+        if body.agent_id is None:
             return answer(memory_view(source, memory, now))
-        command = await worker.commands.share(source, memory_id, asked.agent_id, command_id)
+        command = await worker.commands.share(source, memory_id, body.agent_id, command_id)
         return memories.command_answer(command, source, worker.shards, worker.clock)
-    shared = await worker.sharer.share(source, memory, target, asked.agent_id)
+    shared = await worker.sharer.share(source, memory, target, body.agent_id)
     if shared.memory is None:
         return answer({"command_id": shared.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
     if shared.memory["status"] != ACTIVE:
