@@ -70,7 +70,7 @@ def headers_of(message: Observation) -> tuple[tuple[str, bytes], ...]:
 
 def record_of(message: Observation, partition: int) -> NewRecord:
     """Return an observation as it is appended to its owner's partition."""
-    value = codec.encode_remembered(message)  # the shard folds it next, and observe reads it
+    value = codec.encode_cached(message)  # the shard folds it next, and observe reads it
     owner = message.envelope.owner
     return NewRecord(
         topic=topic_of(message).name, partition=partition, key=owner.key, value=value, headers=headers_of(message)

@@ -114,8 +114,8 @@ class IndexSync:
     async def search(self, owner: Owner, query: IndexQuery) -> Legs:
         """Search the index when it has the user's last change. Raises IndexUnavailable, ShardUnavailable."""
         while True:
-            # The identity is compared first: while that waits, another task may find another index and mark what it
-            # missed.
+            # Compared before the look at what is pending: while that waits, another task may find that the index is
+            # another one, and mark as dirty what it missed.
             if await self._is_another_index() or owner in self._pending:
                 await self.flush_user(owner)
             asked = self._identity

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -13,27 +14,18 @@ from projections.state.memory import Memory
 if TYPE_CHECKING:
     from projections.shard.tables import ShardConnection
 
-_TIMES: Final = (
-    "occurred_at",
-    "formed_at",
-    "said_at",
-    "last_accessed_at",
-    "last_recalled_at",
-    "restored_at",
-    "expires_at",
-    "forgotten_at",
-)
-_LISTS: Final = ("key_dialogue", "source_ids", "pieces", "shared_with")
+_TIMES: Final = tuple(field.name for field in fields(Memory) if "datetime" in str(field.type))
+_LISTS: Final = tuple(field.name for field in fields(Memory) if "tuple" in str(field.type))
 
 
 def memory_of_row(body: bytes) -> Memory:
-    """Return the memory that a row holds."""
+    """Return the memory that a row holds; a row of an earlier version lacks what was added since."""
     row = orjson.loads(body)
     for name in _TIMES:
-        if row[name] is not None:
+        if row.get(name) is not None:
             row[name] = datetime.fromisoformat(row[name])
     for name in _LISTS:
-        row[name] = tuple(row.get(name, ()))  # a row of an earlier version lacks what was added since
+        row[name] = tuple(row.get(name, ()))
     return Memory(**row)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
 
@@ -222,33 +222,14 @@ class RetentionDue:
     """Log time; None keeps all."""
 
 
-UserItem: TypeAlias = (
-    CandidatesExtracted
-    | ExtractionRejected
-    | RememberFact
-    | ReviseMemory
-    | ForgetMemory
-    | RestoreMemory
-    | RecordRecall
-    | ImportMemory
-    | ScheduleReminder
-    | CancelReminder
-    | ConfigureWake
-)
+Extraction: TypeAlias = CandidatesExtracted | ExtractionRejected
+MemoryWish: TypeAlias = ForgetMemory | RestoreMemory
+"""Commands that say which memory, and nothing else."""
+MemoryCommand: TypeAlias = RememberFact | ReviseMemory | MemoryWish | RecordRecall
+WakeCommand: TypeAlias = ScheduleReminder | CancelReminder | ConfigureWake
+UserItem: TypeAlias = Extraction | MemoryCommand | ImportMemory | WakeCommand
 Tick: TypeAlias = DecayDue | RetentionDue | WakeDue
-TICKS: tuple[type[Tick], ...] = (DecayDue, RetentionDue, WakeDue)
 InboxItem: TypeAlias = UserItem | Tick
-INBOX_ITEMS: tuple[type[InboxItem], ...] = (
-    CandidatesExtracted,
-    ExtractionRejected,
-    RememberFact,
-    ReviseMemory,
-    ForgetMemory,
-    RestoreMemory,
-    RecordRecall,
-    ImportMemory,
-    ScheduleReminder,
-    CancelReminder,
-    ConfigureWake,
-    *TICKS,
-)
+TICKS: tuple[type[Tick], ...] = get_args(Tick)
+INBOX_ITEMS: tuple[type[InboxItem], ...] = get_args(InboxItem)
+"""In the order of the unions, which the topics and the reference follow."""

@@ -75,9 +75,9 @@ async def moves_away(bench: Workbench, facts: int = FACTS) -> Neighbour:
     return Neighbour(bench.shards.sender)
 
 
-async def holding(shards: Shards, neighbour: Neighbour, worth: int = WORTH) -> None:
-    """Be given the partition."""
-    shards.receiver = ShardReceiver(shards._log, neighbour, worth)
+async def hold(shards: Shards, log: MemoryLog, neighbour: Neighbour, worth: int = WORTH) -> None:
+    """Assign the partition to a worker that may copy its shard from a neighbour, and have it held."""
+    shards.receiver = ShardReceiver(log, neighbour, worth)
     shards.assign([0])
     await shards.hold(0)
 
