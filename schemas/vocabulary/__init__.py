@@ -1,1 +1,5 @@
-"""TODO schemas/vocabulary."""
+"""The closed lists of words that all packages share.
+
+`words` has kinds, categories, scopes and policies; `attributes` the slots of the profile, and when two values are the
+same; `refusals` the words that the reason of a refused command begins with.
+"""
