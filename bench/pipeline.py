@@ -101,7 +101,7 @@ async def pipeline(said: Sequence[str], embedder: Embedder, **settings_of: objec
         try:
             began = time.perf_counter()
             for start in range(0, len(messages), BATCH):
-                await worker.publishing.publish(messages[start : start + BATCH])
+                await worker.publisher.publish(messages[start : start + BATCH])
             counts = await worker.drain.run_local(600.0)
             seconds = time.perf_counter() - began
         finally:

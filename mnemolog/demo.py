@@ -86,7 +86,7 @@ async def _publish(worker: Worker, messages: Sequence[Observation], console: Con
         sending = bar.add_task("to the log", total=len(messages))
         for begin in range(0, len(messages), BATCH):
             batch = messages[begin : begin + BATCH]
-            await worker.publishing.publish(batch)
+            await worker.publisher.publish(batch)
             bar.advance(sending, len(batch))
         working = bar.add_task("extracted and remembered", total=len(ids))
         draining = asyncio.get_running_loop().create_task(worker.drain.run_local(DRAIN_SECONDS))

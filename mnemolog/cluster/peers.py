@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 import orjson
 
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from schemas.log import RecordTooLarge
 
 if TYPE_CHECKING:

@@ -65,7 +65,7 @@ class PeerShardSource:
         body, headers = orjson.dumps({"partition": offer.partition}), {"content-type": "application/json"}
         try:
             answer = await self._peers.send(
-                offer.giver, "POST", f"{ROUTE}/file", body=body, headers=headers, seconds=PART_SECONDS
+                offer.url, "POST", f"{ROUTE}/file", body=body, headers=headers, seconds=PART_SECONDS
             )
             async with aclosing(answer):
                 if not answer.is_success:

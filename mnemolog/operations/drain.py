@@ -78,7 +78,7 @@ class Drain:
                 items = await self._ends((INBOX,))
                 while not self._is_handled(items):  # noqa: ASYNC110 - the transport has no event for it
                     await asyncio.sleep(POLL_SECONDS)
-                await self._index_sync.tell()
+                await self._index_sync.flush()
         except TimeoutError:
             raise DrainTimeout(f"not everything was remembered within {seconds:g} s: drain again") from None
         return await self.counts()

@@ -136,7 +136,7 @@ class Rebuilder:
         async with self._running:
             await self._drop()
             self._rebuild_id = plan.rebuild_id
-            self._tenure = self._shards.tenure()
+            self._tenure = self._shards.assignment.tenure()
             started = time.monotonic()
             try:
                 self._check_wanted()
@@ -253,7 +253,7 @@ class Rebuilder:
         """Raise RebuildInterrupted when the rebuild was given up, or cannot be switched to any more."""
         if self._given_up == self._rebuild_id:
             raise RebuildInterrupted("who asked for the rebuild has given it up")
-        if self._tenure != self._shards.tenure():
+        if self._tenure != self._shards.assignment.tenure():
             raise RebuildInterrupted(MOVED)
 
     @asynccontextmanager

@@ -80,7 +80,7 @@ class RebuildCoordinator:
         Raises PeerUnavailable, RebuildRunning, RebuildDiffers, RebuildInterrupted.
         """
         others = [answer.body for answer in await self._cluster.ask_others("generations", {}, None)]
-        if not others or any(body["running"] for body in others) or not self._shards.is_settled:
+        if not others or any(body["running"] for body in others) or not self._shards.assignment.is_settled:
             return
         switches, wanted = max((_switches(body), body["active"]) for body in others)
         generations = self._rebuilder.generations

@@ -17,7 +17,13 @@ from mnemolog.cluster.shard_source import PeerShardSource
 from mnemolog.cluster.tenant_memories import TenantMemories
 from mnemolog.commands.commands import Commands
 from mnemolog.commands.recalls import Recalls
+from mnemolog.commands.sharing import Sharer
+from mnemolog.commands.wakes import WakeCommands
+from mnemolog.imports.importer import Importer
+from mnemolog.imports.memories import MemoryImporter
+from mnemolog.imports.wakes import WakeImporter
 from mnemolog.log.configured import broker_url, close_log, create_topics, kafka_security, lock_directory, open_log
+from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
 from mnemolog.log.health import LogWatch
 from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
@@ -27,12 +33,16 @@ from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
 from mnemolog.operations.ticks import Ticks
 from mnemolog.publishing.publisher import Publisher
-from mnemolog.wakes.wakes import Wakes
+from mnemolog.publishing.router import PublishRouter
+from mnemolog.publishing.states import EventStates
+from mnemolog.wakes.settings import WakeSettings
+from mnemolog.wakes.stream import WakeStreams
 from mnemolog.worker import components
 from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, wait_unless_failed
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.metrics import Metrics
+from projections.index.sync import IndexSync
 from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
@@ -47,11 +57,11 @@ from streams.agents.retention import RetentionTask
 from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import PatientReads, fold_patiently
-from streams.extraction.model.extractor import ModelExtractor
 from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.ticks.scheduler import TickScheduler
+from streams.ticks.wake_scheduler import WakeScheduler
 from streams.transports.directory_lock import DirectoryLock
 from streams.transports.kafka.log import KafkaLog
 from streams.transports.sqlite.log import SqliteLog
@@ -100,7 +110,8 @@ class Worker:
         self.url = settings.advertised_url or url or f"http://{uuid4()}.invalid"
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
-        self.log_watch = LogWatch()
+        self.deadlines = RequestDeadlines()
+        self.log_watch = LogWatch(self.deadlines)
         self.failure: asyncio.Future[None] | None = None
         self.started = False
         self.stopping = asyncio.Event()
@@ -118,11 +129,12 @@ class Worker:
         self._build_projections()
         self._build_agents()
         self._build_group()
+        self._build_publishing()
         self._build_services()
         self._build_operations()
         self._exits.push_async_callback(self._stop_agents)
         await self._join_group()
-        await wait_unless_failed(self.failure, self.shards.settled())
+        await wait_unless_failed(self.failure, self.shards.assignment.wait_until_settled())
         self._start_background()
         self.started = True
 
@@ -171,15 +183,21 @@ class Worker:
             self.embedder: Embedder = embedder
         else:
             self.embedder = self._embedder
-        self.extractor = self._extractor or components.make_extractor(settings, self.metrics)
-        if isinstance(self.extractor, ModelExtractor):
-            self._exits.push_async_callback(self.extractor.aclose)
-        folder, make_index = active_folder(settings.data_dir), components.index_maker(settings)
-        self.shards = Shards(folder, self._patient_log, settings.partitions, make_index)
-        self.index_sync = self.shards.following
+        self.extractor = self._extractor or self._make_extractor()
+        self.shards = Shards(active_folder(settings.data_dir), self._patient_log, settings.partitions)
+        self.index_sync = IndexSync(components.index_maker(settings), self.shards)
+        self.shards.subscribe(self.index_sync)
         self._exits.callback(self.shards.close)
         self._exits.push_async_callback(self.index_sync.close)
-        self.queries = Queries(self.shards, self.embedder)
+        self.queries = Queries(self.shards, self.index_sync, self.embedder)
+
+    def _make_extractor(self) -> Extractor:
+        """Make the configured extractor. Stop closes a model; whoever passes an extractor in closes it."""
+        if self.settings.extracts_with != "model":
+            return components.make_extractor(self.settings)
+        model = components.make_model(self.settings, self.metrics)
+        self._exits.push_async_callback(model.aclose)
+        return model
 
     def _build_agents(self) -> None:
         """Build the three agents, their pools, and the schedulers of ticks."""
@@ -204,13 +222,14 @@ class Worker:
         self.remember = Remember(
             log=self._patient_log,
             shards=self.shards,
+            index_sync=self.index_sync,
             pool=self.remember_pool,
             parameters=components.make_parameters(settings),
             counted=metrics.counted,
             ticked=metrics.ticked,
             remove=self.retention.remove,
         )
-        self.project = Project(shards=self.shards, counted=metrics.counted)
+        self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()
         scheduler = partial(TickScheduler, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
         self.tick_schedulers = components.make_tick_schedulers(settings, scheduler)
@@ -238,18 +257,36 @@ class Worker:
         self._exits.push_async_callback(self.peers.aclose)
         self.cluster = ScatterGather(self.shards, self.peers, self.url, settings)
         self.tenant_memories = TenantMemories(self.shards, self.cluster)
-        self.shards.taking = (
+        self.shards.receiver = (
             None if settings.is_embedded else ShardReceiver(self._patient_log, PeerShardSource(self.peers))
         )
 
+    def _build_publishing(self) -> None:
+        """Build what appends events, here or at the worker that has their user, and what says how far they are."""
+        priority = self._priority.first if self.settings.is_embedded else nullcontext
+        self.publisher = Publisher(self.log, self.shards, priority)
+        self.event_states = EventStates(self.log, self.shards, self.observe, suspend_deadline=suspend_deadline)
+        self.publish_router = PublishRouter(
+            self.shards, self.publisher, self.event_states, self.peers, suspend_deadline=suspend_deadline
+        )
+
     def _build_services(self) -> None:
-        """Build what HTTP routes call: publishing, commands, wakes, contexts and greetings."""
-        settings = self.settings
-        first = self._priority.first if settings.is_embedded else nullcontext
-        self.publishing = Publisher(self.log, self.shards, self.observe, first)
-        self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
+        """Build what else HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
+        settings, shards, peers, clock = self.settings, self.shards, self.peers, self.clock
+        self.commands = Commands(
+            self.log, shards, self.remember, self.embedder, clock, suspend_deadline=suspend_deadline
+        )
         self.recalls = Recalls(self.commands)
-        self.wakes = Wakes(self.log, self.shards, self.commands, self.clock, settings)
+        self.sharer = Sharer(shards, self.commands, peers, clock)
+        self.wake_commands = WakeCommands(self.commands, settings)
+        self.wake_settings = WakeSettings(shards, self.wake_commands, settings, self.embedder.model)
+        self.wake_scheduler = WakeScheduler(log=self.log, shards=shards, clock=clock)
+        self.wake_streams = WakeStreams(
+            shards, peers, clock, stopping=self.stopping, is_in_session=self.is_in_session, fail=self.fail
+        )
+        memory_importer = MemoryImporter(shards, self.commands, self.embedder, clock)
+        wake_importer = WakeImporter(shards, self.commands, self.wake_commands, self.embedder, clock)
+        self.importer = Importer(shards, peers, clock, memory_importer, wake_importer)
         self.contexts = components.make_contexts(settings, self.queries)
         model = components.make_greeting_model(settings, self.metrics)
         if model is not None:
@@ -266,7 +303,7 @@ class Worker:
             shards=self.shards,
             index_sync=self.index_sync,
             observe=self.observe,
-            publisher=self.publishing,
+            publisher=self.publisher,
             recalls=self.recalls,
             cluster=self.cluster,
             handled=self.handled,
@@ -283,18 +320,19 @@ class Worker:
         await self._app.start()
         if self._membership is not None:
             member, peers = partial(member_id, self._app), partial(owners, self._app)
-            self._tasks.start(partial(self._membership.watch, member, lambda: self.shards.assigned, peers))
+            self._tasks.start(partial(self._membership.watch, member, lambda: self.shards.assignment.partitions, peers))
 
     def _start_background(self) -> None:
         """Start what runs beside the agents until the worker stops, or fails."""
         tasks = [
-            self.project.tell_index,
-            self.project.look_after_index,
+            self.project.flush_index,
+            self.project.check_index,
             self.observe.close_idle,
             self.recalls.run,
             self.registry.register_later,
             self.retention.run,
-            self.wakes.run,
+            self.wake_scheduler.run,
+            self.wake_settings.run,
             *(scheduler.run for scheduler in self.tick_schedulers),
         ]
         if not self.settings.is_embedded:  # there may be others
@@ -321,7 +359,7 @@ class Worker:
         self.shards.assign(partitions)
         self._tasks.start(partial(fold_patiently, self.shards.follow_globals))
         for partition in partitions:
-            holding = partial(self.shards.hold, partition, self.shards.term(partition))
+            holding = partial(self.shards.hold, partition, self.shards.assignment.lease(partition))
             self._tasks.start(partial(fold_patiently, holding))
 
     def revoked(self, partitions: Collection[int]) -> None:

@@ -66,7 +66,7 @@ async def test_the_file_of_a_partition_that_moved_away_comes_over_whole(tmp_path
             await door.remember(f"the fact {number}")
         partition = await moves_off(door)
         [offer] = await elsewhere.offers(partition)
-        assert (offer.giver, offer.version, offer.offsets[LEDGER.name]) == (url, VERSION, 3)
+        assert (offer.url, offer.version, offer.offsets[LEDGER.name]) == (url, VERSION, 3)
         content = b"".join([part async for part in elsewhere.content(offer)])
         file = (tmp_path / "shards" / "1" / f"{partition}.sqlite").read_bytes()
         told = checksum()
@@ -83,7 +83,7 @@ async def test_a_worker_that_has_the_partition_still_is_asked_again_until_it_let
         await asyncio.sleep(0.6)
         assert not asking.done()
         await moves_off(door)
-        assert [offer.giver for offer in await asking] == [url]
+        assert [offer.url for offer in await asking] == [url]
 
 
 async def test_who_answers_nothing_useful_is_not_waited_for(tmp_path: Path):

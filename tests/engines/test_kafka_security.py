@@ -60,7 +60,7 @@ async def sample(folder: Path, **given: Any) -> dict[str, int]:
     await worker.start()
     try:
         messages = [parse_event(e, tenant="default", accepted_at=NOW, event_id="") for e in sample_events()]
-        await worker.publishing.publish(messages)
+        await worker.publisher.publish(messages)
         return await worker.drain.run_local(120.0)
     finally:
         await worker.stop()

@@ -24,7 +24,7 @@ async def remembered(folder: Path, broker: str) -> tuple[dict[str, str], dict[st
     try:
         messages = [parse_event(e, tenant="default", accepted_at=NOW, event_id="") for e in sample_events()]
         for begin in range(0, len(messages), 50):
-            await worker.publishing.publish(messages[begin : begin + 50])
+            await worker.publisher.publish(messages[begin : begin + 50])
         counts = await worker.drain.run_local(120.0)
         answer = await worker.commands.tick("ladder", TICK, 60.0)
         assert answer.applied

@@ -220,7 +220,7 @@ async def test_a_registry_that_is_down_stops_no_start_and_has_our_schemas_when_i
     registry.stop()
     async with working(registry, tmp_path / "data") as worker:
         assert "not registered yet" in caplog.text
-        await worker.publishing.publish([parse_event(SAID, tenant="default", accepted_at=NOW, event_id="t-1")])
+        await worker.publisher.publish([parse_event(SAID, tenant="default", accepted_at=NOW, event_id="t-1")])
         await until(lambda: remembered(worker) == ["一"])
         registry.start()
         await until(lambda: worker.registry.is_registered)

@@ -29,7 +29,7 @@ async def test_a_rebuild_of_the_index_leaves_everything_to_be_found(node: Weavia
 async def test_a_rebuild_whose_switch_fails_leaves_the_collections_as_they_were(node: WeaviateServer, tmp_path: Path):
     async with door_of(tmp_path, node) as door:
         await door.remember("likes green tea")
-        generations = door.worker.shards.following.generations
+        generations = door.worker.index_sync.generations
         assert generations is not None
         assert await found(door, "u1", "tea") == ["likes green tea"]
         before = await generations.known()
@@ -72,10 +72,10 @@ async def test_an_index_that_a_worker_does_not_follow_any_more_is_not_switched_t
 async def test_other_memories_in_the_index_are_dropped_by_a_rebuild(node: WeaviateServer, tmp_path: Path):
     async with door_of(tmp_path, node) as door:
         await door.remember("likes green tea", "u1")
-        await door.worker.shards.following.index.put([COFFEE])
-        assert (await door.worker.shards.following.index.search(query(vector=FOOD))).semantic
+        await door.worker.index_sync.index.put([COFFEE])
+        assert (await door.worker.index_sync.index.search(query(vector=FOOD))).semantic
         await door.worker.rebuild.run("index")
-        assert not (await door.worker.shards.following.index.search(query(vector=FOOD))).semantic
+        assert not (await door.worker.index_sync.index.search(query(vector=FOOD))).semantic
         assert await found(door, "u1", "tea") == ["likes green tea"]
 
 
@@ -85,7 +85,7 @@ async def test_a_generation_that_others_gave_up_and_deleted_keeps_no_search_wait
     """As for a worker that froze in a rebuild, whose partitions others had until it woke."""
     async with door_of(tmp_path, node) as door:
         await door.remember("likes green tea")
-        following = door.worker.shards.following
+        following = door.worker.index_sync
         assert following.generations is not None
         await following.build(7, door.worker.shards.owners())
         await following.generations.drop(7)

@@ -45,7 +45,7 @@ async def publish(folder: Path, point: str, acknowledged: IO[str]) -> None:
     now = datetime.now(UTC)
     messages = [parse_event(event, tenant="default", accepted_at=now, event_id="") for event in spoken()]
     for begin in range(0, len(messages), EVENTS_AT_ONCE):
-        accepted = await worker.publishing.publish(messages[begin : begin + EVENTS_AT_ONCE])
+        accepted = await worker.publisher.publish(messages[begin : begin + EVENTS_AT_ONCE])
         print(*(a.event_id for a in accepted), sep="\n", file=acknowledged, flush=True)
     await worker.drain.run_local(DRAIN_SECONDS)
     await asyncio.sleep(COMMIT_SECONDS)
@@ -60,7 +60,7 @@ async def remind(folder: Path, point: str, acknowledged: IO[str]) -> None:
     await worker.start()
     due_at = worker.clock.now() + timedelta(seconds=DUE_SECONDS)
     for user in USERS:
-        answer = await worker.wakes.commands.schedule(
+        answer = await worker.wake_commands.schedule(
             Owner("default", user), due_at, "call mum", channel="dm", agent_id=None, command_id=f"remind {user}"
         )
         print(answer.outcomes[0].subject if answer.outcomes else "", file=acknowledged, flush=True)

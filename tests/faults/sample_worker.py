@@ -116,7 +116,7 @@ def gate_of(worker: Worker) -> Gate:
 
 async def publish(worker: Worker, messages: Sequence[Observation]) -> None:
     for begin in range(0, len(messages), AT_ONCE):
-        await worker.publishing.publish(messages[begin : begin + AT_ONCE])
+        await worker.publisher.publish(messages[begin : begin + AT_ONCE])
 
 
 async def live_through(worker: Worker) -> None:
@@ -158,7 +158,7 @@ async def settled(worker: Worker) -> None:
     await worker.drain.run_local(DRAIN_SECONDS)
     for shard in worker.shards.all():
         await shard.catch_up()
-    await worker.shards.following.tell()
+    await worker.index_sync.flush()
 
 
 async def rebuilt(worker: Worker) -> str:

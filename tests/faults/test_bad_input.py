@@ -148,7 +148,7 @@ async def test_a_drain_ends_and_counts_an_observation_whose_answer_is_poison_as_
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "z-1"))
         counts = await worker.drain.run_local(DRAIN_SECONDS)
         assert (counts["observations"], counts["dead"], counts["remembered"]) == (1, 1, 0)
-        assert (await worker.publishing.states(ANNA, ["z-1"]))["z-1"]["state"] == "dead"
+        assert (await worker.event_states.of(ANNA, ["z-1"]))["z-1"]["state"] == "dead"
 
 
 async def test_what_is_no_letter_among_the_dead_letters_is_listed_and_stays(tmp_path: Path):

@@ -213,7 +213,7 @@ async def _publish_slowly(worker: Worker, messages: Sequence[Observation], again
     for begin in range(0, len(messages), 20):
         if begin > len(messages) / 2:
             await again.wait()
-        await worker.publishing.publish(messages[begin : begin + 20])
+        await worker.publisher.publish(messages[begin : begin + 20])
         await asyncio.sleep(0.05)
 
 
@@ -221,7 +221,7 @@ async def _publish_until_refused(worker: Worker, messages: Sequence[Observation]
     """Return how many messages were accepted before the shard's disk was full."""
     for begin in range(100, len(messages), 10):
         try:
-            await worker.publishing.publish(messages[begin : begin + 10])
+            await worker.publisher.publish(messages[begin : begin + 10])
         except ShardFull as full:
             assert "free space on its disk" in str(full)  # noqa: PT017 - what was accepted before matters
             return begin

@@ -17,18 +17,20 @@ if TYPE_CHECKING:
     from projections.index.protocol import IndexEntry
 
 OWNER = Owner("default", "u1")
+BATCH = 5
+"""Memories that are written in one call."""
 ACTIVE = {one.memory_id: one for one in (COFFEE, CAT)}
 
 
 class FallibleIndex:
-    """Notes what it is told; `is_down` makes it unavailable, `meanwhile` is called in the middle of a put.
+    """Notes what it is called with; `is_down` makes it unavailable, `meanwhile` is called in the middle of a put.
 
     A put waits there while `goes_on` is not set; `going` tells that one has come.
     """
 
     def __init__(self) -> None:
         self.holds = "the fallible one"
-        self.told: list[Any] = []
+        self.calls: list[Any] = []
         self.removed: list[dict[str, int]] = []
         self.is_down = False
         self.meanwhile: Callable[[], object] = lambda: None
@@ -53,7 +55,7 @@ class FallibleIndex:
         self.meanwhile()
         self.going.set()
         await self.goes_on.wait()
-        self.told.append([one.memory_id for one in entries])
+        self.calls.append([one.memory_id for one in entries])
 
     async def remove(self, _tenant: str, _user_id: str, memory_ids: Mapping[str, int]) -> None:
         await self.check()
@@ -70,7 +72,7 @@ class FallibleIndex:
         return 1, self.there
 
     async def reopen(self) -> None:
-        self.told.append("looked again")
+        self.calls.append("looked again")
 
     def release(self, _tenant: str, _user_id: str) -> None:
         raise NotImplementedError
@@ -80,15 +82,30 @@ class FallibleIndex:
             raise IndexUnavailable("down")
 
     async def search(self, _query: object) -> Any:
-        self.told.append("searched")
+        self.calls.append("searched")
 
     async def close(self) -> None:
-        self.told.append("closed")
+        self.calls.append("closed")
 
 
-def split(_owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
-    """Tell the memories that are active here from others."""
-    return [ACTIVE[one] for one in ids if one in ACTIVE], {one: 1 for one in ids if one not in ACTIVE}
+class ScriptedSource:
+    """Shards in which ACTIVE are the active memories of every user; no worker holds the user called moving."""
+
+    def __init__(self, *shards: Any) -> None:
+        """Take what stands for the shards held."""
+        self.shards = shards
+
+    def all(self) -> Sequence[Any]:
+        return self.shards
+
+    def is_held(self, owner: Owner) -> bool:
+        return owner.user_id != "moving"
+
+    def entries(self, _owner: Owner) -> list[IndexEntry]:
+        return list(ACTIVE.values())
+
+    def split(self, _owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
+        return [ACTIVE[one] for one in ids if one in ACTIVE], {one: 1 for one in ids if one not in ACTIVE}
 
 
 class Seconds:
@@ -100,13 +117,6 @@ class Seconds:
         return self.now
 
 
-def following_of(index: FallibleIndex, seconds: Seconds) -> IndexSync:
-    """Follow with an index; nobody holds the user called moving."""
-    return IndexSync(
-        index,
-        split,
-        lambda _: list(ACTIVE.values()),
-        lambda: (),
-        lambda owner: owner.user_id != "moving",
-        monotonic=seconds,
-    )
+def sync_of(index: FallibleIndex, seconds: Seconds, *shards: Any) -> IndexSync:
+    """Synchronise an index with shards, in batches of BATCH."""
+    return IndexSync(lambda _: index, ScriptedSource(*shards), batch_memories=BATCH, monotonic=seconds)

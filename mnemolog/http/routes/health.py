@@ -1,4 +1,4 @@
-"""What machines ask: is the process alive, may it be sent requests, how is it doing, and what does it reach."""
+"""Health: whether the process lives and is ready, its metrics, and whether it reaches what its settings name."""
 
 from dataclasses import asdict
 from http import HTTPStatus
@@ -12,7 +12,7 @@ from mnemolog.http.problems import MOVING, OUT_OF_SESSION, Problem
 from mnemolog.http.routing import answer, refused, routes
 from mnemolog.worker.metrics import MEDIA_TYPE
 
-router = routes("health", always=(), about_itself=True)
+router = routes("health", always=(), about_process=True)
 
 
 @router.get("/health/live", response_model=responses.Health)
@@ -33,7 +33,7 @@ async def ready(request: Request) -> Response:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
     if (trouble := worker.shards.trouble()) is not None:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(trouble))
-    if not worker.shards.is_ready or worker.peers.unowned():
+    if not worker.shards.assignment.is_ready or worker.peers.unowned():
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, MOVING)
     return answer({"status": "ready"})
 
@@ -49,5 +49,5 @@ async def metrics(request: Request) -> Response:
 async def checks(request: Request) -> Response:
     """Reach every component that the worker's settings name, and say what to do about what is wrong."""
     worker = request.app.state.worker
-    found = await checked(worker.settings, worker.log_watch.away)
-    return answer(asdict(Checks(all(check.ok for check in found), found)))
+    checks = await checked(worker.settings, worker.log_watch.away)
+    return answer(asdict(Checks(all(check.ok for check in checks), checks)))

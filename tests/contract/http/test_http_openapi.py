@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections import defaultdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-RECORDED = Path(__file__).resolve().parents[2] / "data" / "recorded" / "openapi.json"
-"""The document as it is promised; `tools/record_outputs.py` writes it."""
-
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontDoor]:
@@ -37,10 +32,10 @@ async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontD
 
 
 async def test_every_route_is_described_with_what_it_answers(door: FrontDoor):
+    """Which routes there are is in test_recorded_outputs, and on the page of HTTP (test_docs)."""
     paths: dict[str, dict[str, Any]] = (await door.get("/openapi.json")).json()["paths"]
     described = {f"{method.upper()} {path}": what for path, each in paths.items() for method, what in each.items()}
-    promised = json.loads(RECORDED.read_text("utf-8"))["paths"]
-    assert set(described) == {f"{method.upper()} {path}" for path, each in promised.items() for method in each}
+    assert described
     for name, operation in described.items():
         assert operation["description"], name
         for status, described_answer in operation["responses"].items():

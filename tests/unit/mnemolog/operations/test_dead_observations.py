@@ -9,7 +9,7 @@ from support.examples import XIAOMING, later, remember
 from support.workbench import Workbench
 
 from mnemolog.operations.dead_letters import DeadLetters
-from mnemolog.publishing.publisher import Publisher
+from mnemolog.publishing.states import EventStates
 from schemas.topics import DEAD_LETTERS, INBOX
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ async def given_up(bench: Workbench) -> None:
 
 
 async def state(bench: Workbench, event_id: str = "t-1") -> tuple[str, str]:
-    found = (await Publisher(bench.log, bench.shards, bench.observe).states(XIAOMING, [event_id]))[event_id]
+    found = (await EventStates(bench.log, bench.shards, bench.observe).of(XIAOMING, [event_id]))[event_id]
     return found["state"], found["reason"]
 
 

@@ -50,7 +50,7 @@ class Pair:
     def __init__(self, folder: Path) -> None:
         self.bench = Workbench(folder / "shards" / "1")
         self.peer = OnePeer(self.bench)
-        shards, index_sync = self.bench.shards, self.bench.shards.following
+        shards, index_sync = self.bench.shards, self.bench.index_sync
         self.rebuilder = Rebuilder(folder, self.bench.log, shards, index_sync)
         self.generations = self.rebuilder.generations
         cluster = ScatterGather(shards, self.peer, "http://here", from_environment({}, data_dir=folder))

@@ -45,7 +45,7 @@ class HeldUpLog(MemoryLog):
 async def test_a_rebuild_that_is_given_up_while_it_folds_is_built_no_further(tmp_path: Path):
     log = HeldUpLog()
     bench = Workbench(tmp_path / "shards" / "1", log)
-    rebuilder = Rebuilder(tmp_path, log, bench.shards, bench.shards.following)
+    rebuilder = Rebuilder(tmp_path, log, bench.shards, bench.index_sync)
     await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
     log.goes_on.clear()
     log.read_from.clear()
