@@ -1,4 +1,4 @@
-"""Adds the rows that the tables of `docs/reference/` lack: of messages, routes, client methods and commands.
+"""Adds the rows that the tables of `docs/reference/` lack: messages, routes, methods, commands, fields of a memory.
 
 A row says what the first sentence of its docstring says, and stands after the row of what comes before it in the code.
 Rows that are there stay as they are: edit them as you like. Run twice, the second run writes nothing.
@@ -6,10 +6,12 @@ Rows that are there stay as they are: edit them as you like. Run twice, the seco
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,8 +20,10 @@ from typer.main import get_command
 from mnemolog import AsyncClient
 from mnemolog.cli.program import program
 from mnemolog.http.app import make_http
+from mnemolog.http.models import responses
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
+from projections.state.memory import Memory
 from schemas.codec import MESSAGES
 from schemas.topics import INBOX, TOPICS
 
@@ -42,7 +46,7 @@ class Row:
 
 def first_sentence(doc: str | None) -> str:
     """Return the first sentence of a docstring as the cell of a table has it."""
-    sentence = re.split(r"\.(?:\s|$)|: ", " ".join((doc or "").split()), maxsplit=1)[0]
+    sentence = re.split(r"\.(?:\s|$)", " ".join((doc or "").split()), maxsplit=1)[0]
     return sentence[:1].lower() + sentence[1:]
 
 
@@ -130,6 +134,33 @@ def with_rows(text: str, rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def with_fields(text: str) -> str:
+    """Return the page of HTTP with a row for each field of a memory that its table lacks.
+
+    It says what the first sentence below the field says, in the class `Memory` of the state.
+    """
+    head, table, rest = re.split(r"(?<=\nA memory:\n)(.*?\n)(?=\n## )", text, maxsplit=1, flags=re.DOTALL)
+    named = {name for line in table.splitlines() for name in re.findall(r"`(\w+)`", line.partition(" | ")[0])}
+    rows = [
+        f"| `{name}` | {first_sentence(field_docs().get(name))} |\n"
+        for name in responses.Memory.model_fields
+        if name not in named
+    ]
+    return head + table + "".join(rows) + rest
+
+
+def field_docs() -> dict[str, str]:
+    """Return what stands below the fields of a memory, by their names."""
+    [statement] = ast.parse(inspect.getsource(Memory)).body
+    body = statement.body if isinstance(statement, ast.ClassDef) else []
+    return {
+        field.target.id: below.value.value
+        for field, below in pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)
+    }
+
+
 PAGES: Final = {"events.md": messages, "http.md": routes, "python.md": methods, "command-line.md": commands}
 
 
@@ -139,6 +170,8 @@ def main() -> int:
         file = REFERENCE / page
         text = file.read_text("utf-8")
         with_all = with_rows(text, list(rows()))
+        if page == "http.md":
+            with_all = with_fields(with_all)
         if with_all != text:
             file.write_text(with_all, "utf-8")
             print(file.relative_to(ROOT).as_posix())

@@ -59,7 +59,7 @@ def events_of(decision: Decision) -> tuple[LedgerEvent, ...]:
 
 
 def item_key(item_id: str) -> bytes:
-    """Return the 16 bytes by which a decided item is known for ever."""
+    """Return the 16 bytes by which a decided item is known indefinitely."""
     return blake2b(item_id.encode(), digest_size=16).digest()
 
 

@@ -1,6 +1,6 @@
-"""Inputs: what upstream may send, checked where it comes in.
+"""Input events: from JSON or Avro of any producer to checked observations.
 
-`input_events` reads JSON events strictly and names each fault by its path; `decoding` reads records of the input topics
-in any of their encodings. `pieces` cuts long observations, `images` bounds pictures, `nesting` bounds metadata, and
-`faults` puts pydantic's findings into our words.
+`input_events` checks one JSON event field by field, with `images`, `nesting` and `faults` (sentences for what is wrong).
+`decoding` reads a record of an input topic, whatever its encoding. `pieces` cuts an observation's text into the
+stretches that are extracted from.
 """

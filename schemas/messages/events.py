@@ -1,4 +1,4 @@
-"""What happened: the closed union of events that decisions carry. Events carry the answer; folds assign."""
+"""Events that decisions carry, a closed union. Events carry the answer; folds assign."""
 
 from __future__ import annotations
 

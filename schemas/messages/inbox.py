@@ -1,4 +1,4 @@
-"""What remember decides on: candidates, commands and ticks, the closed union of the inbox."""
+"""Items of the inbox, which the remember agent decides: candidates, commands and ticks, a closed union."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoveredPiece:
-    """A piece that was in the window, with the times of its observation."""
+    """A piece of the window that was extracted from, with the times of its observation."""
 
     piece_id: str
     by_user: bool

@@ -1,5 +1,1 @@
-"""The closed lists of words that all packages share.
-
-`words` has kinds, categories, scopes and policies; `attributes` the slots of the profile, and when two values are the
-same; `refusals` the words that the reason of a refused command begins with.
-"""
+"""Closed lists of words: those of memories and settings (`words`), the profile's `attributes`, and `refusals`."""

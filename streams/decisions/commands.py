@@ -1,4 +1,4 @@
-"""How remember decides about commands: remember, revise, forget, restore, recall."""
+"""Decisions about commands: remember, revise, forget, restore, recall."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How remember decides about a memory that was kept elsewhere: it comes as it was there, once."""
+"""The decision about a memory that was kept elsewhere: it is imported as it was there, once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _ACTIONS: Final = {ACTIVE: "formed", EXPIRED: "expired", FORGOTTEN: "forgotten",
 
 
 def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> None:
-    """Take a snapshot in, unless it is from here or its text is known.
+    """Import a snapshot, unless it is from here or its text is known.
 
     Being imported is no new saying: what is known is not reinforced. What was active takes its place in a single slot
     by when it was said, as anything does; what was not stays what it was.

@@ -21,16 +21,16 @@ FORGET = '''    """Make a memory unfindable; what was said before is not remembe
     memory_id: str
 '''
 RESTORE = "@dataclass(frozen=True, slots=True, kw_only=True)\nclass RestoreMemory:"
-PIN = '''@dataclass(frozen=True, slots=True, kw_only=True)
-class PinMemory:
-    """Keep a memory from fading."""
+WHISPER = '''@dataclass(frozen=True, slots=True, kw_only=True)
+class WhisperMemory:
+    """Say a memory in a low voice."""
 
     envelope: Envelope
     memory_id: str
 
 
 '''
-UNION = {"= ForgetMemory | RestoreMemory": "= ForgetMemory | RestoreMemory | PinMemory"}
+UNION = {"MemoryWish: TypeAlias = ": "MemoryWish: TypeAlias = WhisperMemory | "}
 
 
 class Copy:
@@ -65,9 +65,9 @@ class Copy:
             text = text.replace(old, new)
         file.write_text(text, "utf-8")
 
-    def add_pin(self) -> None:
+    def add_whisper(self) -> None:
         """Write the class of a command, and its place in a union."""
-        self.edit("schemas/messages/inbox.py", **{RESTORE: PIN + RESTORE}, **UNION)
+        self.edit("schemas/messages/inbox.py", **{RESTORE: WHISPER + RESTORE}, **UNION)
 
     def give_reason(self, field: str) -> None:
         """Add a field to a command that is released."""
@@ -92,13 +92,13 @@ def test_there_is_nothing_to_write_for_the_messages_as_they_are(copy: Copy):
 
 def test_a_new_message_gets_its_schema_golden_bytes_and_fingerprint_once(copy: Copy):
     before = copy.frozen()
-    copy.add_pin()
-    assert copy.run("PinMemory") == (
+    copy.add_whisper()
+    assert copy.run("WhisperMemory") == (
         0,
         [
-            "schemas/avro/PinMemory.v1.avsc",
-            "tests/data/golden/PinMemory.full.bin",
-            "tests/data/golden/PinMemory.bare.bin",
+            "schemas/avro/WhisperMemory.v1.avsc",
+            "tests/data/golden/WhisperMemory.full.bin",
+            "tests/data/golden/WhisperMemory.bare.bin",
             "tests/data/golden/fingerprints.json",
         ],
     )
@@ -107,15 +107,15 @@ def test_a_new_message_gets_its_schema_golden_bytes_and_fingerprint_once(copy: C
 
 
 def test_a_message_that_was_not_released_yet_is_written_anew(copy: Copy):
-    copy.add_pin()
+    copy.add_whisper()
     copy.run()
-    copy.edit("schemas/messages/inbox.py", **{PIN: f"{PIN.rstrip()}\n    reason: str\n\n\n"})
+    copy.edit("schemas/messages/inbox.py", **{WHISPER: f"{WHISPER.rstrip()}\n    reason: str\n\n\n"})
     assert copy.run() == (
         0,
         [
-            "schemas/avro/PinMemory.v1.avsc",
-            "tests/data/golden/PinMemory.full.bin",
-            "tests/data/golden/PinMemory.bare.bin",
+            "schemas/avro/WhisperMemory.v1.avsc",
+            "tests/data/golden/WhisperMemory.full.bin",
+            "tests/data/golden/WhisperMemory.bare.bin",
             "tests/data/golden/fingerprints.json",
         ],
     )
@@ -170,13 +170,13 @@ def test_a_field_of_another_type_is_refused(copy: Copy):
 
 
 def test_a_class_in_no_union_and_a_name_without_a_class_are_refused(copy: Copy):
-    assert copy.run("PinMemory") == (
+    assert copy.run("WhisperMemory") == (
         1,
-        ["PinMemory: no message is called so. Write its class in schemas/messages first"],
+        ["WhisperMemory: no message is called so. Write its class in schemas/messages first"],
     )
-    copy.edit("schemas/messages/inbox.py", **{RESTORE: PIN + RESTORE})
+    copy.edit("schemas/messages/inbox.py", **{RESTORE: WHISPER + RESTORE})
     code, [line] = copy.run()
-    assert (code, line.split(".")[0]) == (1, "PinMemory: in no union of schemas/messages")
+    assert (code, line.split(".")[0]) == (1, "WhisperMemory: in no union of schemas/messages")
 
 
 @pytest.mark.parametrize("name", ["schemas/avro/ForgetMemory.v1.avsc", "tests/data/golden/ForgetMemory.full.bin"])

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from reference_rows import PAGES, Row, first_sentence, name_of, names, with_rows
+from reference_rows import PAGES, Row, first_sentence, name_of, names, with_fields, with_rows
 
 REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference"
 
@@ -52,4 +52,14 @@ def test_a_cell_names_one_thing(cell: str, name: str):
 
 
 def test_a_row_says_the_first_sentence():
-    assert first_sentence("Keep a memory\n    from fading: it stays. And more.") == "keep a memory from fading"
+    assert (
+        first_sentence("Keep a memory\n    from fading: it stays. And more.") == "keep a memory from fading: it stays"
+    )
+
+
+def test_a_field_of_a_memory_that_the_page_lacks_is_added_to_its_table():
+    text = (REFERENCE / "http.md").read_text("utf-8")
+    assert with_fields(text) == text
+    row = "| `version` | counts every change |\n"
+    added = with_fields(text.replace(row, ""))
+    assert added.count("| `version` | how many counted changes it has seen |\n\n## For agents") == 1
