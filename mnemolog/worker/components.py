@@ -12,6 +12,7 @@ from projections.index.embedded.index import EmbeddedIndex
 from projections.index.weaviate.address import WeaviateAddress
 from schemas.topics import INBOX, INPUTS
 from schemas.vocabulary.words import RETENTION, WAKE
+from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.parameters import Parameters
 from streams.extraction.model.extractor import ModelExtractor
 from streams.extraction.rules.extractor import RuleExtractor
@@ -58,8 +59,8 @@ def tick_maker(policy: str, settings: Settings) -> Callable[[int, datetime], Tic
 
 
 def make_clocks(settings: Settings, clockwork: Callable[..., TickScheduler]) -> list[TickScheduler]:
-    """Return what ticks by itself: decay unless it is off, and retention unless everything is kept."""
-    decays, days = settings.decay_policy != "off", settings.retention_days
+    """Return what ticks by itself: decay if the policy has a rule, and retention unless everything is kept."""
+    decays, days = POLICIES[settings.decay_policy].rule is not None, settings.retention_days
     everything = [INBOX.name, *(topic.name for topic in INPUTS)]
     return [
         clockwork(

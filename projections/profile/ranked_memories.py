@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from projections.profile.profile import profile
 from projections.profile.visibility import NAME, SENSITIVE, Topics, Visibility
+from projections.state.lifetime import count_over, is_over
 from projections.state.memory import ACTIVE
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class RankedMemories:
         if sight is Visibility.NAME_ONLY:
             return len(self._of_attributes({NAME}, at, agent_id))
         shelves = self._shelves_of(agent_id)
-        total = sum(len(shelf.ranked) - bisect_left(shelf.expiries, at) for shelf in shelves)
+        total = sum(len(shelf.ranked) - count_over(shelf.expiries, at) for shelf in shelves)
         if sight is Visibility.EVERYTHING:
             return total
         hidden = (self._state.memories[i] for i in self._hidden())
@@ -145,7 +146,7 @@ class RankedMemories:
         names = frozenset({NAME}) if sight is Visibility.NAME_ONLY else None if only is None else frozenset(only)
         asked = (agent_id, sight, names)
         kept = self._profiles.get(asked)
-        if kept is not None and kept.begin <= at and (kept.end is None or at <= kept.end):
+        if kept is not None and kept.begin <= at and not is_over(kept.end, at):
             return kept.found
         hidden = self._hidden() if sight is Visibility.NOTHING_SENSITIVE else set[str]()
         memories = [m for m in self._of_attributes(names, at, agent_id) if m.memory_id not in hidden]

@@ -159,7 +159,7 @@ def _apply(
         case MemoryDecayed():
             after = _decayed(before, event)
         case MemoryExpired():
-            after = replace(before, status=EXPIRED, last_tick=event.tick_id)
+            after = replace(before, status=EXPIRED, last_tick_id=event.tick_id)
         case MemoryForgotten():
             after = replace(before, status=FORGOTTEN, forgotten_at=recorded_at)
         case MemoryRestored():
@@ -188,8 +188,8 @@ def _recalled_at(before: Memory, event: MemoryReinforced) -> datetime | None:
 
 def _decayed(before: Memory, event: MemoryDecayed) -> Memory:
     if event.measure == "strength":
-        return replace(before, last_tick=event.tick_id, strength=event.after)
-    return replace(before, last_tick=event.tick_id, importance=event.after)
+        return replace(before, last_tick_id=event.tick_id, strength=event.after)
+    return replace(before, last_tick_id=event.tick_id, importance=event.after)
 
 
 def _revised(before: Memory, event: MemoryRevised) -> Memory:

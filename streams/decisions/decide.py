@@ -25,7 +25,8 @@ from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleRemind
 from schemas.vocabulary.words import RETENTION, WAKE
 from streams.decisions import commands, wakes
 from streams.decisions.candidates import decide_candidates
-from streams.decisions.decay import POLICIES, decide_decay
+from streams.decisions.decay import decide_decay
+from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.draft import Draft, Place
 from streams.decisions.imports import decide_import
 from streams.decisions.intimacy import decide_closeness
@@ -113,27 +114,30 @@ def close_tick(state: UserState, tick: Tick, place: Place, decayed: int, expired
 
     For a tick of retention `expired` is how many observations it removed.
     """
-    draft, policy = Draft(state=state, item=tick, place=place), policy_of(tick)
+    draft = Draft(state=state, item=tick, place=place)
     draft.add(
         TickApplied(
             envelope=draft.envelope(tick.as_of),
             tick_id=tick.envelope.event_id,
-            policy=policy,
+            policy=policy_of(tick),
             as_of=tick.as_of,
             decayed=decayed,
             expired=expired,
         )
     )
     tick_id = tick.envelope.event_id
-    if isinstance(tick, RetentionDue):
-        kept = f"those logged since {tick.before.isoformat()} are kept" if tick.before else "all are kept"
-        draft.say(tick_id, "removed" if expired else "nothing", f"{expired} observations removed: {kept}")
-    elif isinstance(tick, WakeDue):
-        draft.say(tick_id, "raised" if raised else "nothing", f"{raised} wakes were due")
-    elif policy in POLICIES:
-        draft.say(tick_id, "decayed" if decayed + expired else "nothing", "every user has met the tick")
-    else:
-        draft.say(tick_id, "nothing", f"the policy {policy!r} is not known: nothing was changed")
+    match tick:
+        case DecayDue() if tick.policy in POLICIES:
+            draft.say(tick_id, "decayed" if decayed + expired else "nothing", "every user has met the tick")
+        case DecayDue():
+            draft.say(tick_id, "nothing", f"the policy {tick.policy!r} is not known: nothing was changed")
+        case RetentionDue():
+            kept = f"those logged since {tick.before.isoformat()} are kept" if tick.before else "all are kept"
+            draft.say(tick_id, "removed" if expired else "nothing", f"{expired} observations removed: {kept}")
+        case WakeDue():
+            draft.say(tick_id, "raised" if raised else "nothing", f"{raised} wakes were due")
+        case _:
+            assert_never(tick)
     return draft.decision()
 
 
