@@ -22,7 +22,8 @@ import numpy as np
 from mnemolog.server import tune_process
 from projections.index.embedded.index import EmbeddedIndex
 from projections.partitions.shards import Shards
-from projections.queries.queries import Filters, Queries
+from projections.queries.filters import Filters
+from projections.queries.queries import Queries
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import Position, Record

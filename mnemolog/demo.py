@@ -22,7 +22,7 @@ from mnemolog.operations.drain import counts, drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
-from projections.queries.queries import Filters
+from projections.queries.filters import Filters
 from schemas.identity import Owner
 from schemas.inputs.input_events import parse_event
 from schemas.inputs.pieces import text_of

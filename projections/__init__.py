@@ -1,8 +1,11 @@
 """The read side: everything that can be queried is a fold of the log.
 
-`memory` is what is known of a user, `evolve` the fold that arbitrates which decisions count and what they change.
-`shard` keeps one partition's folds in a SQLite file (`ledger_fold`: memories; `turns`: observations and how far they
-came), `shards` all of a worker's, and the index after them. `embedder` and `index` are protocols; `builtin_embedder`,
-`openai_embedder` and `embedded_index` keep them. `queries` answers, with `ranking`, `profile`, `history`, `time_travel`
-and `views`; `digest` says whether two folds are the same. A projection never knows who asks.
+From the bottom up:
+1. `text` cuts texts into tokens; `state` is what is known of one user, and the pure fold of decisions into it.
+2. `shard` keeps one partition's folds in a SQLite file; `embedding` turns texts into vectors.
+3. `profile` reads a user's state: attributes, dates, habits, relationship, and memories in their order.
+4. `index` finds memories by words and by meaning, embedded or on a server; `index.sync` keeps it after the shards.
+5. `partitions` says which shards this worker holds, and moves them between workers.
+6. `queries` answers: search, lists, history, contexts, exports.
+A projection never knows who asks.
 """

@@ -1,4 +1,4 @@
-"""How a time is written from outside: in events, requests and on the command line alike."""
+"""Times as text: how they are read in events, requests and on the command line, and written in answers."""
 
 from __future__ import annotations
 
@@ -29,3 +29,8 @@ def read_instant(value: object) -> datetime:
     if moment.year not in YEARS:
         raise ValueError(f"lies outside the years {YEARS[0]} to {YEARS[-1]}: leave it out if it is not known")
     return moment.replace(tzinfo=UTC) if len(value) == _DATE_CHARACTERS else moment.astimezone(UTC)
+
+
+def instant(moment: datetime | None) -> str | None:
+    """Return a time as RFC 3339 in UTC, ending in Z; None stays None."""
+    return None if moment is None else moment.isoformat().replace("+00:00", "Z")

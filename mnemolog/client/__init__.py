@@ -1,1 +1,6 @@
-"""TODO mnemolog/client."""
+"""The Python client: `AsyncClient`, and `Client`, the same without await.
+
+A call is a value (`call`): method, path, body, and how its answer is read. `memories`, `context`, `wakes`, `exchange`
+and `admin` build the calls, one function a route; `client` carries them over `httpx`, with retries from `transport`.
+`errors` has one subclass for each way to react. Users import all of it from `mnemolog`.
+"""

@@ -63,7 +63,7 @@ def _messages(conversation: Iterable[Mapping[str, Any]]) -> list[Mapping[str, An
     return messages
 
 
-def search(
+def search(  # noqa: PLR0913 - one for each field of the request
     user_id: str,
     agent_id: str | None = None,
     query: str = "",

@@ -17,8 +17,8 @@ from mnemolog.operations.generations import NO_SWITCHES
 from mnemolog.operations.rebuild import RUNNING, RebuildRunning, UnknownGeneration
 from mnemolog.worker.components import tick_maker
 from projections.index.protocol import IndexUnavailable
-from projections.queries.views import instant
 from projections.state.digest import combined
+from schemas.instant import instant
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mnemolog.cluster.scatter_gather import every_part
 from projections.queries.tenant_memories import Place, Wanted, counts, named, places
-from projections.queries.views import evatar_view, instant
+from projections.queries.views import evatar_view
 from schemas.identity import GLOBAL_USER, Owner
+from schemas.instant import instant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from projections.queries.views import instant
 from schemas import codec
+from schemas.instant import instant
 from schemas.log import NewRecord, Position, RecordTooLarge
 from schemas.messages.dead_letters import RETRIED, SENT_BACK_FROM, TOO_LARGE, DeadLetter, first_position
 from schemas.topics import DEAD_LETTERS

@@ -58,9 +58,9 @@ async def counts(worker: Worker) -> dict[str, Any]:
     for partition in worker.shards.held():
         await worker.shards.up_to(DEAD_LETTERS.name, partition, await worker.log.end(DEAD_LETTERS.name, partition))
         shard = worker.shards.at(partition)
-        for name, number in shard.turns.counts().items():
+        for name, number in shard.observations.counts().items():
             found[name] += number
-        found["dead"] += shard.letters.count()
+        found["dead"] += shard.dead_letters.count()
     paths = [shard.path for shard in worker.shards.all()]
     found["memories"] = await count_active(paths, worker.clock.now(), worker.shards.counts)
     return found

@@ -163,7 +163,7 @@ class Publisher:
             else:
                 asked[partition].append(name)
         for partition, some in asked.items():
-            seen = self._shards.at(partition).turns.seen_of(some)
+            seen = self._shards.at(partition).observations.seen_of(some)
             known.update({name: (one.digest, one.position) for name, one in seen.items()})
         return known
 
@@ -188,14 +188,15 @@ class Publisher:
     async def states(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return how far each event has come; those never accepted are left out."""
         await self._fold_inputs(self._shards.partition(owner))
-        turns = self._shards.of(owner).turns
+        turns = self._shards.of(owner).observations
         found: dict[str, dict[str, Any]] = {}
         known = turns.seen(owner, event_ids)
         progresses = {event_id: turns.progress(owner, seen) for event_id, seen in known.items()}
         undecided = [i for i, progress in progresses.items() if progress.state in UNDECIDED]
         if undecided:  # what was given up says a dead letter, and that it was sent back another one
             await self._fold(DEAD_LETTERS, self._shards.partition(owner))
-            turns = self._shards.of(owner).turns  # a rebuild may have put another shard in the place of the first
+            # a rebuild may have put another shard in the place of the first
+            turns = self._shards.of(owner).observations
             progresses |= {event_id: turns.progress(owner, known[event_id]) for event_id in undecided}
         for event_id, progress in progresses.items():
             state, reason = progress.state, progress.reason

@@ -35,7 +35,7 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Return float32 unit vectors, shape (texts, dimensions). Raises EmbedderUnavailable or EmbedderRefused.
 
-        `urgent`: somebody waits for an answer to a query, so it goes before what is only to be remembered.
+        `urgent`: a caller waits for the answer to a query, so these texts go before those of background work.
         """
         ...
 

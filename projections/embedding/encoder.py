@@ -25,7 +25,7 @@ THREADS: Final = min(4, max(1, (os.cpu_count() or 1) - 1))
 
 
 def write_frame(pipe: BinaryIO, body: bytes) -> None:
-    """Write a frame and flush it. Raises OSError when nobody reads the pipe any more."""
+    """Write a frame and flush it. Raises OSError when the other end of the pipe is closed."""
     pipe.write(len(body).to_bytes(LENGTH_BYTES, "little") + body)
     pipe.flush()
 

@@ -1,4 +1,4 @@
-"""The encoder in a process of its own, so that it computes on another core than the event loop: asked by one thread."""
+"""The encoder in a process of its own, so that it computes on another core than the event loop; one thread feeds it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Answer: TypeAlias = "tuple[Request, Vectors | EmbedderUnavailable]"
 class EncoderProcess:
     """Computes the texts of requests that wait at the same time together, urgent ones first.
 
-    The process is started when it is first needed, and again when it has died: the texts that it had are asked again.
+    The process is started when it is first needed, and again when it has died: the texts that it had are sent again.
     It ends with this one, however this one ends. Usable from several event loops.
     """
 
@@ -178,7 +178,7 @@ class EncoderProcess:
                 process.communicate()  # closes the pipes and waits
 
     def _fail(self, why: str) -> None:
-        """Let everybody who waits know; those whose failures pass will ask again."""
+        """Fail every waiting request; callers whose failures are passing ask again."""
         waiting = [*(r for run in self._runs for r in run), *self._urgent, *self._others]
         for requests in (self._runs, self._urgent, self._others):
             requests.clear()

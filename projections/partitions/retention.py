@@ -1,4 +1,4 @@
-"""Drops from the shards what the log holds no more, so that a live shard is what a rebuilt one would be."""
+"""Retention in the shards: observations that the log no longer holds are removed, so that live equals rebuilt."""
 
 from __future__ import annotations
 
@@ -15,36 +15,35 @@ if TYPE_CHECKING:
 ROWS_A_STEP: Final = 2_000
 
 
-async def drop_expired(log: Log, shards: Shards, partition: int | None = None, rows: int = ROWS_A_STEP) -> int:
-    """Forget the observations before each input topic's earliest offset; return how many they were.
+async def remove_expired(log: Log, shards: Shards, partition: int | None = None, rows: int = ROWS_A_STEP) -> int:
+    """Remove the observations before each input topic's earliest offset, of one partition or of all; return how many.
 
-    With a partition only its shard is looked at.
-    What was decided stays, and so do the ids of covered pieces: what comes again is not extracted again.
+    Decisions stay, and so do the ids of covered pieces: what is delivered again is not extracted again.
     """
-    dropped = 0
+    removed = 0
     for shard in shards.all():
         if partition not in (None, shard.partition):
             continue
         for topic in INPUTS:
             if topic.name in shard.topics:
-                dropped += await _drop(log, shards, shard, topic.name, rows)
-    return dropped
+                removed += await _remove(log, shards, shard, topic.name, rows)
+    return removed
 
 
-async def _drop(log: Log, shards: Shards, shard: Shard, topic: str, rows: int) -> int:
-    """Drop in steps of so many rows looked at; the event loop gets its turn between two."""
+async def _remove(log: Log, shards: Shards, shard: Shard, topic: str, rows: int) -> int:
+    """Remove in steps of so many rows; the event loop gets its turn between two."""
     earliest = await log.earliest(topic, shard.partition)
-    if earliest <= shard.dropped.get(topic, 0):
+    if earliest <= shard.removed_before.get(topic, 0):
         return 0
-    dropped, place = 0, ("", "")
+    removed, place = 0, ("", "")
     while True:
         async with shard.folding:
             if shard not in shards.all():
-                return dropped  # another generation has taken its place
-            step = shard.drop_before(topic, earliest, place, rows)
-        dropped += step.dropped
-        if step.following is None:
-            shard.dropped[topic] = earliest
-            return dropped
-        place = step.following
+                return removed  # another generation has taken its place
+            step = shard.remove_before(topic, earliest, place, rows)
+        removed += step.removed
+        if step.next_after is None:
+            shard.removed_before[topic] = earliest
+            return removed
+        place = step.next_after
         await asyncio.sleep(0)

@@ -38,7 +38,7 @@ class NotHeld(Exception):
         self.partition = partition
 
 
-class Shards:
+class Shards:  # noqa: PLR0904 - until assignment is cut out of it
     """The shards of the partitions that this worker holds, and one for the global memories of all tenants.
 
     A partition that the worker is given is held when its shard has come to the log's end, and until it is taken away.
@@ -93,7 +93,7 @@ class Shards:
                     wanted = lambda: self._terms[partition] == term  # noqa: E731
                     if await self.taking.bring(shard, wanted, self._give_up):
                         shard = self._open(self._folder, partition)
-                await shard.come_up()
+                await shard.catch_up_at_start()
                 await self.follow_globals()
             finally:
                 if partition not in self._held and not shard.retired:
@@ -206,7 +206,7 @@ class Shards:
         self._folder, self._held, self.globals = folder, held, shared
         self._resting.clear()
         for shard in self.all():
-            shard.tell(self.following.note)
+            shard.notify(self.following.note)
         for shard in old:
             shard.retired = True
         return old

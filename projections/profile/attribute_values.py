@@ -1,4 +1,4 @@
-"""What the dated and the counted attributes of a profile may hold. Liberal: a reader must understand it, no more."""
+"""Validation of the profile's dates and ages. Liberal: whatever a reader would understand as one is accepted."""
 
 from __future__ import annotations
 

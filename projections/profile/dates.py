@@ -1,4 +1,4 @@
-"""What lies ahead: plans with their days, and the days that come back every year."""
+"""Days named in texts, and what lies ahead: dated plans, and days that recur every year."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ANNIVERSARY: Final = "anniversary"
 SCHEDULE: Final = "schedule"
 
 _MIDNIGHT: Final = time()
-"""Where the day of a plan stands that was said without an hour."""
+"""The time of a plan that was said without an hour."""
 _ONES: Final = {character: n for n, character in enumerate("一二三四五六七八九", 1)}
 _NAMES: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS: Final = {name: number for number, name in enumerate(_NAMES, 1)}
@@ -43,7 +43,7 @@ _SPELLINGS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class YearlyDay:
-    """A day that comes back; `year` is the first one, if it was said."""
+    """A day that recurs every year; `year` is the first one, if it was given."""
 
     year: int | None
     month: int
@@ -58,7 +58,7 @@ class YearlyDay:
         return None
 
     def may_be(self, other: YearlyDay) -> bool:
-        """Tell whether both name the same day, as far as their years were said."""
+        """Return whether both name the same day, as far as their years were given."""
         return (self.month, self.day) == (other.month, other.day) and (
             self.year == other.year or None in (self.year, other.year)
         )

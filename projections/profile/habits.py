@@ -1,89 +1,18 @@
-"""Patterns of use: when somebody talks, and how long the sentences are. Counted from turns, never guessed."""
+"""Habits of use: when a user talks, and how long the sentences are. Counted from turns, never guessed."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
-from zoneinfo import ZoneInfo
-
-import orjson
-
-from schemas.messages.observations import TIMEZONE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from projections.shard.turn_statistics import Usage
 
-_HAN: Final = "\u3400-\u9fff\uf900-\ufaff"
-_WORD: Final = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+(?:['’][^\W{_HAN}]+)*")
-_SENTENCE_END: Final = re.compile(r"[。！？!?…\n]+|\.(?=\s|$)")
-_OFFSET: Final = re.compile(r"(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>[0-5]\d)", re.ASCII)
 _PARTS: Final = ((0, "night", "凌晨"), (5, "morning", "早上"), (12, "afternoon", "下午"), (18, "evening", "晚上"))
 """Parts of the day, each from its first hour to the next one's."""
-_SHORT_WORDS, _LONG_WORDS = 8, 20
-"""A sentence of fewer words is short, of more is long; a Chinese character is a word."""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What is counted of one turn."""
-
-    sentences: int
-    words: int
-    """Chinese characters, and words of other scripts."""
-    is_chinese: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What was counted of a user's turns."""
-
-    turns_by_hour: Mapping[int, int]
-    """By the hour of the day, UTC unless a turn names its time zone."""
-    sentences: int = 0
-    words: int = 0
-    chinese_turns: int = 0
-
-    @property
-    def turns(self) -> int:
-        """How many turns were counted."""
-        return sum(self.turns_by_hour.values())
-
-
-def measured(text: str) -> Said:
-    """Count the sentences and words of a turn."""
-    words = _WORD.findall(text)
-    han = sum(len(word) == 1 and "\u3400" <= word <= "\ufaff" for word in words)
-    sentences = sum(1 for part in _SENTENCE_END.split(text) if _WORD.search(part))
-    return Said(max(1, sentences), len(words), 2 * han > len(words))
-
-
-def hour_of(effective: datetime, metadata: str) -> int:
-    """Return the hour of a turn: in the `timezone` of its metadata, an IANA name or `+08:00`, else in UTC."""
-    try:
-        return effective.astimezone(_zone(metadata) if TIMEZONE in metadata else UTC).hour
-    except OverflowError:  # at either end of the calendar, from a producer that writes to the topic
-        return effective.hour
-
-
-@lru_cache(maxsize=1024)
-def _zone(metadata: str) -> tzinfo:
-    try:
-        told = orjson.loads(metadata)
-    except orjson.JSONDecodeError:  # a producer of Avro may write anything there
-        return UTC
-    name = told.get(TIMEZONE) if isinstance(told, dict) else None
-    if not isinstance(name, str):
-        return UTC
-    if (m := _OFFSET.fullmatch(name)) and int(m["hours"]) < 24:  # noqa: PLR2004 - hours of a day
-        span = timedelta(hours=int(m["hours"]), minutes=int(m["minutes"]))
-        return timezone(-span if m["sign"] == "-" else span)
-    try:
-        return ZoneInfo(name)
-    except (LookupError, ValueError, OSError):  # also for names of folders of the database
-        return UTC
+_SHORT_WORDS: Final = 8
+"""A sentence of fewer words is short; a Chinese character is a word."""
+_LONG_WORDS: Final = 20
+"""A sentence of more words is long."""
 
 
 def patterns(usage: Usage) -> list[str]:

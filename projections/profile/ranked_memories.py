@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     Place: TypeAlias = tuple[Key, str]
 
 MOST_MEMORIES: Final = 200_000
-"""Of all hot users together, a user counting as one more; then those asked about longest ago are let go."""
+"""Of all cached users together, a user counting as one more; beyond, those asked about longest ago are evicted."""
 FEW: Final = 8
 """Up to one in so many memories may change for the orders to be mended, and not made anew."""
 MOST_PROFILES: Final = 32
 
 
 @dataclass(slots=True)
-class _Shelf:
+class _AgentLists:
     """The active memories that the same agents know, in their orders."""
 
     ranked: list[Place] = field(default_factory=list)
@@ -62,7 +62,7 @@ class RankedMemories:
         self._state = state
         self._ordered: dict[str, Memory] = {}
         """Every memory as it is in the orders: looked up faster than in the state, for all of them."""
-        self._shelves: defaultdict[tuple[str, ...], _Shelf] = defaultdict(_Shelf)
+        self._lists: defaultdict[tuple[str, ...], _AgentLists] = defaultdict(_AgentLists)
         """By the agents that know them; () for all agents."""
         self._profiles: dict[tuple[str | None, Visibility, frozenset[str] | None], _Kept] = {}
         self._topics = Topics(())
@@ -85,8 +85,8 @@ class RankedMemories:
             known = before.get(memory.memory_id)
             before[memory.memory_id] = memory
             if known is not None:
-                self._take_off(known)
-            self._put(memory)
+                self._remove(known)
+            self._insert(memory)
             if self._about_user(known) != self._about_user(memory):
                 self._profiles.clear()
         if any(m.attribute == SENSITIVE for m in changed):
@@ -95,35 +95,37 @@ class RankedMemories:
             self._sensitive -= {m.memory_id for m in changed}
             self._sensitive |= {m.memory_id for m in changed if self._topics.touch(m)}
 
-    # -- what is asked
+    # -- questions
 
-    def best(self, at: datetime, agent_id: str | None, sight: Visibility, limit: int) -> list[Memory]:
+    def best(self, at: datetime, agent_id: str | None, visibility: Visibility, limit: int) -> list[Memory]:
         """Return the most important memories, then those last accessed (Evatar)."""
-        return list(islice(self._shown("ranked", at, agent_id, sight), limit))
+        return list(islice(self._shown("ranked", at, agent_id, visibility), limit))
 
-    def newest(self, at: datetime, agent_id: str | None, sight: Visibility, limit: int) -> list[Memory]:
+    def newest(self, at: datetime, agent_id: str | None, visibility: Visibility, limit: int) -> list[Memory]:
         """Return the newest episodes."""
-        return list(islice(self._shown("episodes", at, agent_id, sight), limit))
+        return list(islice(self._shown("episodes", at, agent_id, visibility), limit))
 
-    def filling(self, names: Collection[str], at: datetime, agent_id: str | None, sight: Visibility) -> list[Memory]:
+    def filling(
+        self, names: Collection[str], at: datetime, agent_id: str | None, visibility: Visibility
+    ) -> list[Memory]:
         """Return the memories that fill one of these slots of the profile."""
-        shows = self.shows(sight)
+        shows = self.shows(visibility)
         return [m for m in self._of_attributes(names, at, agent_id) if shows(m)]
 
-    def total(self, at: datetime, agent_id: str | None, sight: Visibility) -> int:
+    def total(self, at: datetime, agent_id: str | None, visibility: Visibility) -> int:
         """Return how many memories are shown at an instant."""
-        if sight is Visibility.NAME_ONLY:
+        if visibility is Visibility.NAME_ONLY:
             return len(self._of_attributes({NAME}, at, agent_id))
-        shelves = self._shelves_of(agent_id)
-        total = sum(len(shelf.ranked) - count_over(shelf.expiries, at) for shelf in shelves)
-        if sight is Visibility.EVERYTHING:
+        shelves = self._lists_of(agent_id)
+        total = sum(len(lists.ranked) - count_over(lists.expiries, at) for lists in shelves)
+        if visibility is Visibility.EVERYTHING:
             return total
         hidden = (self._state.memories[i] for i in self._hidden())
         return total - sum(_is_shown(m, at, agent_id) for m in hidden)
 
-    def shows(self, sight: Visibility) -> Callable[[Memory], bool]:
+    def shows(self, visibility: Visibility) -> Callable[[Memory], bool]:
         """Return what tells whether a memory, also one that belongs to everybody, is seen at all."""
-        match sight:
+        match visibility:
             case Visibility.EVERYTHING:
                 return lambda _: True
             case Visibility.NAME_ONLY:
@@ -132,23 +134,23 @@ class RankedMemories:
                 hidden, own = self._hidden(), self._state.memories
                 return lambda m: m.memory_id not in hidden if m.memory_id in own else not self._topics.touch(m)
 
-    def names_sensitive(self, text: str, sight: Visibility) -> bool:
+    def names_sensitive(self, text: str, visibility: Visibility) -> bool:
         """Tell whether a text of the conversation mentions a topic that is not to be seen."""
-        if sight is Visibility.EVERYTHING:
+        if visibility is Visibility.EVERYTHING:
             return False
         self._hidden()  # knows the topics
         return self._topics.are_in(text)
 
     def profile(
-        self, at: datetime, agent_id: str | None, sight: Visibility, only: Collection[str] | None = None
+        self, at: datetime, agent_id: str | None, visibility: Visibility, only: Collection[str] | None = None
     ) -> dict[str, Any]:
         """Return the profile, not to be changed: of these attributes, or of all."""
-        names = frozenset({NAME}) if sight is Visibility.NAME_ONLY else None if only is None else frozenset(only)
-        asked = (agent_id, sight, names)
+        names = frozenset({NAME}) if visibility is Visibility.NAME_ONLY else None if only is None else frozenset(only)
+        asked = (agent_id, visibility, names)
         kept = self._profiles.get(asked)
         if kept is not None and kept.begin <= at and not is_over(kept.end, at):
             return kept.found
-        hidden = self._hidden() if sight is Visibility.NOTHING_SENSITIVE else set[str]()
+        hidden = self._hidden() if visibility is Visibility.NOTHING_SENSITIVE else set[str]()
         memories = [m for m in self._of_attributes(names, at, agent_id) if m.memory_id not in hidden]
         ends = [m.expires_at for m in memories if m.expires_at is not None]
         found = profile(memories, at, agent_id)
@@ -161,39 +163,39 @@ class RankedMemories:
 
     def _fill(self) -> None:
         self._ordered = dict(self._state.memories.items())
-        self._shelves.clear()
+        self._lists.clear()
         self._profiles.clear()
         self._sensitive = None
         for memory in self._state.memories.values():
             if memory.status == ACTIVE:
-                shelf = self._shelves[_agents(memory)]
-                shelf.ranked.append(_ranked(memory))
+                lists = self._lists[_agents(memory)]
+                lists.ranked.append(_ranked(memory))
                 if memory.kind == "episodic":
-                    shelf.episodes.append(_dated(memory))
+                    lists.episodes.append(_dated(memory))
                 if memory.expires_at is not None:
-                    shelf.expiries.append(memory.expires_at)
-        for shelf in self._shelves.values():
-            shelf.ranked.sort()
-            shelf.episodes.sort()
-            shelf.expiries.sort()
+                    lists.expiries.append(memory.expires_at)
+        for lists in self._lists.values():
+            lists.ranked.sort()
+            lists.episodes.sort()
+            lists.expiries.sort()
 
-    def _put(self, memory: Memory) -> None:
+    def _insert(self, memory: Memory) -> None:
         if memory.status == ACTIVE:
-            shelf = self._shelves[_agents(memory)]
-            insort(shelf.ranked, _ranked(memory))
+            lists = self._lists[_agents(memory)]
+            insort(lists.ranked, _ranked(memory))
             if memory.kind == "episodic":
-                insort(shelf.episodes, _dated(memory))
+                insort(lists.episodes, _dated(memory))
             if memory.expires_at is not None:
-                insort(shelf.expiries, memory.expires_at)
+                insort(lists.expiries, memory.expires_at)
 
-    def _take_off(self, memory: Memory) -> None:
+    def _remove(self, memory: Memory) -> None:
         if memory.status == ACTIVE:
-            shelf = self._shelves[_agents(memory)]
-            del shelf.ranked[bisect_left(shelf.ranked, _ranked(memory))]
+            lists = self._lists[_agents(memory)]
+            del lists.ranked[bisect_left(lists.ranked, _ranked(memory))]
             if memory.kind == "episodic":
-                del shelf.episodes[bisect_left(shelf.episodes, _dated(memory))]
+                del lists.episodes[bisect_left(lists.episodes, _dated(memory))]
             if memory.expires_at is not None:
-                del shelf.expiries[bisect_left(shelf.expiries, memory.expires_at)]
+                del lists.expiries[bisect_left(lists.expiries, memory.expires_at)]
 
     @staticmethod
     def _about_user(memory: Memory | None) -> tuple[object, ...] | None:
@@ -203,14 +205,14 @@ class RankedMemories:
         said = (memory.content, memory.value, memory.key_dialogue)  # which may name a sensitive topic
         return (memory.status, _agents(memory), memory.expires_at, *said)
 
-    def _shelves_of(self, agent_id: str | None) -> list[_Shelf]:
+    def _lists_of(self, agent_id: str | None) -> list[_AgentLists]:
         if agent_id is None:
-            return list(self._shelves.values())
-        return [shelf for agents, shelf in self._shelves.items() if not agents or agent_id in agents]
+            return list(self._lists.values())
+        return [lists for agents, lists in self._lists.items() if not agents or agent_id in agents]
 
-    def _shown(self, order: str, at: datetime, agent_id: str | None, sight: Visibility) -> Iterator[Memory]:
-        shows = self.shows(sight)
-        for _, memory_id in merge(*(getattr(shelf, order) for shelf in self._shelves_of(agent_id))):
+    def _shown(self, order: str, at: datetime, agent_id: str | None, visibility: Visibility) -> Iterator[Memory]:
+        shows = self.shows(visibility)
+        for _, memory_id in merge(*(getattr(lists, order) for lists in self._lists_of(agent_id))):
             memory = self._state.memories.get(memory_id)
             if memory is not None and _is_shown(memory, at, agent_id) and shows(memory):
                 yield memory
@@ -252,7 +254,7 @@ class RankedMemories:
 
 
 class RankedMemoriesByUser:
-    """The users asked about lately. Letting one go is always safe: the next question makes the orders again."""
+    """A cache of the users asked about last. Evicting one is always safe: the next question makes the orders again."""
 
     def __init__(self, most_memories: int = MOST_MEMORIES) -> None:
         self._most = most_memories

@@ -1,4 +1,4 @@
-"""How two get on: feelings over time, and how it developed, told from episodes and from what turns carried."""
+"""The relationship of a user and an agent: feelings over time, and its months, from episodes and intimacies."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import UTC
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from projections.queries.views import instant
 from projections.state.importance import DECIMALS
 from projections.state.memory import ACTIVE
+from schemas.instant import instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What an intimacy lets be seen of a user's memory (Luna): the name only, all but what is sensitive, or everything."""
+"""Visibility by intimacy (Luna): the name only, all but sensitive topics, or everything."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ SENSITIVE: Final = "sensitive_topics"
 
 
 class Visibility(Enum):
-    """How much is seen."""
+    """How much of a user's memory is shown."""
 
     NAME_ONLY = "name only"
     NOTHING_SENSITIVE = "nothing sensitive"
     EVERYTHING = "everything"
 
 
-def sight_of(intimacy: float, levels: tuple[float, float]) -> Visibility:
-    """Return what is seen at an intimacy of 0 to 100: below the first level, below the second, and from there on."""
+def visibility_at(intimacy: float, levels: tuple[float, float]) -> Visibility:
+    """Return what is shown at an intimacy of 0 to 100: below the first level, below the second, and from there on."""
     if intimacy < levels[0]:
         return Visibility.NAME_ONLY
     return Visibility.NOTHING_SENSITIVE if intimacy < levels[1] else Visibility.EVERYTHING
@@ -44,13 +44,13 @@ class Topics:
         """Patterns of the values that were met, by themselves or within a word."""
 
     def touch(self, memory: Memory) -> bool:
-        """Tell whether a memory is about a sensitive topic."""
+        """Return whether a memory is about a sensitive topic."""
         if memory.attribute == SENSITIVE:
             return True
         return self.are_in("\n".join((memory.content, memory.value or "", *memory.key_dialogue)))
 
     def are_in(self, text: str) -> bool:
-        """Tell whether a text mentions one of them."""
+        """Return whether a text mentions one of them."""
         if not self.values:
             return False
         said = fold(text)

@@ -1,4 +1,4 @@
-"""Contexts: what an agent is told before its next answer, gathered from search, profile and a user's orders."""
+"""Contexts: what an agent should know before its next answer, gathered from search, profile and ranked memories."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import in_order
-from projections.profile.visibility import Visibility, sight_of
+from projections.profile.visibility import Visibility, visibility_at
+from projections.queries.filters import Filters
 from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryContext
-from projections.queries.queries import Filters
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from schemas.vocabulary.words import Tier
 
 FULL_INTIMACY: Final = 100.0
-"""Where nobody ever said how close the two are."""
+"""Assumed where no turn ever carried an intimacy."""
 EPISODIC: Final = "episodic"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextAsked:
-    """What a context is asked for; None takes what is configured or known."""
+    """The request for a context; None takes what is configured or known."""
 
     query: str
     agent_id: str | None = None
@@ -53,48 +53,50 @@ class Contexts:
 
     async def context(self, owner: Owner, asked: ContextAsked, now: datetime) -> MemoryContext:
         """Return the context. Raises NotHeld, IndexUnavailable, EmbedderUnavailable, EmbedderRefused."""
-        hot = self._queries.hot_user(owner, now)  # first: what is not held here is not worth a vector
-        sight = self._sight(owner, asked)
+        ranked = self._queries.ranked_memories(owner, now)  # first: what is not held here is not worth a vector
+        visibility = self._visibility(owner, asked)
         memories: list[Found] = []
         relevant: list[Found] = []
-        if asked.query.strip() and asked.tier == "paid" and sight is not Visibility.NAME_ONLY:
-            memories, relevant = await self._found(owner, asked, sight, now)
-            hot = self._queries.hot_user(owner, now)  # as it is by now: a search waits
-        recent, important = self._in_order(hot, asked, sight, now)
+        if asked.query.strip() and asked.tier == "paid" and visibility is not Visibility.NAME_ONLY:
+            memories, relevant = await self._found(owner, asked, visibility, now)
+            ranked = self._queries.ranked_memories(owner, now)  # as it is by now: a search waits
+        recent, important = self._in_order(ranked, asked, visibility, now)
         return MemoryContext(
             query=asked.query,
             tier=asked.tier,
-            user_profile=self._profile(hot, owner, asked, sight, now),
+            user_profile=self._profile(ranked, owner, asked, visibility, now),
             relevant_episodes=relevant,
             recent_episodes=recent,
             memories=memories,
-            total_memories=hot.total(now, asked.agent_id, sight),
+            total_memories=ranked.total(now, asked.agent_id, visibility),
             most_important=important,
-            hides=lambda text: hot.names_sensitive(text, sight),
+            hides=lambda text: ranked.names_sensitive(text, visibility),
         )
 
     def profile(self, owner: Owner, agent_id: str | None, now: datetime) -> dict[str, Any] | None:
         """Return the profile as a context shows it at the last intimacy that a turn carried. Raises NotHeld."""
         asked = ContextAsked(query="", agent_id=agent_id)
-        return self._profile(self._queries.hot_user(owner, now), owner, asked, self._sight(owner, asked), now)
+        return self._profile(
+            self._queries.ranked_memories(owner, now), owner, asked, self._visibility(owner, asked), now
+        )
 
-    def _sight(self, owner: Owner, asked: ContextAsked) -> Visibility:
+    def _visibility(self, owner: Owner, asked: ContextAsked) -> Visibility:
         intimacy = asked.intimacy
         if intimacy is None:
             intimacy = self._queries.intimacy(owner, asked.agent_id)
-        return sight_of(FULL_INTIMACY if intimacy is None else intimacy, self._levels)
+        return visibility_at(FULL_INTIMACY if intimacy is None else intimacy, self._levels)
 
     async def _found(
-        self, owner: Owner, asked: ContextAsked, sight: Visibility, now: datetime
+        self, owner: Owner, asked: ContextAsked, visibility: Visibility, now: datetime
     ) -> tuple[list[Found], list[Found]]:
         """Return what was found for the query, and the episodes that are near enough; as a rule by one search."""
-        searching = self._queries.searching
-        vector = await searching.vector(asked.query)
-        sees = self._queries.hot_user(owner, now).shows(sight)
+        index_search = self._queries.index_search
+        vector = await index_search.vector(asked.query)
+        sees = self._queries.ranked_memories(owner, now).shows(visibility)
 
         async def pool(kind: str | None) -> tuple[list[Found], list[Found], float]:
             filters = Filters(agent_id=asked.agent_id, kind=kind)
-            found = await searching.pool(
+            found = await index_search.pool(
                 owner,
                 asked.query,
                 vector,
@@ -114,23 +116,23 @@ class Contexts:
         return memories, relevant
 
     def _in_order(
-        self, hot: RankedMemories, asked: ContextAsked, sight: Visibility, now: datetime
+        self, ranked: RankedMemories, asked: ContextAsked, visibility: Visibility, now: datetime
     ) -> tuple[list[Memory], list[Memory]]:
         """Return the newest episodes and the most important memories, of those that the tier shows."""
         if asked.tier == "paid":
-            recent = hot.newest(now, asked.agent_id, sight, asked.top_k)
-            return recent, hot.best(now, asked.agent_id, sight, asked.memory_limit)
-        recent = hot.newest(now, asked.agent_id, sight, FREE_EPISODES)
-        basics = hot.filling(FREE_ATTRIBUTES, now, asked.agent_id, sight)
+            recent = ranked.newest(now, asked.agent_id, visibility, asked.top_k)
+            return recent, ranked.best(now, asked.agent_id, visibility, asked.memory_limit)
+        recent = ranked.newest(now, asked.agent_id, visibility, FREE_EPISODES)
+        basics = ranked.filling(FREE_ATTRIBUTES, now, asked.agent_id, visibility)
         return recent, in_order([*basics, *recent])[: asked.memory_limit]
 
     def _profile(
-        self, hot: RankedMemories, owner: Owner, asked: ContextAsked, sight: Visibility, now: datetime
+        self, ranked: RankedMemories, owner: Owner, asked: ContextAsked, visibility: Visibility, now: datetime
     ) -> dict[str, Any] | None:
         if not self._shows_profile:
             return None
         free = asked.tier == "free"
-        found = hot.profile(now, asked.agent_id, sight, FREE_ATTRIBUTES if free else None)
-        if not free and sight is not Visibility.NAME_ONLY:
-            found = with_usage(found, patterns(self._queries.said(owner).usage(owner, asked.agent_id)))
+        found = ranked.profile(now, asked.agent_id, visibility, FREE_ATTRIBUTES if free else None)
+        if not free and visibility is not Visibility.NAME_ONLY:
+            found = with_usage(found, patterns(self._queries.turn_statistics(owner).usage(owner, asked.agent_id)))
         return found if found["text"] else None

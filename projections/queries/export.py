@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.queries.history import described
-from projections.queries.views import instant, memory_view
+from projections.queries.views import memory_view
 from projections.state.evolve import apply_all, events_of
 from projections.state.memory import ACTIVE, UserState
 from schemas.identity import OURS
+from schemas.instant import instant
 from schemas.messages.events import MEMORY_EVENTS
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from projections.queries.views import instant, memory_view
+from projections.queries.views import memory_view
 from projections.state.evolve import apply_all, events_of
 from projections.state.memory import UserState
+from schemas.instant import instant
 from schemas.messages.events import MEMORY_EVENTS, MemoryDecayed, MemoryExpired, MemoryFormed, MemoryImported
 from schemas.topics import GLOBALS, LEDGER
 

@@ -52,7 +52,7 @@ def never(_text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryContext:
-    """What an agent is told before its next answer (Luna), without the working memory."""
+    """What an agent should know before its next answer (Luna), without the working memory."""
 
     query: str
     tier: Tier

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from projections.profile.habits import patterns
@@ -11,7 +10,7 @@ from projections.profile.ranked_memories import RankedMemories, RankedMemoriesBy
 from projections.profile.visibility import Visibility
 from projections.queries.history import history
 from projections.queries.search import IndexSearch
-from projections.queries.views import instant, memory_view
+from projections.queries.views import memory_view
 from projections.state.intimacy import last_kept
 from projections.state.memory import ACTIVE
 from projections.state.time_travel import life_of, memory_at
@@ -19,6 +18,7 @@ from schemas import codec
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import observation_of_record
 from schemas.inputs.pieces import text_of
+from schemas.instant import instant
 from schemas.log import Position
 from schemas.messages.inbox import CandidatesExtracted
 from schemas.messages.observations import TurnRecorded
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
     from projections.embedding.embedder import Embedder
     from projections.partitions.shards import Shards
+    from projections.queries.filters import Filters
     from projections.queries.search import Found
     from projections.shard.observation_lookup import Turn
-    from projections.shard.turn_statistics import SaidFold
+    from projections.shard.turn_statistics import TurnStatistics
     from projections.state.memory import Memory, UserState
     from schemas.messages.decision import Decision
 
@@ -41,49 +42,22 @@ class UnknownMemory(Exception):
     """There is no such memory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """What a list or a search is narrowed to; None does not narrow."""
-
-    agent_id: str | None = None
-    kind: str | None = None
-    memory_type: str | None = None
-    category: str | None = None
-    source_type: str | None = None
-    attribute: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    min_importance: float | None = None
-
-    def accept(self, memory: Memory) -> bool:
-        """Tell whether a memory passes."""
-        named = ("kind", "memory_type", "category", "source_type")
-        return (
-            self.attribute in (None, memory.slot)
-            and all(getattr(self, n) in (None, getattr(memory, n)) for n in named)
-            and memory.visible_to(self.agent_id)
-            and (self.since is None or memory.occurred_at >= self.since)
-            and (self.until is None or memory.occurred_at <= self.until)
-            and (self.min_importance is None or memory.importance >= self.min_importance)
-        )
-
-
 class Queries:
     """Answers about users whose partitions this worker holds; others raise NotHeld."""
 
     def __init__(self, shards: Shards, embedder: Embedder) -> None:
         self._shards = shards
-        self.searching = IndexSearch(shards, embedder)
-        self.hot = RankedMemoriesByUser()
+        self.index_search = IndexSearch(shards, embedder)
+        self._ranked = RankedMemoriesByUser()
 
     def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
         """Return a user's state; with a past `as_of`, as it was effective then."""
-        return self.searching.state(owner, now, as_of)
+        return self.index_search.state(owner, now, as_of)
 
-    def hot_user(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> RankedMemories:
-        """Return the orders of a user's memories; those of the past are made for this one question."""
+    def ranked_memories(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> RankedMemories:
+        """Return a user's memories in their orders; those of a past `as_of` are made for this one question."""
         if as_of is None or as_of >= now:
-            return self.hot.of(self._shards.state(owner))
+            return self._ranked.of(self._shards.state(owner))
         return RankedMemories(self.state(owner, now, as_of))
 
     def memories(
@@ -98,15 +72,15 @@ class Queries:
     ) -> list[Memory]:
         """Return a user's memories by importance, then last access, descending; global ones with scope `global`."""
         whose = Owner(owner.tenant, GLOBAL_USER) if scope == "global" else owner
-        instant_ = as_of or now
-        found = [
+        at = as_of or now
+        memories = [
             m
             for m in self.state(whose, now, as_of).memories.values()
-            if m.status_at(instant_) == status and filters.accept(m) and scope in (None, m.scope)
+            if m.status_at(at) == status and filters.accept(m) and scope in (None, m.scope)
         ]
-        found.sort(key=lambda m: m.memory_id)
-        found.sort(key=lambda m: (m.importance, m.last_accessed_at), reverse=True)
-        return found
+        memories.sort(key=lambda m: m.memory_id)
+        memories.sort(key=lambda m: (m.importance, m.last_accessed_at), reverse=True)
+        return memories
 
     def owner_of(self, tenant: str, memory_id: str) -> Owner:
         """Return whose memory it is. Raises UnknownMemory."""
@@ -138,8 +112,8 @@ class Queries:
         min_score: float = 0.0,
     ) -> list[Found]:
         """Return at most `limit` memories that are shown at the instant, best first."""
-        vector = await self.searching.vector(query)
-        pool = await self.searching.pool(
+        vector = await self.index_search.vector(query)
+        pool = await self.index_search.pool(
             owner,
             query,
             vector,
@@ -154,23 +128,23 @@ class Queries:
 
     def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
         """Return a session's most recent turns, oldest first."""
-        return self._shards.of(owner).turns.turns(owner, session_id, limit)
+        return self._shards.of(owner).observations.turns(owner, session_id, limit)
 
     def profile(self, owner: Owner, now: datetime, as_of: datetime | None, agent_id: str | None) -> dict[str, Any]:
         """Return the profile of a user, as an agent sees it, with the patterns of use that were counted."""
-        found = self.hot_user(owner, now, as_of).profile(as_of or now, agent_id, Visibility.EVERYTHING)
-        return with_usage(found, patterns(self.said(owner).usage(owner, agent_id, as_of)))
+        found = self.ranked_memories(owner, now, as_of).profile(as_of or now, agent_id, Visibility.EVERYTHING)
+        return with_usage(found, patterns(self.turn_statistics(owner).usage(owner, agent_id, as_of)))
 
     def intimacy(self, owner: Owner, agent_id: str | None) -> float | None:
-        """Return the intimacy that was said last with an agent or with none, whether or not the turn is still held."""
-        said = self.said(owner).closeness(owner, agent_id)
+        """Return the last intimacy with an agent or with none, also where retention has removed the turn."""
+        said = self.turn_statistics(owner).last_intimacy(owner, agent_id)
         kept = last_kept(self._shards.state(owner).closeness, agent_id)
         last = max(filter(None, (said, kept)), key=lambda one: one.said_at, default=None)
         return None if last is None else last.intimacy
 
-    def said(self, owner: Owner) -> SaidFold:
-        """Return what was counted of the turns of a user's partition."""
-        return self._shards.of(owner).turns.said
+    def turn_statistics(self, owner: Owner) -> TurnStatistics:
+        """Return the statistics of the turns of a user's partition."""
+        return self._shards.of(owner).turn_statistics
 
     async def history(self, tenant: str, memory_id: str) -> dict[str, Any]:
         """Return every event about a memory, and its lineage: the candidates and observations it came from."""
@@ -210,7 +184,7 @@ class Queries:
         found: list[dict[str, Any]] = []
         if owner.is_global:
             return found
-        seen = self._shards.of(owner).turns.seen(owner, event_ids)
+        seen = self._shards.of(owner).observations.seen(owner, event_ids)
         for event_id in event_ids:
             record = await self._shards.record(seen[event_id].position) if event_id in seen else None
             if record is None:

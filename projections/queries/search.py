@@ -1,4 +1,4 @@
-"""Searching: both legs over a user's and everybody's memories, as far as they are shown, for one ranking or several."""
+"""Search in the index over a user's and the global memories, joined with what only the shard knows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder, Vectors
     from projections.index.protocol import Hit
     from projections.partitions.shards import Shards
-    from projections.queries.queries import Filters
+    from projections.queries.filters import Filters
     from projections.queries.ranking import Ranked
     from projections.state.memory import Memory, UserState
 
@@ -60,7 +60,7 @@ class Pool:
 
 
 class IndexSearch:
-    """Asks the index, and takes text, importance and status from the shards."""
+    """Search by words and by meaning. Hits give ids; text, importance and status come from the shard."""
 
     def __init__(self, shards: Shards, embedder: Embedder) -> None:
         self._shards = shards
@@ -133,7 +133,7 @@ class IndexSearch:
                     self._shards.following.note(one, wrong)
                 if len(mine) >= min(limit, len(hits)) or asked.limit >= len(state.memories):
                     break
-                # the index does not know what fades: what it found may be hidden, and what is shown lie deeper
+                # The index does not know expiry: some of its hits may be hidden, and visible ones lie deeper.
                 asked = replace(asked, limit=4 * asked.limit)
             keyword.extend(legs.keyword)
             semantic.extend(legs.semantic)

@@ -1,4 +1,4 @@
-"""What is asked of all users of a tenant at once: read from a shard's file, beside the states of single users."""
+"""Lists and counts over all users of a tenant, read from a shard's file without loading each user's state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a memory looks from outside: the JSON object of INTERFACE."""
+"""A memory as JSON: the shape that HTTP, exports and history show."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from projections.state.importance import grade
+from schemas.instant import instant
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.state.memory import Memory
     from schemas.identity import Owner
-
-
-def instant(moment: datetime | None) -> str | None:
-    """Return an instant as RFC 3339 in UTC."""
-    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
 
 
 def memory_view(owner: Owner, memory: Memory, as_of: datetime) -> dict[str, Any]:

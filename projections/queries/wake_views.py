@@ -1,12 +1,13 @@
-"""How a wake looks from outside: the JSON object of INTERFACE, its memories as they are when it is asked for."""
+"""A wake as JSON, with its memories as they are when it is read."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from projections.queries.views import instant, memory_view
+from projections.queries.views import memory_view
 from projections.state.memory import ACTIVE
 from schemas.identity import GLOBAL_USER, Owner
+from schemas.instant import instant
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from projections.shard.wake_rows import Raised
 
 SESSION_ID: Final = "system:dm:system"
-"""The session in which an agent is woken: nobody's conversation, and nothing is written to it."""
+"""The session in which an agent is woken: no user's conversation, and nothing is written to it."""
 
 
 def wake_view(shards: Shards, raised: Raised, now: datetime, agent_id: str | None = None) -> dict[str, Any]:

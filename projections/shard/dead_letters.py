@@ -1,4 +1,4 @@
-"""Folds dead letters into a shard: which pieces were given up, and which letters were not sent back."""
+"""The fold of dead letters into a shard: which pieces were given up, and which letters were not sent back."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from schemas.log import Record
 
 
-class LettersFold:
-    """What a shard knows of the records of its partition that were put aside."""
+class DeadLettersFold:
+    """The dead letters of one shard's partition."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def fold(self, records: Sequence[Record]) -> None:
-        """Keep each letter, and the pieces whose extraction it holds, until it is sent back."""
+        """Insert each letter, and the pieces whose extraction it holds; remove both when it is sent back."""
         run = self._connection.execute
         for record in records:
             try:

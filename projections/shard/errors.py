@@ -1,4 +1,4 @@
-"""What can be wrong with a shard's file, and what to do about each: by SQLite's error code, not by its words."""
+"""Errors of a shard's file, each with what to do about it. Told apart by SQLite's error code, never by its message."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger("mnemolog.shard")
-_STEPS_BETWEEN_LOOKS: Final = 10_000
-"""Of SQLite, between two looks at the time."""
+_STEPS_BETWEEN_CHECKS: Final = 10_000
+"""Steps of SQLite's virtual machine between two checks of the time."""
 
 
 class ShardDamaged(Exception):
-    """The shard's file cannot be read: whoever opens it next sets it aside, and folds it anew from the log."""
+    """The shard's file cannot be read: the next to open it sets it aside and folds it anew from the log."""
 
 
 class ShardUnavailable(Exception):
@@ -74,12 +74,12 @@ def damage(path: Path, error: Exception) -> ShardDamaged:
 
 
 def is_damaged(path: Path) -> bool:
-    """Tell whether somebody found a file damaged."""
+    """Return whether a file is marked as damaged."""
     return _mark(path).exists()
 
 
 def set_aside(path: Path) -> None:
-    """Put a damaged file out of the way, for whoever wants to look at it; nobody may have it open."""
+    """Rename a damaged file, so that it can be looked at later. It must not be open anywhere."""
     log.warning("shard %s is damaged: it is kept as %s, and folded anew from the log", path, _aside(path).name)
     for name in (f"{path.name}-wal", f"{path.name}-shm"):
         path.with_name(name).unlink(missing_ok=True)
@@ -97,23 +97,23 @@ def _aside(path: Path) -> Path:
 
 
 def find_damaged(folder: Path, seconds: float = math.inf) -> list[Path]:
-    """Read through the shards of a generation's folder; mark and return those that are damaged.
+    """Check the shards in a generation's folder; mark and return those that are damaged.
 
-    What cannot be looked at now, or not within so many seconds, is not called damaged.
+    A file that cannot be checked now, or not within so many seconds, does not count as damaged.
     """
     until = time.monotonic() + seconds
-    return [path for path in sorted(folder.glob("*.sqlite")) if is_damaged(path) or _reads_badly(path, until)]
+    return [path for path in sorted(folder.glob("*.sqlite")) if is_damaged(path) or _fails_check(path, until)]
 
 
-def _reads_badly(path: Path, until: float) -> bool:
+def _fails_check(path: Path, until: float) -> bool:
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS_BETWEEN_LOOKS)
-            said = str(connection.execute("pragma quick_check(1)").fetchone()[0])
+            connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS_BETWEEN_CHECKS)
+            verdict = str(connection.execute("pragma quick_check(1)").fetchone()[0])
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return False
-        said = str(error)
-    if said != "ok":
-        damage(path, sqlite3.DatabaseError(said))
-    return said != "ok"
+        verdict = str(error)
+    if verdict != "ok":
+        damage(path, sqlite3.DatabaseError(verdict))
+    return verdict != "ok"

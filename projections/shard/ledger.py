@@ -1,22 +1,17 @@
-"""Folds decisions into a shard: which of them count, and what they change."""
+"""The fold of the ledger into a shard: which decisions count, and what they change."""
 
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from immutables import Map
-
-from projections.shard.errors import damage
-from projections.shard.memory_rows import Vectors, memory_of_row, row_of_memory
-from projections.shard.missed_changes import memories_since
+from projections.shard.intimacy_rows import IntimacyRows
+from projections.shard.memory_rows import Vectors, row_of_memory
 from projections.shard.tables import name_of
+from projections.shard.user_states import UserStates
 from projections.shard.wake_rows import WakeChanges, WakeRows
 from projections.state.evolve import Unfit, counts, events_of, evolve, is_decided, item_key
-from projections.state.intimacy import IntimacyRows
-from projections.state.memory import UserState
 from schemas import codec
 from schemas.identity import Owner, partition_owner
 from schemas.messages.decision import MAX_CHANGES, Decision
@@ -31,27 +26,33 @@ from schemas.messages.events import (
     TickApplied,
 )
 from schemas.messages.inbox import TICKS
-from schemas.text import digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from projections.shard.tables import ShardConnection
+    from projections.state.memory import UserState
     from schemas.log import Record
     from schemas.messages.events import LedgerEvent
 
 log = logging.getLogger("mnemolog.shard")
-MAX_CACHED_USERS: Final = 2_000
+MANY_DECISIONS: Final = 2_000
+"""More are not decoded one by one: so many, of an event or two each, take a tenth of a second."""
+_SINCE: Final = "from decisions where offset >= ?"
+_OF_USERS: Final = (
+    f"select owner, memory_id from memories where owner in (select owner {_SINCE}) order by owner, sequence"  # noqa: S608
+)
+_FEW: Final = f"select 1 {_SINCE} limit {MANY_DECISIONS}"
 TICK_TYPES: Final = frozenset(tick.__name__ for tick in TICKS)
 
 
 @dataclass(slots=True)
 class Batch:
-    """What a run of decisions changes, gathered before it is written."""
+    """The changes of a run of decisions, gathered in memory before they are written."""
 
     states: dict[Owner, UserState] = field(default_factory=dict)
     memories: dict[Owner, dict[str, int]] = field(default_factory=dict)
-    """The memories touched, with their place in the order of forming."""
+    """The memories changed, each with its place in the order of forming."""
     vectors: list[tuple[str, str, bytes]] = field(default_factory=list)
     decisions: list[tuple[str, int, int, str, bytes]] = field(default_factory=list)
     items: list[tuple[str, bytes]] = field(default_factory=list)
@@ -63,7 +64,7 @@ class Batch:
 
 
 class LedgerFold:
-    """The users' states of one shard, in its file and, for those lately asked for, in memory."""
+    """Folds the decisions of one shard's ledger, and answers from them."""
 
     def __init__(
         self,
@@ -71,65 +72,23 @@ class LedgerFold:
         partition: int | None,
         belongs: Callable[[Owner], bool] = lambda _: True,
     ) -> None:
-        """`belongs` tells whose decisions this shard's ledger holds: those of others are void."""
+        """`belongs` says whether an owner's decisions belong in this shard's ledger: those of others are void."""
         self._connection = connection
         self._partition = partition
         self._belongs = belongs
-        self._states: OrderedDict[Owner, UserState] = OrderedDict()
         self.wakes = WakeRows(connection)
-        self._closeness = IntimacyRows(connection)
+        self._intimacy = IntimacyRows(connection)
+        self.states = UserStates(connection, self.wakes, self._intimacy)
         self.void_decisions = 0
-        """Decisions that this process folded and that do not count; what is no decision is not among them."""
+        """Decisions folded by this process that do not count. Records that are no decision are not among them."""
 
     def forget(self) -> None:
-        """Keep no state in memory: the file was emptied."""
-        self._states.clear()
+        """Empty the cache: the file was emptied."""
+        self.states.forget()
 
     def state(self, owner: Owner) -> UserState:
         """Return a user's state; an unknown user has an empty one."""
-        known = self._states.get(owner)
-        if known is None:
-            known = self.read(owner)
-            self._keep(owner, known)
-        else:
-            self._states.move_to_end(owner)
-        return known
-
-    def read(self, owner: Owner) -> UserState:
-        """Return a user's state as the file has it, and keep it nowhere."""
-        name, run = name_of(owner), self._connection.execute
-        row = run(
-            "select version, last_item, last_offset, last_part, last_part_closed from users where owner=?", (name,)
-        ).fetchone()
-        if row is None:
-            return UserState(owner=owner)
-        bodies = run("select body from memories where owner=? order by sequence", (name,))
-        try:
-            memories = [memory_of_row(body) for (body,) in bodies]
-        except (KeyError, TypeError, ValueError) as error:
-            raise damage(self._connection.path, error) from error
-        by_digest: dict[bytes, tuple[str, ...]] = {}
-        by_attribute: dict[str, tuple[str, ...]] = {}
-        for memory in memories:
-            key = digest(memory.content)
-            by_digest[key] = tuple(sorted((*by_digest.get(key, ()), memory.memory_id)))
-            if memory.attribute:
-                by_attribute[memory.attribute] = (*by_attribute.get(memory.attribute, ()), memory.memory_id)
-        return UserState(
-            owner=owner,
-            version=row[0],
-            last_item=row[1],
-            last_offset=row[2],
-            last_part=row[3],
-            last_part_closed=bool(row[4]),
-            memories=Map({m.memory_id: m for m in memories}),
-            covered=Map({p: bool(r) for p, r in run("select piece, rejected from covered where owner=?", (name,))}),
-            items=Map({bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}),
-            by_digest=Map(by_digest),
-            by_attribute=Map(by_attribute),
-            wakes=self.wakes.of(owner),
-            closeness=self._closeness.of(owner),
-        )
+        return self.states.state(owner)
 
     def vectors(self, owner: Owner) -> Vectors:
         """Return a user's vectors."""
@@ -143,7 +102,7 @@ class LedgerFold:
 
     def memories_since(self, offset: int) -> dict[Owner, list[str]]:
         """Return the memories that counted decisions at that offset of the ledger or later changed, at least."""
-        return memories_since(self._connection, offset)
+        return _memories_since(self._connection, offset)
 
     def count(self) -> int:
         """Return how many decisions count."""
@@ -168,7 +127,7 @@ class LedgerFold:
 
     def decided(self, owner: Owner, item_id: str) -> list[Decision]:
         """Return the counted decisions about an item, one for each part."""
-        # Named, because SQLite would rather look through all decisions of the user.
+        # The index is named because SQLite would otherwise scan all decisions of the user.
         query = "select body from decisions indexed by decisions_by_item where owner=? and item_id=? order by version"
         rows = self._connection.execute(query, (name_of(owner), item_id)).fetchall()
         return [codec.decode_as(body, Decision) for (body,) in rows]
@@ -241,19 +200,13 @@ class LedgerFold:
         run("insert or ignore into covered values(?,?,?,?)", batch.covered)
         run("insert or ignore into cited values(?,?,?,?)", batch.cited)
         self.wakes.write(batch.wakes, batch.states)
-        self._closeness.write(batch.closeness, batch.states)
+        self._intimacy.write(batch.closeness, batch.states)
 
     def keep(self, batch: Batch) -> None:
-        """Take a batch over into memory, after its commit."""
+        """Cache the states of a batch. Only after its commit: a state that is not in the file must not be seen."""
         for owner, state in batch.states.items():
-            self._keep(owner, state)
+            self.states.keep(owner, state)
         self.void_decisions += batch.void
-
-    def _keep(self, owner: Owner, state: UserState) -> None:
-        self._states[owner] = state
-        self._states.move_to_end(owner)
-        while len(self._states) > MAX_CACHED_USERS:
-            self._states.popitem(last=False)
 
     def _is_closed(self, batch: Batch, decision: Decision) -> bool:
         """Tell whether a tick's decision comes after the tick's closing one."""
@@ -281,3 +234,25 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
             batch.vectors.append((name, event.memory_id, event.vector.data))
         if isinstance(event, (MemoryFormed, MemoryReinforced, MemoryRevised)):
             batch.cited.extend((name, source, event.memory_id, decision.version) for source in event.source_ids)
+
+
+def _memories_since(connection: ShardConnection, offset: int) -> dict[Owner, list[str]]:
+    """Return the memories that counted decisions at that offset or later changed.
+
+    Where these are many, or one cannot be read by this version, all memories of their users.
+    """
+    named: list[tuple[str, str]] = []
+    is_many = len(connection.execute(_FEW, (offset,)).fetchall()) == MANY_DECISIONS
+    if not is_many:
+        try:
+            for name, body in connection.execute(f"select owner, body {_SINCE}", (offset,)):
+                events = events_of(codec.decode_as(body, Decision))
+                named += [(name, event.memory_id) for event in events if isinstance(event, MEMORY_EVENTS)]
+        except codec.Undecodable:
+            is_many = True
+    if is_many:
+        named = connection.execute(_OF_USERS, (offset,)).fetchall()
+    changed: dict[Owner, dict[str, None]] = {}
+    for name, memory_id in named:
+        changed.setdefault(Owner.of_key(name.encode()), {})[memory_id] = None
+    return {owner: list(ids) for owner, ids in changed.items()}

@@ -1,4 +1,7 @@
-"""Marks: what a shard keeps of the last record of each topic that it folded, to know its log again."""
+"""The mark of the last record folded of each topic: it tells whether the log at hand is the one that was folded.
+
+An offset alone does not: the log may be another one, or the same one restored from an older copy.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def mark(record: Record) -> bytes:
-    """Return what tells a record from another one at its offset."""
+    """Return the digest (16 bytes) that tells a record from another one at its offset."""
     return blake2b(record.value, digest_size=16).digest()
 
 
 async def are_of(log: Log, partition: int, marks: Iterable[Mark]) -> bool:
-    """Tell whether the records marked are those of the log: not of another one, or of one that was set back."""
+    """Return whether the marked records are those of this log."""
     for topic, following, marked in marks:
         if following > await log.end(topic, partition):
             return False

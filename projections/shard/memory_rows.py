@@ -1,4 +1,4 @@
-"""A memory as a row of the shard's file: JSON, in the order of its fields."""
+"""Memories and their vectors as rows of the shard's file; a memory is JSON, in the order of its fields."""
 
 from __future__ import annotations
 

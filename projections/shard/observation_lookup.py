@@ -1,15 +1,30 @@
-"""What a shard tells of an observation: its first record, how far it has come, and a turn as it was published."""
+"""Questions about observations: their first record, how far they have come, and turns as they were published."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from projections.shard.tables import name_of
+from schemas import codec
+from schemas.log import Position
+from schemas.messages.decision import Decision
+from schemas.messages.observations import TurnRecorded
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    import sqlite3
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from schemas.log import Position
-    from schemas.messages.observations import TurnRecorded
+    from projections.shard.dead_letters import DeadLettersFold
+    from schemas.identity import Owner
+    from schemas.messages.decision import Outcome
+
+MAX_RECENT: Final = 4096
+"""First records kept in memory."""
+OBSERVATIONS_AT_ONCE: Final = 250
+WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused"})
+"""Actions that leave no memory behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +41,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far an observation has come; `waiting` is not known here."""
+    """How far an observation has come; `waiting` is known only to who extracts."""
 
     state: str
     """accepted, extracted, remembered, nothing, rejected or dead."""
@@ -41,3 +56,167 @@ class Turn:
 
     message: TurnRecorded
     recorded_at: datetime
+
+
+class ObservationLookup:
+    """Answers about the observations of one shard, from its file."""
+
+    def __init__(self, connection: sqlite3.Connection, partition: int, letters: DeadLettersFold) -> None:
+        self._connection = connection
+        self._partition = partition
+        self._letters = letters
+        self._recent: dict[tuple[str, str], Seen] = {}
+        """Of the records folded last, those that were the first of their observation: observe asks for each next."""
+
+    def remember_recent(self, folded: Mapping[tuple[str, str], Seen]) -> None:
+        """Keep first records in memory, by owner's name and event id."""
+        if len(self._recent) + len(folded) > MAX_RECENT:
+            self._recent.clear()
+        self._recent.update(folded)
+
+    def forget_recent(self) -> None:
+        """Empty the cache: the file does not hold what was folded last."""
+        self._recent.clear()
+
+    def extracted(self, owner: Owner, pieces: Iterable[str]) -> set[str]:
+        """Return those of the pieces that an extraction in the inbox or a decision covers."""
+        name, query = (
+            name_of(owner),
+            (
+                "select exists(select 1 from extracted where owner=?1 and piece=?2)"
+                " or exists(select 1 from covered where owner=?1 and piece=?2)"
+            ),
+        )
+        return {piece for piece in pieces if self._connection.execute(query, (name, piece)).fetchone()[0]}
+
+    def first(self, owner: Owner, event_id: str) -> Seen | None:
+        """Return the first record of an observation, None when it is not known."""
+        return self._recent.get((name_of(owner), event_id)) or self.seen(owner, [event_id]).get(event_id)
+
+    def seen(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, Seen]:
+        """Return the first record of each of a user's observations that are known."""
+        found = self.seen_of([(owner, event_id) for event_id in event_ids])
+        return {event_id: seen for (_, event_id), seen in found.items()}
+
+    def seen_of(self, names: Sequence[tuple[Owner, str]]) -> dict[tuple[Owner, str], Seen]:
+        """Return the first record of each of the observations, named by user and id, that are known."""
+        found = {}
+        owners = {name_of(owner): owner for owner, _ in names}
+        for begin in range(0, len(names), OBSERVATIONS_AT_ONCE):
+            some = names[begin : begin + OBSERVATIONS_AT_ONCE]
+            query = (  # a cross join: SQLite would otherwise read the whole table
+                f"with asked(owner, event_id) as (values {','.join(['(?,?)'] * len(some))})"  # noqa: S608 - only marks
+                " select owner, event_id, topic, offset, digest, kind, pieces"
+                " from asked cross join observations using(owner, event_id)"
+            )
+            asked = [part for owner, event_id in some for part in (name_of(owner), event_id)]
+            for name, event_id, topic, offset, digest, kind, pieces in self._connection.execute(query, asked):
+                position = Position(topic, self._partition, offset)
+                found[owners[name], event_id] = Seen(event_id, position, bytes(digest), kind, pieces)
+        return found
+
+    def dead(self, owner: Owner, event_id: str) -> str | None:
+        """Return why the only records with this event id became dead letters, or None."""
+        query = "select reason from dead where owner=? and event_id=? order by topic, offset limit 1"
+        found = self._connection.execute(query, (name_of(owner), event_id)).fetchone()
+        return found[0] if found else None
+
+    def progress(self, owner: Owner, seen: Seen) -> Progress:
+        """Return how far an observation has come."""
+        if seen.pieces == 0:
+            return Progress(state="nothing", reason="nothing is extracted from it", memory_ids=(), decisions=())
+        name, run = name_of(owner), self._connection.execute
+        pieces = [f"{seen.event_id}#{n}" for n in range(seen.pieces)]
+        marks = ",".join("?" * len(pieces))
+        covered = run(
+            f"select piece, rejected, version from covered where owner=? and piece in ({marks})",  # noqa: S608 - only marks
+            (name, *pieces),
+        ).fetchall()
+        undecided = set(pieces).difference(piece for piece, _, _ in covered)
+        given_up = self._letters.given_up(owner, sorted(undecided))
+        if len(given_up) < len(undecided):
+            known = self.extracted(owner, pieces)
+            state = "extracted" if len(known) == seen.pieces else "accepted"
+            return Progress(state=state, reason=None, memory_ids=(), decisions=())
+        memories = run("select memory_id, version from cited where owner=? and event_id=?", (name, seen.event_id))
+        cited = sorted(memories.fetchall(), key=lambda row: (row[1], row[0]))
+        versions = sorted({version for _, _, version in covered} | {version for _, version in cited})
+        decisions = [self._decision(name, version) for version in versions]
+        state = "remembered" if cited else "rejected" if any(r for _, r, _ in covered) else "nothing"
+        mine = {memory_id for memory_id, _ in cited}
+        outcomes = self._outcomes(name, pieces, decisions)
+        if given_up:
+            state, reasons = "dead", list(given_up.values())
+        elif state == "remembered":
+            reasons = [o.reason for o in outcomes if o.memory_id in mine]
+        else:
+            reasons = [o.reason for o in outcomes if o.action in WITHOUT_MEMORY]
+        return Progress(
+            state=state,
+            reason="; ".join(dict.fromkeys(reasons)) or "nothing in it is worth remembering",
+            memory_ids=tuple(memory_id for memory_id, _ in cited),
+            decisions=tuple(d.envelope.event_id for d in decisions),
+        )
+
+    def _outcomes(self, name: str, pieces: Sequence[str], decisions: Sequence[Decision]) -> list[Outcome]:
+        """Return what became of the candidates that cite a piece; of all those of its windows when none does."""
+        marks = ",".join("?" * len(pieces))
+        query = f"select item_id, cited_by from extracted where owner=? and piece in ({marks})"  # noqa: S608 - only marks
+        subjects = {
+            (i, s) for i, cited_by in self._connection.execute(query, (name, *pieces)) for s in cited_by.split()
+        }
+        cited = [o for d in decisions for o in d.outcomes if (d.item_id, o.subject) in subjects]
+        return cited or [o for d in decisions for o in d.outcomes]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many observations there are, and how many ended how, as `progress` says; session ends are none."""
+        states = """
+            with recursive numbers(n) as (
+                select 0 union all select n + 1 from numbers where n + 1 < (select max(pieces) from observations)
+            ), pieces as (
+                select o.owner, o.event_id, v.piece is not null as decided, coalesce(v.rejected, 0) as rejected,
+                    v.piece is null and o.pieces > 0 and exists(
+                        select 1 from given_up g where g.owner = o.owner and g.piece = o.event_id || '#' || n
+                    ) as dead,
+                    o.pieces = 0 as empty
+                from observations o
+                left join numbers on n < o.pieces
+                left join covered v on v.owner = o.owner and v.piece = o.event_id || '#' || n
+                where o.kind != 'SessionEnded'
+            ), ends as (
+                select owner, event_id, max(rejected) as rejected, max(dead) as dead,
+                    min(decided or dead or empty) as ended
+                from pieces group by owner, event_id
+            ), states as (
+                select ended, rejected, dead,
+                    exists(select 1 from cited c where c.owner = ends.owner and c.event_id = ends.event_id) as cited
+                from ends
+            )
+            select count(*), sum(ended and not dead and cited), sum(ended and not dead and not cited and rejected),
+                sum(ended and not dead and not cited and not rejected), sum(ended and dead)
+            from states
+        """
+        total, *ended = self._connection.execute(states).fetchone()
+        remembered, rejected, nothing, dead = (number or 0 for number in ended)
+        return {
+            "observations": total,
+            "remembered": remembered,
+            "nothing": nothing,
+            "rejected": rejected,
+            "dead": dead,
+        }
+
+    def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
+        """Return a session's most recent turns, oldest first."""
+        rows = self._connection.execute(
+            "select turn, recorded_at from observations where owner=? and session_id=? and turn is not null "
+            "order by offset desc limit ?",
+            (name_of(owner), session_id, limit),
+        ).fetchall()
+        return [Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at)) for t, at in reversed(rows)]
+
+    def _decision(self, name: str, version: int) -> Decision:
+        (body,) = self._connection.execute(
+            "select body from decisions where owner=? and version=?", (name, version)
+        ).fetchone()
+        return codec.decode_as(body, Decision)

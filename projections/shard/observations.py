@@ -1,69 +1,76 @@
-"""Folds observations and the inbox into a shard: recent turns, and how far each observation has come."""
+"""The fold of the input topics and the inbox into a shard: the first record of each observation, and what covers it.
+
+Repeats of an observation are kept too: when retention removes the first record from the log, one takes its place.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from projections.shard.observation_lookup import Progress, Seen, Turn
-from projections.shard.repeats import keep_repeats
+from projections.shard.observation_lookup import Seen
 from projections.shard.tables import name_of
-from projections.shard.turn_statistics import SaidFold, said_row
+from projections.shard.turn_statistics import remove_statistics, restore_statistics, statistics_row
 from schemas import codec
 from schemas.inputs.decoding import claimed, digest_of, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.inputs.pieces import is_extractable, piece_count
-from schemas.log import Position
-from schemas.messages.decision import Decision
 from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.messages.observations import TurnRecorded
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
-    from projections.shard.dead_letters import LettersFold
+    from projections.shard.observation_lookup import ObservationLookup
+    from projections.shard.turn_statistics import TurnStatistics
     from schemas.identity import Owner
     from schemas.log import Record
-    from schemas.messages.decision import Outcome
     from schemas.messages.observations import Observation
 
-KEPT_OBSERVATIONS: Final = 4096
-OBSERVATIONS_AT_ONCE: Final = 250
-WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused"})
-"""Actions that leave no memory behind."""
+_INSERT_REPEAT: Final = """
+    insert or ignore into repeats select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    where not exists(select 1 from observations where owner = ? and event_id = ? and topic = ? and offset = ?)
+"""
+_FIRST_REPEAT: Final = """
+    from repeats where owner = ?1 and event_id = ?2 and (topic, offset) =
+        (select topic, offset from repeats where owner = ?1 and event_id = ?2 order by topic, offset limit 1)
+"""
+_PROMOTE_REPEAT: Final = f"insert into observations select * {_FIRST_REPEAT}"
+_DELETE_REPEAT: Final = f"delete {_FIRST_REPEAT}"
 
 
-class TurnsFold:
-    """What a shard knows of the input topics and of the extractions in the inbox."""
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """One step of removing old observations."""
+
+    removed: int
+    next_after: tuple[str, str] | None
+    """The owner and event after which the next step begins; None when all is done."""
+
+
+class ObservationsFold:
+    """Folds the input topics, and the extractions in the inbox."""
 
     def __init__(
         self,
         connection: sqlite3.Connection,
-        partition: int,
-        letters: LettersFold,
+        lookup: ObservationLookup,
+        statistics: TurnStatistics,
         belongs: Callable[[Owner], bool] = lambda _: True,
     ) -> None:
-        """`belongs` tells whether a user's partition is this one: what a foreign partitioner misplaced is not kept."""
+        """`belongs` says whether a user's partition is this one: what a foreign partitioner misplaced is left out."""
         self._connection = connection
-        self._partition = partition
-        self._letters = letters
+        self._lookup = lookup
+        self._statistics = statistics
         self._belongs = belongs
-        self.said = SaidFold(connection)
-        self._latest: dict[tuple[str, str], Seen] = {}
-        """Of the observations folded last, those whose first record it was: observe asks for each of them next."""
-
-    def forget(self) -> None:
-        """Keep nothing in memory: the file does not hold what was folded last."""
-        self._latest.clear()
-        self.said.forget()
 
     def fold_inputs(self, records: Sequence[Record]) -> None:
-        """Keep the first record of each observation; unreadable ones are observe's to put aside."""
+        """Insert the first record of each observation; observe puts unreadable records aside."""
         rows: list[tuple[object, ...]] = []
         dead: list[tuple[str, str, str, int, str]] = []
         folded: dict[tuple[str, str], Seen] = {}
-        said: list[tuple[object, ...]] = []
+        statistics: list[tuple[object, ...]] = []
         for record in records:
             try:
                 message = observation_of_record(record)
@@ -78,8 +85,8 @@ class TurnsFold:
             pieces = piece_count(message) if is_extractable(message) else 0
             folded[name, event_id] = seen = Seen(event_id, record.position, digest_of(message), kind, pieces)
             turn = message if isinstance(message, TurnRecorded) else None
-            if turn and (counted := said_row(name, turn, record.position.offset, record.recorded_at)):
-                said.append(counted)
+            if turn and (counted := statistics_row(name, turn, record.position.offset, record.recorded_at)):
+                statistics.append(counted)
             rows.append(
                 (
                     name,
@@ -92,21 +99,19 @@ class TurnsFold:
                     message.envelope.agent_id,
                     pieces,
                     record.recorded_at.isoformat(),
-                    _spelt(record, turn) if turn else None,
+                    _bytes_of(record, turn) if turn else None,
                 )
             )
         inserting = "insert or ignore into observations values(?,?,?,?,?,?,?,?,?,?,?)"
         if self._connection.executemany(inserting, rows).rowcount < len(rows):
-            keep_repeats(self._connection, rows)
+            _insert_repeats(self._connection, rows)
         else:  # all of them are first records
-            if len(self._latest) + len(folded) > KEPT_OBSERVATIONS:
-                self._latest.clear()
-            self._latest.update(folded)
-        self.said.fold(said)
+            self._lookup.remember_recent(folded)
+        self._statistics.fold(statistics)
         self._connection.executemany("insert or ignore into dead values(?,?,?,?,?)", dead)
 
     def fold_inbox(self, records: Sequence[Record]) -> None:
-        """Keep which pieces an extraction in the inbox covers; unreadable ones are remember's to put aside.
+        """Insert which pieces an extraction in the inbox covers; remember puts unreadable records aside.
 
         Raises UnknownSchema for what only a newer version knows.
         """
@@ -125,159 +130,47 @@ class TurnsFold:
                 rows.extend((name, c.piece_id, item.envelope.event_id, cited.get(c.piece_id, "")) for c in item.covered)
         self._connection.executemany("insert or ignore into extracted values(?,?,?,?)", rows)
 
-    def extracted(self, owner: Owner, pieces: Iterable[str]) -> set[str]:
-        """Return those of the pieces that an extraction in the inbox or a decision covers."""
-        name, query = (
-            name_of(owner),
-            (
-                "select exists(select 1 from extracted where owner=?1 and piece=?2)"
-                " or exists(select 1 from covered where owner=?1 and piece=?2)"
-            ),
-        )
-        return {piece for piece in pieces if self._connection.execute(query, (name, piece)).fetchone()[0]}
 
-    def first(self, owner: Owner, event_id: str) -> Seen | None:
-        """Return the first record of an observation, None when it is not known."""
-        return self._latest.get((name_of(owner), event_id)) or self.seen(owner, [event_id]).get(event_id)
+def _insert_repeats(connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> None:
+    """Insert those rows of observations that are not the first record of their event."""
+    connection.executemany(_INSERT_REPEAT, [(*row, *row[:4]) for row in rows])
 
-    def seen(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, Seen]:
-        """Return the first record of each of a user's observations that are known."""
-        found = self.seen_of([(owner, event_id) for event_id in event_ids])
-        return {event_id: seen for (_, event_id), seen in found.items()}
 
-    def seen_of(self, names: Sequence[tuple[Owner, str]]) -> dict[tuple[Owner, str], Seen]:
-        """Return the first record of each of the observations, named by user and id, that are known."""
-        found = {}
-        owners = {name_of(owner): owner for owner, _ in names}
-        for begin in range(0, len(names), OBSERVATIONS_AT_ONCE):
-            some = names[begin : begin + OBSERVATIONS_AT_ONCE]
-            query = (  # a cross join: SQLite would otherwise read the whole table
-                f"with asked(owner, event_id) as (values {','.join(['(?,?)'] * len(some))})"  # noqa: S608 - only marks
-                " select owner, event_id, topic, offset, digest, kind, pieces"
-                " from asked cross join observations using(owner, event_id)"
-            )
-            asked = [part for owner, event_id in some for part in (name_of(owner), event_id)]
-            for name, event_id, topic, offset, digest, kind, pieces in self._connection.execute(query, asked):
-                position = Position(topic, self._partition, offset)
-                found[owners[name], event_id] = Seen(event_id, position, bytes(digest), kind, pieces)
-        return found
+def remove_before(
+    connection: sqlite3.Connection, topic: str, earliest: int, after: tuple[str, str], rows: int
+) -> Removal:
+    """Remove a topic's observations before an offset, of the next `rows` in the order of owner and event id.
 
-    def dead(self, owner: Owner, event_id: str) -> str | None:
-        """Return why the only records with this event id became dead letters, or None."""
-        query = "select reason from dead where owner=? and event_id=? order by topic, offset limit 1"
-        found = self._connection.execute(query, (name_of(owner), event_id)).fetchone()
-        return found[0] if found else None
-
-    def progress(self, owner: Owner, seen: Seen) -> Progress:
-        """Return how far an observation has come."""
-        if seen.pieces == 0:
-            return Progress(state="nothing", reason="nothing is extracted from it", memory_ids=(), decisions=())
-        name, run = name_of(owner), self._connection.execute
-        pieces = [f"{seen.event_id}#{n}" for n in range(seen.pieces)]
-        marks = ",".join("?" * len(pieces))
-        covered = run(
-            f"select piece, rejected, version from covered where owner=? and piece in ({marks})",  # noqa: S608 - only marks
-            (name, *pieces),
-        ).fetchall()
-        undecided = set(pieces).difference(piece for piece, _, _ in covered)
-        given_up = self._letters.given_up(owner, sorted(undecided))
-        if len(given_up) < len(undecided):
-            known = self.extracted(owner, pieces)
-            state = "extracted" if len(known) == seen.pieces else "accepted"
-            return Progress(state=state, reason=None, memory_ids=(), decisions=())
-        memories = run("select memory_id, version from cited where owner=? and event_id=?", (name, seen.event_id))
-        cited = sorted(memories.fetchall(), key=lambda row: (row[1], row[0]))
-        versions = sorted({version for _, _, version in covered} | {version for _, version in cited})
-        decisions = [self._decision(name, version) for version in versions]
-        state = "remembered" if cited else "rejected" if any(r for _, r, _ in covered) else "nothing"
-        mine = {memory_id for memory_id, _ in cited}
-        outcomes = self._outcomes(name, pieces, decisions)
-        if given_up:
-            state, reasons = "dead", list(given_up.values())
-        elif state == "remembered":
-            reasons = [o.reason for o in outcomes if o.memory_id in mine]
-        else:
-            reasons = [o.reason for o in outcomes if o.action in WITHOUT_MEMORY]
-        return Progress(
-            state=state,
-            reason="; ".join(dict.fromkeys(reasons)) or "nothing in it is worth remembering",
-            memory_ids=tuple(memory_id for memory_id, _ in cited),
-            decisions=tuple(d.envelope.event_id for d in decisions),
-        )
-
-    def _outcomes(self, name: str, pieces: Sequence[str], decisions: Sequence[Decision]) -> list[Outcome]:
-        """Return what became of the candidates that cite a piece; of all those of its windows when none does."""
-        marks = ",".join("?" * len(pieces))
-        query = f"select item_id, cited_by from extracted where owner=? and piece in ({marks})"  # noqa: S608 - only marks
-        subjects = {
-            (i, s) for i, cited_by in self._connection.execute(query, (name, *pieces)) for s in cited_by.split()
-        }
-        cited = [o for d in decisions for o in d.outcomes if (d.item_id, o.subject) in subjects]
-        return cited or [o for d in decisions for o in d.outcomes]
-
-    def counts(self) -> dict[str, int]:
-        """Return how many observations there are, and how many ended how, as `progress` says; session ends are none."""
-        states = """
-            with recursive numbers(n) as (
-                select 0 union all select n + 1 from numbers where n + 1 < (select max(pieces) from observations)
-            ), pieces as (
-                select o.owner, o.event_id, v.piece is not null as decided, coalesce(v.rejected, 0) as rejected,
-                    v.piece is null and o.pieces > 0 and exists(
-                        select 1 from given_up g where g.owner = o.owner and g.piece = o.event_id || '#' || n
-                    ) as dead,
-                    o.pieces = 0 as empty
-                from observations o
-                left join numbers on n < o.pieces
-                left join covered v on v.owner = o.owner and v.piece = o.event_id || '#' || n
-                where o.kind != 'SessionEnded'
-            ), ends as (
-                select owner, event_id, max(rejected) as rejected, max(dead) as dead,
-                    min(decided or dead or empty) as ended
-                from pieces group by owner, event_id
-            ), states as (
-                select ended, rejected, dead,
-                    exists(select 1 from cited c where c.owner = ends.owner and c.event_id = ends.event_id) as cited
-                from ends
-            )
-            select count(*), sum(ended and not dead and cited), sum(ended and not dead and not cited and rejected),
-                sum(ended and not dead and not cited and not rejected), sum(ended and dead)
-            from states
-        """
-        total, *ended = self._connection.execute(states).fetchone()
-        remembered, rejected, nothing, dead = (number or 0 for number in ended)
-        return {
-            "observations": total,
-            "remembered": remembered,
-            "nothing": nothing,
-            "rejected": rejected,
-            "dead": dead,
-        }
-
-    def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
-        """Return a session's most recent turns, oldest first."""
-        rows = self._connection.execute(
-            "select turn, recorded_at from observations where owner=? and session_id=? and turn is not null "
-            "order by offset desc limit ?",
-            (name_of(owner), session_id, limit),
-        ).fetchall()
-        return [Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at)) for t, at in reversed(rows)]
-
-    def _decision(self, name: str, version: int) -> Decision:
-        (body,) = self._connection.execute(
-            "select body from decisions where owner=? and version=?", (name, version)
-        ).fetchone()
-        return codec.decode_as(body, Decision)
+    Where an event was repeated, the first repeat that is left takes the place of the first record.
+    """
+    run = connection.execute
+    rows_seen = run(
+        "select owner, event_id, topic = ? and offset < ? from observations "
+        "where (owner, event_id) > (?, ?) order by owner, event_id limit ?",
+        (topic, earliest, *after, rows),
+    ).fetchall()
+    old = [(owner, event_id) for owner, event_id, is_old in rows_seen if is_old]
+    connection.executemany("delete from observations where owner=? and event_id=?", old)
+    remove_statistics(connection, old)
+    if after == ("", ""):  # they are few
+        run("delete from repeats where topic=? and offset<?", (topic, earliest))
+        run("delete from dead where topic=? and offset<?", (topic, earliest))
+    for place in old if run("select exists(select 1 from repeats)").fetchone()[0] else ():
+        run(_PROMOTE_REPEAT, place)
+        run(_DELETE_REPEAT, place)
+        restore_statistics(connection, place)
+    return Removal(len(old), (rows_seen[-1][0], rows_seen[-1][1]) if len(rows_seen) == rows else None)
 
 
 def _citing(item: CandidatesExtracted | ExtractionRejected) -> dict[str, str]:
     """Return the ordinals of the candidates that cite each piece, with blanks between them."""
-    found: dict[str, list[str]] = {}
+    ordinals: dict[str, list[str]] = {}
     for number, candidate in enumerate(item.candidates if isinstance(item, CandidatesExtracted) else ()):
         for piece in candidate.pieces:
-            found.setdefault(piece, []).append(str(number))
-    return {piece: " ".join(numbers) for piece, numbers in found.items()}
+            ordinals.setdefault(piece, []).append(str(number))
+    return {piece: " ".join(numbers) for piece, numbers in ordinals.items()}
 
 
-def _spelt(record: Record, message: Observation) -> bytes:
+def _bytes_of(record: Record, message: Observation) -> bytes:
     """Return a message's bytes: the record's own, unless they are JSON."""
     return record.value if record.value.startswith(codec.MARKER) else codec.encode(message)

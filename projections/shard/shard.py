@@ -10,13 +10,14 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from projections.shard.dead_letters import LettersFold
+from projections.shard.dead_letters import DeadLettersFold
 from projections.shard.errors import ShardUnavailable, trouble
 from projections.shard.ledger import LedgerFold
 from projections.shard.log_position import are_of, mark
-from projections.shard.observations import TurnsFold
-from projections.shard.repeats import drop_before
+from projections.shard.observation_lookup import ObservationLookup
+from projections.shard.observations import ObservationsFold, remove_before
 from projections.shard.tables import connect
+from projections.shard.turn_statistics import TurnStatistics
 from projections.shard.wal import Checkpoints
 from projections.threads import in_thread
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
@@ -25,24 +26,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from projections.shard.repeats import Dropped
+    from projections.shard.observations import Removal
     from schemas.identity import Owner
     from schemas.log import Log, Record
 
 BATCH_RECORDS: Final = 500
-"""Records folded in one transaction; between two the event loop gets its turn."""
-
-
+"""Records folded in one transaction; the event loop gets its turn between two."""
 BULK_RECORDS: Final = 2_000
 MANY_RECORDS: Final = 5_000
 """Behind by more than this, a shard is folded in a thread."""
-SAY_EVERY_SECONDS: Final = 5.0
+REPORT_EVERY_SECONDS: Final = 5.0
 
 log = logging.getLogger("mnemolog.shard")
 
 
 class Shard:
-    """Folds ledger, inbox and inputs of a partition. It trusts only its own offsets, never those of a group.
+    """The folds of a partition's ledger, inbox and inputs. It trusts its own offsets, never those of a consumer group.
 
     Fold and offset are one transaction. `changed` is called after each commit with the memories that decisions
     touched, for the index.
@@ -75,33 +74,35 @@ class Shard:
         except sqlite3.DatabaseError as error:
             raise trouble(path, error) from error
         self.folding = asyncio.Lock()
-        """Held while records are folded; who holds it sees the shard stand still."""
+        """Held while records are folded: whoever holds it sees the shard stand still."""
         self.retired = False
-        """Another generation took its place: it folds no more."""
+        """Whether another generation took its place: a retired shard folds no more."""
         self.trouble: ShardUnavailable | None = None
-        """Why the last fold could not be written."""
-        self.dropped: dict[str, int] = {}
-        """The offset before which a topic's observations were dropped, as far as this process knows."""
+        """Why the last fold could not be written; None when it could."""
+        self.removed_before: dict[str, int] = {}
+        """The offset before which each topic's observations were removed, as far as this process knows."""
         self.ledger = LedgerFold(self._connection, None if holds_globals else partition, belongs)
-        self.letters = LettersFold(self._connection)
-        self.turns = TurnsFold(self._connection, partition, self.letters, belongs)
+        self.dead_letters = DeadLettersFold(self._connection)
+        self.observations = ObservationLookup(self._connection, partition, self.dead_letters)
+        self.turn_statistics = TurnStatistics(self._connection)
+        self._observations_fold = ObservationsFold(self._connection, self.observations, self.turn_statistics, belongs)
 
     def close(self) -> None:
         """Close the file."""
         self._checkpoints.close()
         self._connection.close()
 
-    def tell(self, changed: Callable[[Owner, Sequence[str]], None]) -> None:
-        """Call this from now on with the memories that decisions touch."""
+    def notify(self, changed: Callable[[Owner, Sequence[str]], None]) -> None:
+        """Replace the callback that is called after each commit."""
         self._changed = changed
 
     async def follows_log(self) -> bool:
-        """Tell whether the records folded are those of the log: not of another one, or of one that was set back."""
+        """Return whether the records folded are those of this log: not of another one, or of an older copy."""
         rows = self._connection.execute("select topic, next, mark from offsets").fetchall()
         return await are_of(self._log, self.partition, [row for row in rows if row[0] in self.topics])
 
     def start_over(self) -> None:
-        """Forget everything folded: the next fold begins at offset 0."""
+        """Empty all tables: the next fold begins at offset 0."""
         run = self._connection.execute
         tables = [name for (name,) in run("select name from sqlite_master where type='table'").fetchall()]
         run("begin immediate")
@@ -110,18 +111,18 @@ class Shard:
         run("commit")
         self._offsets.clear()
         self.ledger.forget()
-        self.turns.forget()
+        self._forget_folded()
 
     def offset(self, topic: str) -> int:
         """Return the offset of the next record of the topic that will be folded."""
         return self._offsets.get(topic, 0)
 
     def indexed(self, index: str) -> int:
-        """Return up to where in the ledger an index has been brought, at least."""
+        """Return the ledger offset up to which an index is known to have everything."""
         return self.offset(_index_row(index))
 
     def keep_indexed(self, index: str, reached: int) -> None:
-        """Keep that an index holds everything before an offset of the ledger; on a full disk it is kept later."""
+        """Record that an index has everything before a ledger offset. On a full disk this is left for later."""
         row = _index_row(index)
         if self._offsets.get(row) != reached and not self.retired:
             with contextlib.suppress(ShardUnavailable):
@@ -138,7 +139,7 @@ class Shard:
                     return
 
     async def level(self, topic: str, offset: int) -> None:
-        """Fold exactly what is before `offset`, not a record more; for one who holds `folding`."""
+        """Fold exactly what is before `offset`, not a record more. The caller holds `folding`."""
         while (start := self.offset(topic)) < offset:
             records = await self._log.read(topic, self.partition, start, min(BATCH_RECORDS, offset - start))
             before = [r for r in records if r.position.offset < offset]
@@ -147,7 +148,7 @@ class Shard:
             self.fold(topic, before)
 
     async def catch_up(self, progress: Callable[[int], None] = lambda _: None) -> None:
-        """Fold every topic to its end; `progress` is told how many records each step folded."""
+        """Fold every topic to its end; `progress` is called with the number of records that each step folded."""
         for topic in self.topics:
             end = await self._log.end(topic, self.partition)
             while (before := self.offset(topic)) < end:
@@ -158,23 +159,23 @@ class Shard:
                 await asyncio.sleep(0)
 
     async def catch_up_in_thread(self, progress: Callable[[int], None]) -> None:
-        """Fold every topic to its end without keeping the event loop; for a shard that nobody asks yet."""
+        """Fold every topic to its end beside the event loop. Only for a shard that answers no query yet."""
         for topic in self.topics:
             end = await self._log.end(topic, self.partition)  # others may go on writing without an end
             while self.offset(topic) < end and (folded := await self._fold_many(topic)):
                 progress(folded)
 
-    async def come_up(self) -> None:
-        """Fold every topic to its end, in a thread where that is long; for a shard that nobody asks yet."""
+    async def catch_up_at_start(self) -> None:
+        """Fold every topic to its end, in a thread where that is long. Only for a shard that answers no query yet."""
         behind = [await self._log.end(topic, self.partition) - self.offset(topic) for topic in self.topics]
         if (total := sum(behind)) > MANY_RECORDS:
-            said, folded = time.monotonic(), 0
+            reported, folded = time.monotonic(), 0
 
             def progress(records: int) -> None:
-                nonlocal said, folded
+                nonlocal reported, folded
                 folded += records
-                if time.monotonic() - said > SAY_EVERY_SECONDS:
-                    said = time.monotonic()
+                if time.monotonic() - reported > REPORT_EVERY_SECONDS:
+                    reported = time.monotonic()
                     log.info("shard %s: %s of %s records folded", self.path.name, f"{folded:,}", f"{total:,}")
 
             await self.catch_up_in_thread(progress)
@@ -204,11 +205,11 @@ class Shard:
             if batch is not None:
                 self.ledger.write(batch)
             elif topic == INBOX.name:
-                self.turns.fold_inbox(records)
+                self._observations_fold.fold_inbox(records)
             elif topic == DEAD_LETTERS.name:
-                self.letters.fold(records)
+                self.dead_letters.fold(records)
             else:
-                self.turns.fold_inputs(records)
+                self._observations_fold.fold_inputs(records)
             place = (topic, following, mark(records[-1]))
             self._connection.execute("insert or replace into offsets values(?,?,?)", place)
         self._offsets[topic] = following
@@ -217,11 +218,15 @@ class Shard:
             for owner, ids in batch.memories.items():
                 self._changed(owner, list(ids))
 
-    def drop_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Dropped:
-        """Take one step of forgetting a topic's observations before an offset; for one who holds `folding`."""
-        self.turns.forget()
+    def remove_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Removal:
+        """Take one step of removing a topic's observations before an offset. The caller holds `folding`."""
+        self._forget_folded()
         with self._transaction():
-            return drop_before(self._connection, topic, earliest, after, rows)
+            return remove_before(self._connection, topic, earliest, after, rows)
+
+    def _forget_folded(self) -> None:
+        self.observations.forget_recent()
+        self.turn_statistics.forget()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -233,7 +238,7 @@ class Shard:
                 yield
                 run("commit")
             except BaseException:
-                self.turns.forget()
+                self._forget_folded()
                 if self._connection.in_transaction:
                     run("rollback")
                 raise

@@ -76,7 +76,7 @@ class ReadSnapshot:
         for owner in self._ledger.owners():
             go_on()
             if is_counted(owner):
-                yield self._ledger.read(owner)
+                yield self._ledger.states.read(owner)
 
     def _count_active(self, now: datetime, is_counted: Callable[[Owner], bool]) -> int:
         try:

@@ -1,17 +1,18 @@
-"""Keeps of each turn what is counted: when the user spoke, how long the sentences were, how close the two were.
+"""Statistics of turns: when the user spoke, how long the sentences were, and which intimacy the turn carried.
 
-Counted are the turns that the log still holds: what retention drops from it no longer counts, so that a live shard is
-what a rebuilt one would be. The last intimacy is kept by the ledger (`closeness`) before its turn is dropped.
+Only turns that the log still holds count: retention removes the others here too, so that a live shard equals a rebuilt
+one. The ledger keeps the last intimacy (`IntimacyKept`) before its turn is removed.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from projections.profile.habits import Usage, hour_of, measured
 from projections.shard.tables import name_of
 from projections.state.intimacy import Intimacy
+from projections.text.measure import hour_of, measure
 from schemas import codec
 from schemas.identity import Owner
 from schemas.inputs.decoding import effective_time
@@ -19,83 +20,99 @@ from schemas.messages.observations import TurnRecorded
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-SPEAKS: Final = "user"
-MOST_KEPT: Final = 2_000
-"""Users whose counts are kept in memory."""
-_KEEP: Final = """
+USER_ROLE: Final = "user"
+MAX_CACHED_USERS: Final = 2_000
+_INSERT: Final = """
     insert or ignore into said select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
     where exists(select 1 from observations where owner = ?1 and event_id = ?2 and offset = ?3 and turn is not null)
 """
-_MINE: Final = "owner = ?1 and (?2 is null or agent_id is null or agent_id = ?2) and (?3 is null or at <= ?3)"
+_OF_AGENT: Final = "owner = ?1 and (?2 is null or agent_id is null or agent_id = ?2) and (?3 is null or at <= ?3)"
 
 
-def said_row(
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was counted of a user's turns."""
+
+    turns_by_hour: Mapping[int, int]
+    """By the hour of the day, UTC unless a turn names its time zone."""
+    sentences: int = 0
+    words: int = 0
+    chinese_turns: int = 0
+
+    @property
+    def turns(self) -> int:
+        """How many turns were counted."""
+        return sum(self.turns_by_hour.values())
+
+
+def statistics_row(
     owner: str, message: TurnRecorded, offset: int, recorded_at: datetime
 ) -> tuple[str, str, int, str | None, float, int | None, int, int, bool, float | None] | None:
-    """Return what is kept of a turn, or None when nothing of it is counted."""
+    """Return the row of a turn, or None when nothing of it is counted: another role, and no intimacy."""
     intimacy = message.context.intimacy if message.context else None
-    by_user = message.role == SPEAKS
+    by_user = message.role == USER_ROLE
     if not by_user and intimacy is None:
         return None
-    at, said = effective_time(message, recorded_at), measured(message.content)
+    at = effective_time(message, recorded_at)
+    counts = measure(message.content)
     hour = hour_of(at, message.metadata) if by_user else None
     envelope = message.envelope
-    counted = (said.sentences, said.words, said.is_chinese) if by_user else (0, 0, False)
+    counted = (counts.sentences, counts.words, counts.is_chinese) if by_user else (0, 0, False)
     return (owner, envelope.event_id, offset, envelope.agent_id, at.timestamp(), hour, *counted, intimacy)
 
 
-class SaidFold:
-    """The counts of one shard's users."""
+class TurnStatistics:
+    """The statistics of the turns of one shard's users."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._usage: dict[tuple[str, str | None], Usage] = {}
 
     def forget(self) -> None:
-        """Keep nothing in memory: the file does not hold what was folded last."""
+        """Empty the cache: the file does not hold what was folded last."""
         self._usage.clear()
 
     def fold(self, rows: Sequence[tuple[object, ...]]) -> None:
-        """Keep the rows of `said_row`, of turns that are the first record of their event."""
+        """Write rows of `statistics_row`; those of turns that are not the first record of their event are left out."""
         if rows:
-            self._connection.executemany(_KEEP, rows)
+            self._connection.executemany(_INSERT, rows)
             owners = {row[0] for row in rows}
-            self._usage = {asked: usage for asked, usage in self._usage.items() if asked[0] not in owners}
+            self._usage = {key: usage for key, usage in self._usage.items() if key[0] not in owners}
 
     def usage(self, owner: Owner, agent_id: str | None, as_of: datetime | None = None) -> Usage:
         """Return the counts of a user's turns with an agent, or with all; up to an effective time."""
-        asked = (name_of(owner), agent_id)
-        if as_of is None and asked in self._usage:
-            return self._usage[asked]
+        key = (name_of(owner), agent_id)
+        if as_of is None and key in self._usage:
+            return self._usage[key]
         rows = self._connection.execute(
             "select hour, count(*), sum(sentences), sum(words), sum(chinese) from said "  # noqa: S608 - our own words
-            f"where {_MINE} and hour is not null group by hour order by hour",
-            (*asked, _seconds(as_of)),
+            f"where {_OF_AGENT} and hour is not null group by hour order by hour",
+            (*key, _seconds(as_of)),
         ).fetchall()
         usage = Usage({row[0]: row[1] for row in rows}, *(sum(column) for column in list(zip(*rows, strict=True))[2:]))
         if as_of is None:
-            if len(self._usage) >= MOST_KEPT:
+            if len(self._usage) >= MAX_CACHED_USERS:
                 self._usage.clear()
-            self._usage[asked] = usage
+            self._usage[key] = usage
         return usage
 
-    def closeness(self, owner: Owner, agent_id: str | None) -> Intimacy | None:
+    def last_intimacy(self, owner: Owner, agent_id: str | None) -> Intimacy | None:
         """Return the intimacy that the last turn carried which carried one; the last by effective time."""
         row = self._connection.execute(
-            f"select at, intimacy from said where {_MINE} and intimacy is not null "  # noqa: S608 - our own words
+            f"select at, intimacy from said where {_OF_AGENT} and intimacy is not null "  # noqa: S608 - our own words
             "order by at desc, offset desc limit 1",
             (name_of(owner), agent_id, None),
         ).fetchone()
-        return None if row is None else _closeness(*row)
+        return None if row is None else _intimacy(*row)
 
-    def close_to(self, owner: Owner) -> dict[str | None, Intimacy]:
+    def last_intimacies(self, owner: Owner) -> dict[str | None, Intimacy]:
         """Return the last intimacy that a turn with each agent carried."""
         query = "select agent_id, at, intimacy from said where owner=? and intimacy is not null order by at, offset"
-        return {agent: _closeness(*said) for agent, *said in self._connection.execute(query, (name_of(owner),))}
+        return {agent: _intimacy(*said) for agent, *said in self._connection.execute(query, (name_of(owner),))}
 
-    def carriers(self, after: Owner | None, most: int) -> list[Owner]:
+    def owners_with_intimacy(self, after: Owner | None, most: int) -> list[Owner]:
         """Return the next users after one, in order of their names, of whom a turn carried an intimacy."""
         query = "select owner from said where intimacy is not null and owner > ? order by owner limit 1"
         found, name = list[Owner](), name_of(after) if after else ""
@@ -107,30 +124,30 @@ class SaidFold:
     def intimacies(self, owner: Owner, agent_id: str | None, as_of: datetime) -> dict[str, float]:
         """Return the last intimacy of each month (`YYYY-MM`, UTC), oldest first."""
         rows = self._connection.execute(
-            f"select at, intimacy from said where {_MINE} and intimacy is not null order by at, offset",  # noqa: S608 - our own words
+            f"select at, intimacy from said where {_OF_AGENT} and intimacy is not null order by at, offset",  # noqa: S608 - our own words
             (name_of(owner), agent_id, _seconds(as_of)),
         )
         return {datetime.fromtimestamp(at, UTC).strftime("%Y-%m"): float(intimacy) for at, intimacy in rows}
 
 
-def drop_said(connection: sqlite3.Connection, dropped: Iterable[tuple[str, str]]) -> None:
-    """Drop what was counted of events that the log holds no more."""
+def remove_statistics(connection: sqlite3.Connection, dropped: Iterable[tuple[str, str]]) -> None:
+    """Remove the rows of events (owner, event_id) that the log no longer holds."""
     connection.executemany("delete from said where owner=? and event_id=?", dropped)
 
 
-def say_again(connection: sqlite3.Connection, place: tuple[str, str]) -> None:
-    """Count a turn again, of which a repeat took the place of its first record."""
-    found = connection.execute(
+def restore_statistics(connection: sqlite3.Connection, place: tuple[str, str]) -> None:
+    """Write the row of a turn again whose repeat took the place of its first record."""
+    observation = connection.execute(
         "select turn, offset, recorded_at from observations where owner=? and event_id=? and turn is not null", place
     ).fetchone()
-    if found is not None:
-        message = codec.decode_as(found[0], TurnRecorded)
-        row = said_row(place[0], message, found[1], datetime.fromisoformat(found[2]))
+    if observation is not None:
+        message = codec.decode_as(observation[0], TurnRecorded)
+        row = statistics_row(place[0], message, observation[1], datetime.fromisoformat(observation[2]))
         if row is not None:
-            connection.execute(_KEEP, row)
+            connection.execute(_INSERT, row)
 
 
-def _closeness(at: float, intimacy: float) -> Intimacy:
+def _intimacy(at: float, intimacy: float) -> Intimacy:
     return Intimacy(datetime.fromtimestamp(at, UTC), float(intimacy))
 
 

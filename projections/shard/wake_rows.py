@@ -1,4 +1,4 @@
-"""A user's wakes in the shard's file: what is known of them, and the wakes that were raised."""
+"""Wakes as rows of the shard's file: each user's configuration and reminders, and the wakes that were raised."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Raised:
 
 @dataclass(slots=True)
 class WakeChanges:
-    """What a run of decisions changes of wakes, gathered before it is written."""
+    """The changes of a run of decisions to wakes, gathered in memory before they are written."""
 
     owners: set[Owner] = field(default_factory=set)
     reminders: dict[tuple[str, str], bytes | None] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class WakeRows:
         many("insert or replace into raised values(?,?,?,?,?)", changes.raised)
 
     def is_due(self, instant: datetime) -> bool:
-        """Tell whether a wake of anybody is due."""
+        """Return whether any user has a wake that is due."""
         found = self._connection.execute("select 1 from wakes where due <= ? limit 1", (microseconds(instant),))
         return found.fetchone() is not None
 

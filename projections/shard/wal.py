@@ -1,4 +1,4 @@
-"""A shard's write-ahead log, moved into its file beside the work: the fsyncs take tens of milliseconds."""
+"""Checkpoints of a shard's write-ahead log, in a thread, because their fsyncs take tens of milliseconds."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ CHECKPOINT_BYTES: Final = 2 << 20
 class Checkpoints:
     """Checkpoints one file in a thread, with a connection of its own, while others go on reading and writing it.
 
-    What is committed meanwhile stays for the next one. A checkpoint that fails is left to the writer's own, which
-    SQLite makes when the write-ahead log has grown long. Neither says so: a commit does, when its disk is full.
+    What is committed meanwhile is left for the next one. A checkpoint that fails is left to SQLite's own, made when the
+    write-ahead log has grown long. Neither reports a failure: a commit does, when the disk is full.
     """
 
     def __init__(self, path: Path) -> None:
@@ -28,7 +28,7 @@ class Checkpoints:
         self._thread: threading.Thread | None = None
 
     def committed(self, count: int) -> None:
-        """Count bytes of records that were folded; start a checkpoint when they are many and none is being made."""
+        """Count folded bytes; start a checkpoint when they are many and none is running."""
         self._bytes += count
         if self._bytes >= CHECKPOINT_BYTES and (self._thread is None or not self._thread.is_alive()):
             self._bytes = 0
@@ -38,7 +38,7 @@ class Checkpoints:
                 self._thread = thread
 
     def close(self) -> None:
-        """Wait for the checkpoint that is being made: nobody has the file open after it."""
+        """Wait for a running checkpoint: after that the file is open nowhere here."""
         if self._thread is not None:
             self._thread.join()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from projections.state.intimacy import spelt
+from projections.state.intimacy import intimacy_rows
 from projections.state.memory import ACTIVE
 from projections.state.wakes import NO_WAKES
 from projections.text.analyser import tokens
@@ -39,8 +39,8 @@ def digests(states: Iterable[UserState]) -> dict[str, str]:
             sums["memories"] += _hash(_wakes(state.owner, state.wakes))
         if state.closeness:
             owner = state.owner
-            sums["memories"] += _hash([owner.tenant, owner.user_id, "closeness", spelt(state.closeness)])
-    return _spelt(sums)
+            sums["memories"] += _hash([owner.tenant, owner.user_id, "closeness", intimacy_rows(state.closeness)])
+    return _as_hex(sums)
 
 
 def combined(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
@@ -49,10 +49,10 @@ def combined(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
     for part in parts:
         for name in PROJECTIONS:
             sums[name] += int(part[name], 16)
-    return _spelt(sums)
+    return _as_hex(sums)
 
 
-def _spelt(sums: Mapping[str, int]) -> dict[str, str]:
+def _as_hex(sums: Mapping[str, int]) -> dict[str, str]:
     found = {name: f"{total % (1 << 256):064x}" for name, total in sums.items()}
     return {**found, "total": sha256("".join(found[n] for n in PROJECTIONS).encode()).hexdigest()}
 

@@ -80,7 +80,7 @@ def _newest_in_slots(state: UserState) -> UserState:
 
 
 def _one_of_opposites(state: UserState, ended: set[str]) -> UserState:
-    """Let what was said last of a thing hold, liked or disliked.
+    """Let the latest statement about a thing hold, liked or disliked.
 
     Only what the ledger ends at some time is ended: where the profile keeps what it has, both lists accumulate.
     """

@@ -1,4 +1,4 @@
-"""What is known of a user's wakes: how the agent is woken, which reminders wait, and what was shown; and its fold."""
+"""The state of a user's wakes and its fold: configuration, waiting reminders, and the memories shown last."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def evolve_wakes(wakes: Wakes, event: ReminderScheduled | ReminderCancelled | Wa
 
 
 def is_periodic(every_seconds: float | None) -> bool:
-    """Tell whether it is a period that slots can be counted by; others, should the log have one, wake nobody."""
+    """Return whether slots can be counted by this period; any other in the log raises no wake."""
     return every_seconds is not None and LEAST_EVERY_SECONDS <= every_seconds <= MOST_EVERY_SECONDS
 
 

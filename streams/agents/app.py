@@ -49,7 +49,7 @@ class Moved(Protocol):
         ...
 
 
-def make_app(
+def make_app(  # noqa: PLR0913 - called once, at the composition root, all by name
     *,
     name: str,
     broker: str,

@@ -73,7 +73,7 @@ class _Place:
 class Observe:
     """Reads the input topics. Offsets of an open window stay open: the log is the buffer."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - built once, at the composition root, all by name
         self,
         *,
         log: Log,
@@ -135,7 +135,7 @@ class Observe:
         await fold_patiently(lambda: self._shards.up_to(position.topic, partition, position.offset + 1))
         if self._shards.term(partition) != term or not delivery.is_current():
             return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here
-        first = self._shards.at(partition).turns.first(owner, message.envelope.event_id)
+        first = self._shards.at(partition).observations.first(owner, message.envelope.event_id)
         # What was sent back stands for its first record, which could not be read then, and may be folded by now.
         if first is not None and first.position != position and str(first.position) != first_position(record):
             if first.digest != digest_of(message):
@@ -165,7 +165,7 @@ class Observe:
             self._counted("observe", "repeated")
             return
         pieces = pieces_of(message, record.recorded_at)
-        known = self._shards.at(partition).turns.extracted(owner, [p.piece_id for p in pieces])
+        known = self._shards.at(partition).observations.extracted(owner, [p.piece_id for p in pieces])
         pieces = [p for p in pieces if p.piece_id not in known]
         if not pieces:
             self._counted("observe", "repeated")

@@ -208,8 +208,11 @@ class Remember:
 
     async def _keep_closeness(self, record: Record, tick: RetentionDue) -> None:
         after, partition = None, record.position.partition
-        # a rebuild may put another shard in the place of the first meanwhile
-        while tick.before and (some := self._shards.at(partition).turns.said.carriers(after, TOGETHER)):
+        while tick.before:
+            # asked for anew each time: a rebuild may put another shard in the place of the first meanwhile
+            statistics = self._shards.at(partition).turn_statistics
+            if not (some := statistics.owners_with_intimacy(after, TOGETHER)):
+                return
             await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in some))
             await asyncio.sleep(0)
             after = some[-1]
@@ -237,7 +240,7 @@ class Remember:
             case DecayDue():
                 return decide_tick(state, tick, place, self._parameters)
             case RetentionDue():
-                close_to = self._shards.of(state.owner).turns.said.close_to(state.owner)
+                close_to = self._shards.of(state.owner).turn_statistics.last_intimacies(state.owner)
                 return decide_tick(state, tick, place, self._parameters, close_to=close_to)
             case WakeDue():
                 return await self._wake(state, tick, place)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from projections.partitions.retention import drop_expired
+from projections.partitions.retention import remove_expired
 from projections.shard.errors import ShardUnavailable
 from schemas.log import LogError, LogUnavailable
 from schemas.topics import INPUTS
@@ -69,7 +69,7 @@ class RetentionTask:
     async def follow(self, partition: int | None = None) -> int:
         """Drop from the shards (or from one) what the log holds no more; return how many observations it was."""
         with suppress(ShardUnavailable):  # readiness says it, and the next look drops what is left
-            return await drop_expired(self._log, self._shards, partition)
+            return await remove_expired(self._log, self._shards, partition)
         return 0
 
     async def run(self) -> None:

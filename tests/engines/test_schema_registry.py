@@ -211,7 +211,7 @@ async def test_what_producers_write_by_the_registry_is_remembered_once_and_in_or
         await produce(worker, *values, *values[:2])
         counts = await drain(worker, PATIENCE_S)
         assert (counts["observations"], counts["remembered"], counts["dead"]) == (3, 3, 1)
-        turns = worker.shards.of(XIAOMING).turns.turns(XIAOMING, "s1", 10)
+        turns = worker.shards.of(XIAOMING).observations.turns(XIAOMING, "s1", 10)
         assert [t.message.content for t in turns] == ["一", "二", "三"]
         assert (await rebuild(worker, "all"))["equal"]
 

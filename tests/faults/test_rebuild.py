@@ -30,7 +30,7 @@ from mnemolog.commands.commands import Fact
 from mnemolog.http.app import make_http
 from mnemolog.operations.drain import drain
 from mnemolog.operations.rebuild import RebuildRunning
-from projections.queries.queries import Filters
+from projections.queries.filters import Filters
 from projections.shard.errors import ShardDamaged, ShardFull
 from projections.shard.snapshot import READING
 from schemas.topics import LEDGER

@@ -68,7 +68,7 @@ class _AcknowledgesBeforeItAppends(Remember):
 class _UpdatesStateBeforeTheAcknowledgement(Remember):
     async def _append(self, owner: Owner, decision: Decision) -> None:
         ledger = self._shards.of(owner).ledger
-        ledger._keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
+        ledger.states.keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
         await super()._append(owner, decision)
 
 

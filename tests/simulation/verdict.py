@@ -104,7 +104,7 @@ def check_folds(log: SimulatedLog, workers: dict[int, SimulatedWorker], folder: 
                 continue
             holder = workers[rebuilt.partition(owner)].shards
             _check_equal(owner, holder.state(owner), expected)
-            reopened = holder.of(owner).ledger.read(owner)
+            reopened = holder.of(owner).ledger.states.read(owner)
             _check_equal(owner, reopened, expected)
         return [rebuilt.state(owner) for owner in rebuilt.owners()]
     finally:

@@ -53,7 +53,7 @@ class Workload:
     reminders: dict[str, datetime] = field(default_factory=dict)
     """When each is due; those that were cancelled never are."""
     garbage: int = 0
-    _chance: Random = field(default_factory=Random)
+    _chance: Random = field(default_factory=Random)  # noqa: S311 - chance that is repeated from a seed
     _counts: Counter[str] = field(default_factory=Counter)
     _unsettled: set[str] = field(default_factory=set)
     """Memories whose command goes astray: whether the next command comes before it differs from run to run."""

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,18 +11,18 @@ from mnemolog.cli.invocation import CommandFailed, command
 from mnemolog.cli.lines.publisher import LinePublisher
 from mnemolog.cli.lines.reader import read_rows
 from mnemolog.cli.lines.sender import Refusals, interruptible, send_all
+from mnemolog.cli.migrations.systems import System
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 
 if TYPE_CHECKING:
     from mnemolog.cli.migrations.rows import Rows
 
-SYSTEMS: TypeAlias = Literal["mnemolog", "evatar", "luna", "powermem", "chromadb"]
 FILE = Annotated[
     str, typer.Argument(metavar="FILE", help="What `mnemolog export` wrote (- is stdin), or what --from names.")
 ]
 FROM = Annotated[
-    SYSTEMS,
+    System,
     typer.Option(
         "--from",
         help="evatar: its table as SQLite or CSV; luna: its SQLite; powermem: a backup, JSON; "
@@ -80,7 +80,7 @@ async def import_(
         raise CommandFailed
 
 
-def _rows(system: SYSTEMS, file: str, key_file: Path | None, collection: str) -> "Rows":
+def _rows(system: System, file: str, key_file: Path | None, collection: str) -> "Rows":
     """Return what the file holds. Raises CommandFailed."""
     from mnemolog.cli.migrations.sources import rows_of  # noqa: PLC0415 - no other command should wait for its readers
 

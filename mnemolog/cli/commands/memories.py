@@ -81,7 +81,7 @@ async def memory(
     output.fields(await client.memory(memory_id, user_id=user, as_of=as_of))
 
 
-async def remember(
+async def remember(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
     content: CONTENT,

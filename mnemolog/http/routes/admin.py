@@ -14,7 +14,7 @@ from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes
 from mnemolog.operations import dead_letters
 from mnemolog.worker.components import tick_maker
-from projections.queries.views import instant
+from schemas.instant import instant
 
 MAX_AHEAD = timedelta(minutes=5)
 """A tick that lies further ahead of the clock is probably a slip: it expires what is still in use."""

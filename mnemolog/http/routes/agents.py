@@ -16,12 +16,12 @@ from mnemolog.http.routes.memories import paged
 from mnemolog.http.routing import answer, routes
 from mnemolog.worker.worker import Worker
 from projections.profile.profile import profile as profile_of
-from projections.queries.queries import Filters
-from projections.queries.views import instant
+from projections.queries.filters import Filters
 from projections.shard.errors import ShardUnavailable
 from projections.shard.observation_lookup import Turn
 from schemas.identity import Owner, check_user_id
 from schemas.inputs.input_events import DEFAULT_USER
+from schemas.instant import instant
 from schemas.log import LogUnavailable
 from schemas.topics import CONVERSATIONS
 

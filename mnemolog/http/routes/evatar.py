@@ -14,7 +14,7 @@ from mnemolog.http.problems import Problem
 from mnemolog.http.routes import memories
 from mnemolog.http.routing import answer, answers, routes
 from mnemolog.worker.worker import Worker
-from projections.queries.queries import Filters
+from projections.queries.filters import Filters
 from projections.queries.tenant_memories import Wanted
 from projections.queries.views import evatar_view
 from projections.state.memory import Memory

@@ -16,7 +16,8 @@ from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routing import answer, answers, refused, routes
 from mnemolog.worker.worker import Worker
 from projections.profile.attribute_values import fault_of
-from projections.queries.queries import Filters, UnknownMemory
+from projections.queries.filters import Filters
+from projections.queries.queries import UnknownMemory
 from projections.queries.views import memory_view
 from projections.state.memory import Memory
 from schemas.identity import GLOBAL_USER, Owner

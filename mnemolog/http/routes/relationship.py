@@ -13,8 +13,8 @@ from projections.profile.dates import Ahead
 from projections.profile.dates import upcoming as ahead_of
 from projections.profile.relationship import feeling_view, feelings, feelings_summary
 from projections.profile.relationship import report as report_of
-from projections.queries.views import instant
 from schemas.identity import Owner, check_user_id
+from schemas.instant import instant
 
 router = routes("agents", "/v1/users")
 
@@ -54,7 +54,7 @@ async def report(user_id: str, asked: Annotated[ReportAsked, Query()], worker: H
     await follow_turns(worker, owner)
     at = asked.as_of or now
     memories = worker.queries.state(owner, now, asked.as_of).memories.values()
-    intimacies = worker.queries.said(owner).intimacies(owner, asked.agent_id, at)
+    intimacies = worker.queries.turn_statistics(owner).intimacies(owner, asked.agent_id, at)
     return answer(report_of(memories, intimacies, at, asked.agent_id, asked.lang))
 
 

@@ -9,7 +9,7 @@ from mnemolog.http.dependencies import Held, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Search
 from mnemolog.http.routing import answer, routes
-from projections.queries.queries import Filters
+from projections.queries.filters import Filters
 from projections.queries.search import Found
 from projections.queries.views import memory_view
 from schemas.identity import Owner

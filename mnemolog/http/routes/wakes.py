@@ -26,10 +26,10 @@ from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes
 from mnemolog.wakes.stream import Listener, begin, stream
 from mnemolog.worker.worker import Worker
-from projections.queries.views import instant
 from projections.queries.wake_views import wake_view
 from projections.state.wakes import next_due_slot
 from schemas.identity import Owner, check_user_id
+from schemas.instant import instant
 from schemas.vocabulary.refusals import Refusal, refusal_of
 
 EVENT_STREAM = "text/event-stream"

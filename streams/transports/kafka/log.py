@@ -14,7 +14,8 @@ from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTop
 from schemas.record_size import check_size
 from schemas.topics import max_record_bytes
 from streams.transports.batching import AppendBatcher
-from streams.transports.kafka import group, producer, topics
+from streams.transports.kafka import group, topics
+from streams.transports.kafka import producer as kafka_producer
 from streams.transports.kafka.errors import ask_why, translated
 from streams.transports.kafka.reader import TopicReader
 from streams.transports.kafka.security import KafkaSecurity
@@ -85,7 +86,7 @@ class KafkaLog:
                     except KafkaConnectionError:
                         await ask_why(self._servers, self._security)
                         raise
-                    self._producer = await producer.started(self._connection)
+                    self._producer = await kafka_producer.started(self._connection)
                 except BaseException:
                     await self.stop()
                     raise
@@ -239,7 +240,7 @@ class KafkaLog:
                 raise LogUnavailable("the log is not started: call `start`")
             # Its sender may have died, or wait for ever for a broker that was started again: aiokafka tells nobody.
             if self._producer._sender.sender_task.done() or self._producer is self._doubted:  # noqa: SLF001
-                fresh = await producer.started(self._connection)
+                fresh = await kafka_producer.started(self._connection)
                 if self._producer is None:  # stopped meanwhile
                     self._abandon(fresh)
                     raise LogUnavailable("the log is stopped")
@@ -249,7 +250,7 @@ class KafkaLog:
 
     def _abandon(self, producer: AIOKafkaProducer) -> None:
         """Stop it beside what goes on: what others have sent with it is still flushed."""
-        task = asyncio.get_running_loop().create_task(producer.stop(producer))
+        task = asyncio.get_running_loop().create_task(kafka_producer.stop(producer))
         self._abandoning.add(task)
         task.add_done_callback(self._abandoning.discard)
 

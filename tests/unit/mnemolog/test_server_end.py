@@ -8,9 +8,9 @@ import sys
 
 HANGS = """
 import time
-from mnemolog import serve
-serve.STOP_SECONDS = 0.2
-serve._end_in_time()
+from mnemolog import server
+server.STOP_SECONDS = 0.2
+server._end_in_time()
 time.sleep(60)  # an event loop that stands still
 """
 

@@ -9,7 +9,6 @@ import run_tests
 
 ROOT = Path(__file__).resolve().parents[3]
 MADE_BY_MACHINES = {"build", "dist", "var", "results", "node_modules", "__pycache__"}
-MAX_LINES = 300
 MAX_BYTES = 1_000_000
 
 
@@ -105,11 +104,6 @@ def test_tests_are_no_package_and_their_names_are_unique():
 def test_every_kind_of_test_is_run_by_make_test_all():
     kinds = {path.parts[1] for path, _ in texts() if path.parts[0] == "tests" and path.name.startswith("test_")}
     assert kinds - set(run_tests.KINDS) == set()
-
-
-def test_python_files_are_one_idea_long():
-    long = {str(path): len(text.splitlines()) for path, text in texts() if path.suffix == ".py"}
-    assert {path: count for path, count in long.items() if count > MAX_LINES} == {}
 
 
 def test_every_module_says_its_reason_to_exist_in_its_first_line():

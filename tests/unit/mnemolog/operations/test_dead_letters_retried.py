@@ -69,7 +69,7 @@ async def test_what_was_sent_back_twice_without_an_id_is_extracted_once(bench: W
     await bench.observes(*await sent_back_twice(bench, 1 - right))
     await bench.observes(*await bench.log.read(CONVERSATIONS.name, right, 0))
     assert len(await bench.inbox(right)) == 1
-    assert bench.shards.at(right).turns.counts()["observations"] == 1
+    assert bench.shards.at(right).observations.counts()["observations"] == 1
 
 
 async def test_what_a_newer_version_can_read_at_its_first_place_is_extracted_when_it_is_sent_back(bench: Workbench):
@@ -77,7 +77,7 @@ async def test_what_a_newer_version_can_read_at_its_first_place_is_extracted_whe
     first, second = await sent_back_twice(bench, right)
     await bench.observes(first, second, first)
     assert len(await bench.inbox(right)) == 1
-    assert bench.shards.at(right).turns.counts()["observations"] == 1
+    assert bench.shards.at(right).observations.counts()["observations"] == 1
 
 
 async def test_what_was_put_aside_again_keeps_its_first_place(bench: Workbench):

@@ -52,9 +52,9 @@ async def test_an_observation_whose_answer_became_a_dead_letter_is_dead_live_and
     for worker in (bench, again):
         name, reason = await state(worker)
         assert (name, "came after" in reason) == ("dead", True)
-        counts = worker.shards.at(0).turns.counts()
+        counts = worker.shards.at(0).observations.counts()
         assert counts == {"observations": 1, "remembered": 0, "nothing": 0, "rejected": 0, "dead": 1}
-        assert worker.shards.at(0).letters.count() == 0, "its letter is counted as the observation that it is"
+        assert worker.shards.at(0).dead_letters.count() == 0, "its letter is counted as the observation that it is"
     again.close()
 
 
@@ -68,7 +68,7 @@ async def test_a_dead_letter_that_was_sent_back_is_decided_and_dead_no_more(benc
     again = await rebuilt(bench, tmp_path / "again")
     for worker in (bench, again):
         assert (await state(worker))[0] == "remembered"
-        counts = worker.shards.at(0).turns.counts()
+        counts = worker.shards.at(0).observations.counts()
         assert (counts["remembered"], counts["dead"]) == (1, 0)
     again.close()
 
@@ -80,7 +80,7 @@ async def test_what_was_put_aside_and_is_no_extraction_is_counted_until_it_is_se
     for _ in range(2):  # twice is once
         await shard.catch_up()
         shard.fold(DEAD_LETTERS.name, await bench.log.read(DEAD_LETTERS.name, 0, 0))
-        assert shard.letters.count() == 2
+        assert shard.dead_letters.count() == 2
     await dead_letters.retry(bench.log)
     await shard.catch_up()
-    assert shard.letters.count() == 1
+    assert shard.dead_letters.count() == 1

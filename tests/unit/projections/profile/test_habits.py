@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from projections.profile.habits import Said, Usage, hour_of, measured, patterns
+from projections.profile.habits import patterns
+from projections.shard.turn_statistics import Usage
+from projections.text.measure import TurnMeasure, hour_of, measure
 
 EVENING = datetime(2026, 1, 5, 20, 30, tzinfo=UTC)
 
@@ -24,7 +26,7 @@ EVENING = datetime(2026, 1, 5, 20, 30, tzinfo=UTC)
     ],
 )
 def test_a_turn_has_sentences_and_words(text: str, sentences: int, words: int, is_chinese: bool):  # noqa: FBT001
-    assert measured(text) == Said(sentences, words, is_chinese)
+    assert measure(text) == TurnMeasure(sentences, words, is_chinese)
 
 
 @pytest.mark.parametrize(

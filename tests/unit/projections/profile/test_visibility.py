@@ -10,7 +10,7 @@ from support.examples import MONDAY, forget, remember
 from support.given import given
 
 from projections.profile.ranked_memories import RankedMemories
-from projections.profile.visibility import Topics, Visibility, sight_of
+from projections.profile.visibility import Topics, Visibility, visibility_at
 
 
 @pytest.mark.parametrize(
@@ -25,11 +25,11 @@ from projections.profile.visibility import Topics, Visibility, sight_of
     ],
 )
 def test_a_level_is_reached_at_its_number(intimacy: float, seen: Visibility):
-    assert sight_of(intimacy, (20, 50)) is seen
+    assert visibility_at(intimacy, (20, 50)) is seen
 
 
 def test_levels_of_zero_show_everything_to_everybody():
-    assert sight_of(0, (0, 0)) is Visibility.EVERYTHING
+    assert visibility_at(0, (0, 0)) is Visibility.EVERYTHING
 
 
 @pytest.mark.parametrize(

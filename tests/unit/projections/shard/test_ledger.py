@@ -8,8 +8,7 @@ from pathlib import Path
 from support.examples import XIAOMING, remember
 from support.given import given
 
-from projections.shard.ledger import LedgerFold
-from projections.shard.missed_changes import MANY_DECISIONS
+from projections.shard.ledger import MANY_DECISIONS, LedgerFold
 from projections.shard.tables import connect, name_of
 from projections.state.evolve import events_of
 from schemas import codec

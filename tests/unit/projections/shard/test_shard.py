@@ -30,7 +30,7 @@ def bench(tmp_path: Path) -> Iterator[Workbench]:
 
 
 def progress(bench: Workbench, event_id: str) -> Progress:
-    turns = bench.shards.at(0).turns
+    turns = bench.shards.at(0).observations
     return turns.progress(XIAOMING, turns.seen(XIAOMING, [event_id])[event_id])
 
 
@@ -119,7 +119,7 @@ async def test_an_observation_of_several_pieces_ends_with_the_last_of_them(bench
     await bench.observes(await bench.says("t-1", "喜欢" * 4000), await bench.ends("e-1"))
     first, *rest = await bench.log.read(INBOX.name, 0, 0)
     await bench.remembers(first)
-    turns = bench.shards.at(0).turns
+    turns = bench.shards.at(0).observations
     assert progress(bench, "t-1").state == "extracted"
     assert turns.counts() == {"observations": 1, "remembered": 0, "nothing": 0, "rejected": 0, "dead": 0}
     await bench.remembers(*rest)
@@ -133,8 +133,8 @@ async def test_the_recent_turns_of_a_session_come_oldest_first_and_once(bench: W
     await shard.catch_up()
     shard.fold(CONVERSATIONS.name, records)
     shard.fold(CONVERSATIONS.name, records)
-    assert [t.message.content for t in shard.turns.turns(XIAOMING, "s1", 3)] == ["第1句", "第2句", "第3句"]
-    assert len(shard.turns.turns(XIAOMING, "s1", 99)) == 4
+    assert [t.message.content for t in shard.observations.turns(XIAOMING, "s1", 3)] == ["第1句", "第2句", "第3句"]
+    assert len(shard.observations.turns(XIAOMING, "s1", 99)) == 4
 
 
 async def test_the_reserved_owner_of_ticks_is_no_user(bench: Workbench):
@@ -147,10 +147,10 @@ async def test_the_first_record_of_an_observation_is_the_same_whether_it_was_jus
     for event_id in ("t-1", "t-1", "t-2"):
         await bench.says(event_id)
         await bench.shards.at(0).catch_up()
-    turns = bench.shards.at(0).turns
+    turns = bench.shards.at(0).observations
     first = {i: seen.position.offset for i in ("t-1", "t-2", "t-3") if (seen := turns.first(XIAOMING, i))}
     assert first == {"t-1": 0, "t-2": 2}
     expected = turns.seen(XIAOMING, ["t-1", "t-2"])
     assert {i: turns.first(XIAOMING, i) for i in expected} == expected
-    turns.forget()
+    turns.forget_recent()
     assert {i: turns.first(XIAOMING, i) for i in expected} == expected

@@ -9,7 +9,7 @@ import pytest
 from support.examples import XIAOMING, later
 from support.workbench import Workbench
 
-from projections.partitions.retention import drop_expired
+from projections.partitions.retention import remove_expired
 from projections.shard.tables import connect
 from projections.state.intimacy import Intimacy
 from schemas.topics import CONVERSATIONS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from projections.shard.turn_statistics import SaidFold
+    from projections.shard.turn_statistics import TurnStatistics
 
 
 @pytest.fixture
@@ -28,10 +28,10 @@ def bench(tmp_path: Path) -> Iterator[Workbench]:
     bench.close()
 
 
-async def counted(bench: Workbench) -> SaidFold:
+async def counted(bench: Workbench) -> TurnStatistics:
     shard = bench.shards.at(0)
     await shard.catch_up()
-    return shard.turns.said
+    return shard.turn_statistics
 
 
 async def test_a_turn_counts_once_however_often_it_comes(bench: Workbench):
@@ -63,13 +63,13 @@ async def test_counts_are_of_an_agent_and_up_to_an_instant(bench: Workbench):
 
 async def test_the_last_intimacy_is_that_of_the_latest_turn_whoever_said_it(bench: Workbench):
     said = await counted(bench)
-    assert said.closeness(XIAOMING, None) is None
+    assert said.last_intimacy(XIAOMING, None) is None
     await bench.says("t-1", occurred_at="2026-01-05T07:00:00Z", context={"intimacy": 30})
     await bench.says("t-2", occurred_at="2026-01-05T06:00:00Z", context={"intimacy": 90}, role="assistant")
     await bench.says("t-3", occurred_at="2026-01-05T08:00:00Z")
     said = await counted(bench)
-    assert said.closeness(XIAOMING, "luna") == Intimacy(later(hours=-1), 30)
-    assert said.closeness(XIAOMING, "aria") is None
+    assert said.last_intimacy(XIAOMING, "luna") == Intimacy(later(hours=-1), 30)
+    assert said.last_intimacy(XIAOMING, "aria") is None
     await bench.says("t-4", occurred_at="2025-12-31T08:00:00Z", context={"intimacy": 5})
     assert (await counted(bench)).intimacies(XIAOMING, None, later(hours=1)) == {"2025-12": 5, "2026-01": 30}
 
@@ -81,8 +81,8 @@ async def test_what_retention_drops_counts_no_more_and_a_repeat_takes_its_place(
     said = await counted(bench)
     assert said.usage(XIAOMING, None).turns == 2
     await bench.log.drop_before(CONVERSATIONS.name, 0, 2)
-    await drop_expired(bench.log, bench.shards)
-    assert (said.usage(XIAOMING, None).turns, said.closeness(XIAOMING, None)) == (1, None)
+    await remove_expired(bench.log, bench.shards)
+    assert (said.usage(XIAOMING, None).turns, said.last_intimacy(XIAOMING, None)) == (1, None)
     again = Workbench(tmp_path / "two", bench.log)
     assert (await counted(again)).usage(XIAOMING, None) == said.usage(XIAOMING, None)
     again.close()

@@ -74,7 +74,7 @@ async def test_a_tick_keeps_the_last_intimacy_with_each_agent_once_half_its_time
     assert dict(bench.state().closeness) == kept
     assert await tick(bench, later(days=17)) == 1, "what is kept is not kept again"
     assert await tick(bench, later(days=40)) == 1
-    assert bench.shards.at(0).turns.said.closeness(XIAOMING, "luna") is None
+    assert bench.shards.at(0).turn_statistics.last_intimacy(XIAOMING, "luna") is None
     assert dict(bench.state().closeness) == kept
 
 

@@ -227,7 +227,7 @@ async def test_an_event_whose_record_cannot_be_used_is_known_as_dead(tmp_path: P
     record = await bench.publish(CONVERSATIONS.name, broken)
     await bench.observes(record, record)
     await bench.shards.up_to(CONVERSATIONS.name, 0, record.position.offset + 1)
-    turns = bench.shards.of(XIAOMING).turns
+    turns = bench.shards.of(XIAOMING).observations
     assert "$.role" in (turns.dead(XIAOMING, "t-9") or "")
     assert turns.dead(XIAOMING, "t-8") is None
     bench.close()

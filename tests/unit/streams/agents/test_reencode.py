@@ -76,7 +76,7 @@ async def test_a_record_in_registry_avro_is_appended_again_so_that_the_log_alone
 async def test_the_position_of_the_event_is_the_one_that_folds_can_read(bench: Workbench):
     await bench.observes(await published(bench, in_registry_avro(OURS, turn("t-1"))))
     await bench.observes(*await appended(bench, 1))
-    seen = bench.shards.at(0).turns.seen(XIAOMING, ["t-1"])
+    seen = bench.shards.at(0).observations.seen(XIAOMING, ["t-1"])
     assert seen["t-1"].position == Position(CONVERSATIONS.name, 0, 1)
 
 

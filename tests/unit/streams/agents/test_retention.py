@@ -12,7 +12,7 @@ from support.examples import XIAOMING, later
 from support.memory_log import MemoryLog
 from support.workbench import Workbench
 
-from projections.partitions.retention import drop_expired
+from projections.partitions.retention import remove_expired
 from projections.state.evolve import events_of
 from schemas.log import LogError, LogUnavailable
 from schemas.messages.events import TickApplied
@@ -67,24 +67,24 @@ async def test_a_live_shard_forgets_what_the_log_has_dropped_and_equals_a_rebuil
     before = kept_rows(tmp_path / "one")
     assert len(before["observations"]) == 6
     await bench.log.drop_before(CONVERSATIONS.name, 0, 4)
-    assert await drop_expired(bench.log, bench.shards, rows=2) == 4
+    assert await remove_expired(bench.log, bench.shards, rows=2) == 4
     live = kept_rows(tmp_path / "one")
     assert live == await rebuilt(bench, tmp_path / "two")
     assert [row[1] for row in live["observations"]] == ["e-1", "t-1", "t-4"]
     for table in ("covered", "extracted", "decisions", "memories", "cited", "items"):
         assert (live[table], len(live[table]) > 0) == (before[table], True), table
     await bench.log.drop_before(CONVERSATIONS.name, 0, 8)
-    await drop_expired(bench.log, bench.shards)
+    await remove_expired(bench.log, bench.shards)
     assert kept_rows(tmp_path / "one") == await rebuilt(bench, tmp_path / "three")
-    assert await drop_expired(bench.log, bench.shards) == 0
+    assert await remove_expired(bench.log, bench.shards) == 0
 
 
 async def test_what_was_dropped_and_comes_again_is_not_extracted_again(bench: Workbench):
     await bench.observes(await bench.says("t-1"), await bench.ends("e-1"))
     await bench.remembers(*await bench.log.read(INBOX.name, 0, 0))
     await bench.log.drop_before(CONVERSATIONS.name, 0, 2)
-    await drop_expired(bench.log, bench.shards)
-    assert bench.shards.at(0).turns.seen(XIAOMING, ["t-1"]) == {}
+    await remove_expired(bench.log, bench.shards)
+    assert bench.shards.at(0).observations.seen(XIAOMING, ["t-1"]) == {}
     await bench.observes(await bench.says("t-1"), await bench.ends("e-2"))
     assert bench.extractor.asked == [["t-1#0"]]
 

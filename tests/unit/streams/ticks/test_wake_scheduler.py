@@ -225,7 +225,7 @@ async def test_a_shard_that_is_opened_again_knows_the_same_wakes(bench: Workbenc
     again.shards.at(0).start_over()
     await again.shards.at(0).catch_up()
     assert again.state() == before
-    assert again.shards.at(0).ledger.read(XIAOMING) == before
+    assert again.shards.at(0).ledger.states.read(XIAOMING) == before
     again.close()
 
 

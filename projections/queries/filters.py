@@ -1,0 +1,38 @@
+"""The filters of a list or a search, as far as a memory's own fields say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from projections.state.memory import Memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What a memory must be to pass; None does not narrow."""
+
+    agent_id: str | None = None
+    kind: str | None = None
+    memory_type: str | None = None
+    category: str | None = None
+    source_type: str | None = None
+    attribute: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    min_importance: float | None = None
+
+    def accept(self, memory: Memory) -> bool:
+        """Return whether a memory passes every filter."""
+        named = ("kind", "memory_type", "category", "source_type")
+        return (
+            self.attribute in (None, memory.slot)
+            and all(getattr(self, n) in (None, getattr(memory, n)) for n in named)
+            and memory.visible_to(self.agent_id)
+            and (self.since is None or memory.occurred_at >= self.since)
+            and (self.until is None or memory.occurred_at <= self.until)
+            and (self.min_importance is None or memory.importance >= self.min_importance)
+        )

@@ -1,0 +1,89 @@
+"""The states of a shard's users: read from its file, and cached for the users asked for last."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+from immutables import Map
+
+from projections.shard.errors import damage
+from projections.shard.memory_rows import memory_of_row
+from projections.shard.tables import name_of
+from projections.state.memory import UserState
+from schemas.text import digest
+
+if TYPE_CHECKING:
+    from projections.shard.intimacy_rows import IntimacyRows
+    from projections.shard.tables import ShardConnection
+    from projections.shard.wake_rows import WakeRows
+    from schemas.identity import Owner
+
+MAX_CACHED_USERS: Final = 2_000
+
+
+class UserStates:
+    """A read-through cache of user states. Only a committed state may be kept in it."""
+
+    def __init__(self, connection: ShardConnection, wakes: WakeRows, intimacy: IntimacyRows) -> None:
+        self._connection = connection
+        self._wakes = wakes
+        self._intimacy = intimacy
+        self._states: OrderedDict[Owner, UserState] = OrderedDict()
+
+    def forget(self) -> None:
+        """Empty the cache."""
+        self._states.clear()
+
+    def keep(self, owner: Owner, state: UserState) -> None:
+        """Cache a state; that of the user asked for longest ago makes room."""
+        self._states[owner] = state
+        self._states.move_to_end(owner)
+        while len(self._states) > MAX_CACHED_USERS:
+            self._states.popitem(last=False)
+
+    def state(self, owner: Owner) -> UserState:
+        """Return a user's state; an unknown user has an empty one."""
+        known = self._states.get(owner)
+        if known is None:
+            known = self.read(owner)
+            self.keep(owner, known)
+        else:
+            self._states.move_to_end(owner)
+        return known
+
+    def read(self, owner: Owner) -> UserState:
+        """Return a user's state as the file has it, without caching it."""
+        name, run = name_of(owner), self._connection.execute
+        row = run(
+            "select version, last_item, last_offset, last_part, last_part_closed from users where owner=?", (name,)
+        ).fetchone()
+        if row is None:
+            return UserState(owner=owner)
+        bodies = run("select body from memories where owner=? order by sequence", (name,))
+        try:
+            memories = [memory_of_row(body) for (body,) in bodies]
+        except (KeyError, TypeError, ValueError) as error:
+            raise damage(self._connection.path, error) from error
+        by_digest: dict[bytes, tuple[str, ...]] = {}
+        by_attribute: dict[str, tuple[str, ...]] = {}
+        for memory in memories:
+            key = digest(memory.content)
+            by_digest[key] = tuple(sorted((*by_digest.get(key, ()), memory.memory_id)))
+            if memory.attribute:
+                by_attribute[memory.attribute] = (*by_attribute.get(memory.attribute, ()), memory.memory_id)
+        return UserState(
+            owner=owner,
+            version=row[0],
+            last_item=row[1],
+            last_offset=row[2],
+            last_part=row[3],
+            last_part_closed=bool(row[4]),
+            memories=Map({m.memory_id: m for m in memories}),
+            covered=Map({p: bool(r) for p, r in run("select piece, rejected from covered where owner=?", (name,))}),
+            items=Map({bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}),
+            by_digest=Map(by_digest),
+            by_attribute=Map(by_attribute),
+            wakes=self._wakes.of(owner),
+            closeness=self._intimacy.of(owner),
+        )
