@@ -55,7 +55,7 @@ class ExtractionService:
     successes: int = 0
     """Of all windows: an outage is everybody's, poison is one window's."""
 
-    async def item(
+    async def extract(
         self,
         window: Window,
         extractor: Extractor,
