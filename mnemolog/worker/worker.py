@@ -127,7 +127,7 @@ class Worker:
         self.observe = Observe(
             log=patient,
             shards=self.shards,
-            asking=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), sight=settings.sight),
+            asking=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), vision=settings.sight),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,

@@ -136,7 +136,7 @@ class TickScheduler:
         await check_regularly(self._shards, self.look, every_seconds, self._check_seconds)
 
     async def look(self, partition: int) -> list[datetime]:
-        """Append the partition's oldest due slot once all observations before it are extracted; return what was appended."""
+        """Append the oldest due slot once all observations before it are extracted; return what was appended."""
         due = await self.due(partition)
         if due:  # another worker may have applied them while it had the partition
             await self._shards.up_to(LEDGER.name, partition, await self._log.end(LEDGER.name, partition))

@@ -153,7 +153,7 @@ async def test_a_picture_that_nobody_here_sees_is_rejected_with_the_reason_and_n
     assert [c.piece_id for c in answer.covered] == ["p-1#0"]
     assert extractor.asked == []
     seen = await ExtractionService(
-        CharacterEmbedder(), sight=VisionPolicy(sees=True, hosts=frozenset({"img.example.org"}))
+        CharacterEmbedder(), vision=VisionPolicy(sees=True, hosts=frozenset({"img.example.org"}))
     ).extract(window, extractor)
     assert not isinstance(seen, ExtractionRejected)
     assert extractor.asked == [["p-1#0"]]
