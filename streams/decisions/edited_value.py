@@ -14,8 +14,7 @@ from projections.profile.dates import BIRTHDAY, IMPORTANT, days_named, yearly_da
 from projections.profile.visibility import SENSITIVE
 from schemas.text import digest
 from schemas.vocabulary.attributes import MAPS, name_and_date, same_value
-from streams.extraction.rules.chinese.rules import read_chinese
-from streams.extraction.rules.english.rules import read_english
+from streams.extraction.rules.sentence_reader import read_sentence
 from streams.extraction.rules.sentences import sentences
 
 if TYPE_CHECKING:
@@ -70,12 +69,8 @@ def _of(slot: str, found: list[tuple[str, str]]) -> list[str]:
 
 def _read(text: str, today: date) -> list[tuple[str, str]]:
     """Return the attributes with values that the rules find in a text about the user, or by the user."""
-    found = (
-        each
-        for sentence in sentences(_as_said(text.strip()))
-        for each in (read_chinese if sentence.language == "zh" else read_english)(sentence, today)
-    )
-    return [(each.attribute, each.value) for each in found if each.attribute and each.value]
+    findings = (f for sentence in sentences(_as_said(text.strip())) for f in read_sentence(sentence, today))
+    return [(f.attribute, f.value) for f in findings if f.attribute and f.value]
 
 
 def _as_said(text: str) -> str:
