@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 LOG_FILE = "log.sqlite"
 FORMAT = 1  # PRAGMA user_version; a later format needs a migration
 APPLICATION_ID = 0x6D6E656D  # "mnem", by which a log is told from other databases
-OFFSET_BITS = (
-    40  # a record's row id is partition id << OFFSET_BITS | offset, so that appends go to the end of a subtree
-)
+OFFSET_BITS = 40
+"""A record's row id is partition id << OFFSET_BITS | offset: appends go behind the partition's last row in the tree."""
 OFFSET_MASK = (1 << OFFSET_BITS) - 1
 CHECKPOINT_PAGES = 4000  # 16 MB of WAL between two checkpoints
 
