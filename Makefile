@@ -14,7 +14,7 @@ $(STAMP): again
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: again help install demo test test-rest test-all engines up check format lint types contract snippets bench simulate faults
+.PHONY: again help install demo test test-rest test-all engines up up-kafka check format lint types contract snippets bench simulate faults
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ engines: $(STAMP) ## fetches or builds Kafka, Weaviate, the registry, helm and d
 
 up: $(STAMP) ## the embedded server on http://127.0.0.1:8420, data in ./var
 	@$(VENV)/bin/mnemolog up
+
+up-kafka: $(STAMP) ## two workers on Kafka and Weaviate from the cache of `make engines`, data in ./var/kafka-try
+	@$(PYTHON) tools/up_kafka.py $(OPTIONS)
 
 check: format lint types contract snippets ## format, lint, types, import contract, the snippets of README.md and docs/
 

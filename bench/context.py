@@ -1,4 +1,4 @@
-"""How long `POST /v1/context` takes against `POST /v1/search`, for one user with 10,000 memories.
+"""The time that `POST /v1/context` takes against `POST /v1/search`, for one user with 10,000 memories.
 
     python bench/context.py
 

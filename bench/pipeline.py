@@ -21,7 +21,6 @@ import faust
 import numpy as np
 
 from bench.rounds import Rounds
-from mnemolog.operations.drain import drain
 from mnemolog.server import tune_process
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
@@ -102,8 +101,8 @@ async def pipeline(said: Sequence[str], embedder: Embedder, **settings_of: objec
         try:
             began = time.perf_counter()
             for start in range(0, len(messages), BATCH):
-                await worker.publishing.publish(messages[start : start + BATCH])
-            counts = await drain(worker, 600.0)
+                await worker.publisher.publish(messages[start : start + BATCH])
+            counts = await worker.drain.run_local(600.0)
             seconds = time.perf_counter() - began
         finally:
             await worker.stop()

@@ -1,4 +1,4 @@
-"""How long a search takes over the real path: `Queries.search` with the shard's state, index and ranking, unembedded.
+"""A search over the real path: `Queries.search` with the shard's state, index and ranking, unembedded.
 
     python bench/search.py
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from mnemolog.server import tune_process
 from projections.index.embedded.index import EmbeddedIndex
+from projections.index.sync import IndexSync
 from projections.partitions.shards import Shards
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries
@@ -147,11 +148,13 @@ async def measure(size: int, folder: Path) -> dict[str, object]:
     """Measure with users of `size` memories, one first and then 50 more, in alternation with the product."""
     chance, embedder = np.random.default_rng(size), OneVector()
     log = SqliteLog.open(folder / "log")
-    shards = Shards(folder / "shards", log, 1, EmbeddedIndex)
+    shards = Shards(folder / "shards", log, 1)
+    index_sync = IndexSync(EmbeddedIndex, shards)
+    shards.subscribe(index_sync)
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)
     await shards.hold(0)
-    queries = Queries(shards, embedder)
+    queries = Queries(shards, index_sync, embedder)
     users = [Owner("default", f"u{number}") for number in range(OTHERS + 1)]
     matrix = unit(chance, size)
     fill(shards, users[0], matrix, chance)

@@ -1,4 +1,4 @@
-"""How long a search of the embedded index takes, without embedding, beside other users; one matrix product beside it.
+"""A search of the embedded index, without embedding, beside other users; one matrix product beside it.
 
     python bench/search_core.py [--memories 10000] [--others 50] [--searches 200]
 

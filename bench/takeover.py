@@ -26,12 +26,12 @@ import numpy as np
 import uvicorn
 
 from mnemolog.cluster.peers import Peers
-from mnemolog.cluster.shard_source import PeersShards
+from mnemolog.cluster.shard_source import PeerShardSource
 from mnemolog.http.app import make_http
+from mnemolog.log.deadline import RequestDeadlines
 from mnemolog.log.health import LogWatch
 from mnemolog.settings import from_environment
 from mnemolog.worker.metrics import Metrics
-from projections.index.embedded.index import EmbeddedIndex
 from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.shard.shard import BULK_RECORDS
@@ -94,10 +94,12 @@ class Lender:
 
     def __init__(self, folder: Path) -> None:
         log = SqliteLog.open(folder / "lenders-log")  # the other one is locked
-        self.shards = Shards(folder / "shards", log, 1, EmbeddedIndex)
+        self.shards = Shards(folder / "shards", log, 1)
         self.shards.assign([])
         self.settings = from_environment({}, data_dir=folder)
-        self.metrics, self.log_watch = Metrics(), LogWatch()
+        self.metrics = Metrics()
+        self.deadlines = RequestDeadlines()
+        self.log_watch = LogWatch(self.deadlines)
         self.started = True
         self.failure = asyncio.get_running_loop().create_future()
         self.stopping = asyncio.Event()
@@ -108,12 +110,12 @@ class Lender:
         return True
 
     def is_in_session(self) -> bool:
-        """Tell that nobody else has its partitions."""
+        """Return no other holder of its partitions."""
         return True
 
 
 def lend(folder: Path, port: int) -> None:
-    """Answer other workers, for ever; a process of its own, as a worker is."""
+    """Answer other workers until it is ended; a process of its own, as a worker is."""
 
     async def answer() -> None:
         app = make_http(cast("Worker", Lender(folder)))
@@ -128,11 +130,11 @@ async def copying(folder: Path, log: SqliteLog, port: int) -> float:
     url = f"http://127.0.0.1:{port}"
     process = get_context("spawn").Process(target=lend, args=(folder, port), daemon=True)
     process.start()
-    shards = Shards(folder / "copied", log, 1, EmbeddedIndex)
+    shards = Shards(folder / "copied", log, 1)
     peers = Peers(shards, dict, lambda: [url], "http://taker.invalid")
-    shards.taking = ShardReceiver(log, PeersShards(peers, 60), worth=0)
+    shards.receiver = ShardReceiver(log, PeerShardSource(peers, 60), worth=0)
     try:
-        assert await PeersShards(peers, 60).offers(0)  # it is started
+        assert await PeerShardSource(peers, 60).offers(0)  # it is started
         began = time.perf_counter()
         await shards.hold(0)
         assert len(shards.state(Owner("default", "u0")).memories) == MEMORIES_OF_A_USER
@@ -156,7 +158,7 @@ async def measure(decisions: int, folder: Path, copy_at: int | None = None) -> d
             records.clear()
     await log.append(records) if records else None
     before = await decoding(log)
-    shards = Shards(folder / "shards", log, 1, EmbeddedIndex)
+    shards = Shards(folder / "shards", log, 1)
     began = time.perf_counter()
     await shards.hold(0)
     assert len(shards.state(Owner("default", "u0")).memories) == MEMORIES_OF_A_USER

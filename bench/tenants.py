@@ -1,4 +1,4 @@
-"""What a Weaviate tenant for each user takes, made inactive when idle, against one for each partition with a filter.
+"""The cost of a Weaviate tenant for each user, made inactive when idle, against one for each partition with a filter.
 
     python bench/tenants.py [USERS]                       # after `make engines`; DECISIONS.md has 20,000
 
@@ -25,9 +25,10 @@ from weaviate.classes.query import Filter
 
 from bench.footprint import resident_mib, size_of
 from bench.search import unit
+from projections.index.remote.object_ids import owner_id, partition_name
 from projections.index.weaviate.address import WeaviateAddress
-from projections.index.weaviate.collection import WeaviateCollection, vector_name
-from projections.index.weaviate.objects import owner_id, partition_tenant
+from projections.index.weaviate.collection import WeaviateCollection
+from projections.index.weaviate.schema import vector_name
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from support.weaviate_server import is_installed, running_weaviate
@@ -81,7 +82,7 @@ class TenantsOfPartitions:
 
 def tenant_of(user: int) -> str:
     """Return the tenant of a user's partition."""
-    return partition_tenant("default", f"u{user}", PARTITIONS)
+    return partition_name("default", f"u{user}", PARTITIONS)
 
 
 def memories_of(user: int, chance: np.random.Generator) -> Objects:

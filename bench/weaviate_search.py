@@ -1,4 +1,4 @@
-"""How long a hybrid search through mnemolog takes with the index in Weaviate, against the same two legs asked barely.
+"""A hybrid search through mnemolog with the index in Weaviate, against the same two legs asked barely.
 
     python tools/run_benchmarks.py weaviate_search        # after `make engines`
 
@@ -26,6 +26,7 @@ from weaviate.classes.data import DataObject
 from weaviate.classes.query import Filter, MetadataQuery
 
 from bench.search import FILTERS, NOW, OneVector, fill, unit, words
+from projections.index.sync import IndexSync
 from projections.index.weaviate.address import WeaviateAddress
 from projections.index.weaviate.index import WeaviateIndex
 from projections.index.weaviate.objects import exactly
@@ -132,18 +133,20 @@ async def measure(folder: Path, address: WeaviateAddress) -> dict[str, object]:
     """Fill the index from shards, then search in alternation."""
     chance, embedder = np.random.default_rng(5), OneVector()
     log = SqliteLog.open(folder / "log")
-    shards = Shards(folder / "shards", log, 1, lambda load: WeaviateIndex(address, load, partitions=1))
+    shards = Shards(folder / "shards", log, 1)
+    index_sync = IndexSync(lambda load: WeaviateIndex(address, load, partitions=1), shards)
+    shards.subscribe(index_sync)
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)
     await shards.hold(0)
-    queries = Queries(shards, embedder)
+    queries = Queries(shards, index_sync, embedder)
     users = {size: Owner("default", f"u{size}") for size in SIZES}
     for size, owner in users.items():
         fill(shards, owner, unit(chance, size), chance)
     for number in range(OTHERS):
         fill(shards, Owner("default", f"other{number}"), unit(chance, OTHERS_HAVE), chance)
     began = time.perf_counter()
-    await shards.following.tell()
+    await index_sync.flush()
     put = sum(SIZES) + OTHERS * OTHERS_HAVE
     rate = put / (time.perf_counter() - began)
     print(f"{put} memories put, {rate:,.0f} a second", flush=True)
@@ -166,7 +169,7 @@ async def measure(folder: Path, address: WeaviateAddress) -> dict[str, object]:
     for size, each in rounds.items():
         found[str(size)] = report(size, each)
     await client.close()
-    await shards.following.close()
+    await index_sync.close()
     shards.close()
     log.close()
     return found

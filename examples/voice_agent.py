@@ -147,7 +147,7 @@ def answering(model: str) -> Answer:
 
 def listen(heard: asyncio.Queue[str | None], loop: asyncio.AbstractEventLoop) -> None:
     """Put each line of stdin that says something into the queue, then None: in a thread, for reading blocks."""
-    with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+    with suppress(RuntimeError):  # the loop is closed: the listener is gone
         for line in sys.stdin:
             if line.strip():
                 loop.call_soon_threadsafe(heard.put_nowait, line.strip())

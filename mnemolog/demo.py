@@ -1,4 +1,4 @@
-"""The main job on the bundled sample, for a person to watch: `python -m mnemolog.demo`."""
+"""Demo of the whole path on the bundled sample, for a person to watch: `python -m mnemolog.demo`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from mnemolog.cluster import scatter_gather
-from mnemolog.operations.drain import counts, drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 
 DAYS: Final = 30
 START: Final = datetime(2026, 11, 2, tzinfo=UTC)
-"""The demo's present: just after the sample's last event. No rule reads the machine's clock."""
+"""The demo's present, just after the sample's last event: no rule reads the machine's clock."""
 BATCH: Final = 50
 ROWS: Final = 12
 DRAIN_SECONDS: Final = 120.0
@@ -42,7 +40,7 @@ TICK_SECONDS: Final = 60.0
 
 
 class DemoFailed(Exception):
-    """The demo did not come out as it must; the message says where."""
+    """The demo had another result than it must; the message says where."""
 
 
 class FixedClock:
@@ -87,23 +85,23 @@ async def _publish(worker: Worker, messages: Sequence[Observation], console: Con
     with _bar(console) as bar:
         sending = bar.add_task("to the log", total=len(messages))
         for begin in range(0, len(messages), BATCH):
-            some = messages[begin : begin + BATCH]
-            await worker.publishing.publish(some)
-            bar.advance(sending, len(some))
+            batch = messages[begin : begin + BATCH]
+            await worker.publisher.publish(batch)
+            bar.advance(sending, len(batch))
         working = bar.add_task("extracted and remembered", total=len(ids))
-        draining = asyncio.get_running_loop().create_task(drain(worker, DRAIN_SECONDS))
+        draining = asyncio.get_running_loop().create_task(worker.drain.run_local(DRAIN_SECONDS))
         while not draining.done():
-            done = await counts(worker)
+            done = await worker.drain.counts()
             ended = kinds["SessionEnded"] + done["remembered"] + done["nothing"] + done["rejected"]
             bar.update(working, completed=min(ended, len(ids)))
             await asyncio.wait([draining], timeout=0.2)
         bar.update(working, completed=len(ids))
-    found = draining.result()
-    said = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
-    console.print(f"{len(messages)} events ({said}); {len(messages) - len(ids)} of them came twice and count once.")
+    counts = draining.result()
+    listed = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
+    console.print(f"{len(messages)} events ({listed}); {len(messages) - len(ids)} of them came twice and count once.")
     console.print(
-        f"{found['observations']} observations: {found['remembered']} led to memories, "
-        f"{found['nothing']} to nothing, {found['rejected']} were rejected."
+        f"{counts['observations']} observations: {counts['remembered']} led to memories, "
+        f"{counts['nothing']} to nothing, {counts['rejected']} were rejected."
     )
 
 
@@ -116,8 +114,8 @@ async def _show_memories(worker: Worker, messages: Sequence[Observation], consol
     for owner, memory in memories:
         if memory.status == "active" and shown[owner] < ROWS // 2:
             shown[owner] += 1
-            said = words.get(memory.source_ids[0], "") if memory.source_ids else ""
-            table.add_row(owner.user_id, memory.content, _short(said), f"{memory.importance:.2f}")
+            source = words.get(memory.source_ids[0], "") if memory.source_ids else ""
+            table.add_row(owner.user_id, memory.content, _short(source), f"{memory.importance:.2f}")
     console.print(table)
     known = sum(m.access_count for _, m in memories)
     replaced = [(o, m) for o, m in memories if m.status == "superseded"]
@@ -160,13 +158,13 @@ async def _ask(worker: Worker, console: Console) -> None:
     questions: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))
     for question in questions:
         owner = Owner("default", question["user"])
-        found = await worker.queries.search(
+        hits = await worker.queries.search(
             owner, question["query"], Filters(agent_id=question.get("agent")), now=START, limit=3
         )
         console.print(f"[bold]{question['query']}[/bold]")
-        for one in found:
-            console.print(f"  {one.ranked.score:.2f}  {one.memory.content}")
-        if not any(question["expect"] in one.memory.content for one in found):
+        for hit in hits:
+            console.print(f"  {hit.ranked.score:.2f}  {hit.memory.content}")
+        if not any(question["expect"] in hit.memory.content for hit in hits):
             raise DemoFailed(f"no answer to {question['query']!r} holds {question['expect']!r}")
 
 
@@ -174,19 +172,19 @@ async def _rebuild(worker: Worker, console: Console) -> None:
     console.rule("5. Rebuilt from the log")
     with _bar(console) as bar:
         folding = bar.add_task("records folded", total=None)
-        rebuilding = asyncio.get_running_loop().create_task(scatter_gather.rebuild(worker, "all"))
+        rebuilding = asyncio.get_running_loop().create_task(worker.rebuild.run("all"))
         while not rebuilding.done():
-            progress = worker.rebuilding.progress
+            progress = worker.rebuilder.progress
             if progress.total:
                 bar.update(folding, total=progress.total, completed=progress.folded)
             await asyncio.wait([rebuilding], timeout=0.05)
-        found = rebuilding.result()
-        bar.update(folding, total=found["decisions"], completed=found["decisions"])
-    console.print(f"live    {found['digest_before']}\nrebuilt {found['digest_after']}")
-    if not found["equal"]:
+        report = rebuilding.result()
+        bar.update(folding, total=report["decisions"], completed=report["decisions"])
+    console.print(f"live    {report['digest_before']}\nrebuilt {report['digest_after']}")
+    if not report["equal"]:
         raise DemoFailed("the rebuilt digest differs from the live one")
     console.print(
-        f"{found['decisions']} decisions folded in {found['seconds']:.2f} s, no model asked: the digests are equal."
+        f"{report['decisions']} decisions folded in {report['seconds']:.2f} s, no model asked: the digests are equal."
     )
 
 

@@ -1,4 +1,4 @@
-"""What an agent is told when a reminder is due: a template with three places."""
+"""The template of what an agent is told when a reminder is due, with three places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""serve: a worker and its front door in one event loop, until a signal or a failure ends them."""
+"""Server: a worker and its HTTP interface in one event loop, until a signal or a failure ends them."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from schemas.clock import Clock
 
 GRACE_SECONDS: Final = 5
-"""How long requests that are being answered may go on after a signal."""
+"""How long requests in progress may go on after a signal."""
 STOP_SECONDS: Final = 30
 """How long a worker may take to stop after a signal; half of what the chart gives it."""
-TELL_SECONDS: Final = 1.0
-"""How long it may take to log that it did not."""
+WARN_SECONDS: Final = 1.0
+"""How long logging that it did not stop may take."""
 BACKLOG: Final = 2048
 PAUSE_SECONDS: Final = 1.0
-"""Before the worker that follows one whose shard is damaged."""
+"""Before a new worker replaces one whose shard is damaged."""
 EXPECTED: Final = (LogError, ShardUnavailable, UnknownSchema, RegistryRefused, SettingsError, OSError)
-"""What an operator can mend: said as a sentence, without a traceback."""
+"""What an operator can mend: printed as a sentence, without a traceback."""
 
 COLLECT_AFTER: Final = (50_000, 20, 100)
 """Allocations before Python looks for cycles: a worker keeps many small values for long, and makes few cycles."""
@@ -52,7 +52,7 @@ log = logging.getLogger("mnemolog")
 
 
 class WorkerFailed(Exception):
-    """A step met what it cannot handle; the log has everything for the next start."""
+    """A step has failed for good; the log has everything for the next start."""
 
 
 class _Server(uvicorn.Server):
@@ -69,15 +69,15 @@ async def serve(
     clock: Clock | None = None,
     signalled: Callable[[], None] = lambda: None,
 ) -> None:
-    """Start a worker, answer HTTP, and stop both at SIGINT or SIGTERM; `ready` is told the URL.
+    """Start a worker, answer HTTP, and stop both at SIGINT or SIGTERM; `ready` is set to the URL.
 
     A clock given here takes the place of the machine's; `signalled` is called at each signal.
 
     Health answers from the beginning; everything else when the worker has started. A worker that finds a shard damaged
-    is followed by a new one, which folds it anew. Raises WorkerFailed, and what EXPECTED lists, when the worker cannot
+    is replaced by a new one, which folds it anew. Raises WorkerFailed, and what EXPECTED lists, when the worker cannot
     start or go on.
     """
-    listening = _listen(settings.host, settings.port)
+    listening = listen(settings.host, settings.port)
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -103,8 +103,8 @@ async def _serve_until_damaged(
     ready: asyncio.Future[str] | None,
     clock: Clock | None,
 ) -> bool:
-    """Let one worker serve until it is to stop; return whether another one is to follow. Raises as `serve`."""
-    worker = Worker(settings, url=_url(listening), clock=clock)
+    """Let one worker serve until it is to stop; return whether a new one is to replace it. Raises as `serve`."""
+    worker = Worker(settings, url=url_of(listening), clock=clock)
     config = uvicorn.Config(
         make_http(worker),
         lifespan="off",
@@ -114,10 +114,10 @@ async def _serve_until_damaged(
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = _Server(config)
-    # uvicorn closes what it is given: callers of the next worker wait in the queue of the one that stays open
+    # uvicorn closes the socket that it is given; callers of the next worker queue at the one that stays open
     answering = asyncio.get_running_loop().create_task(server.serve(sockets=[listening.dup()]))
     try:
-        await _run(worker, answering, stopping, ready, _url(listening))
+        await _run(worker, answering, stopping, ready, url_of(listening))
     except (WorkerFailed, ShardDamaged) as error:
         if isinstance(error, ShardDamaged) or isinstance(error.__cause__, ShardDamaged):
             return not stopping.is_set()
@@ -163,8 +163,8 @@ async def _run(
         await asyncio.gather(start, stop, return_exceptions=True)
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """Bind before anything else is done, so that a port in use is said at once. Raises OSError."""
+def listen(host: str, port: int) -> socket.socket:
+    """Bind before anything else is done, so that a port in use is reported at once. Raises OSError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only where the protocol is named; without it each answer waits 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -179,13 +179,14 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _url(listening: socket.socket) -> str:
+def url_of(listening: socket.socket) -> str:
+    """Return the URL of a socket that listens."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def tune_process() -> None:
-    """Set what belongs to a process, not to a library: this one is a worker and nothing else."""
+    """Set what only a process of its own may set: this one is a worker and nothing else."""
     gc.set_threshold(*COLLECT_AFTER)
     sys.setswitchinterval(SWITCH_SECONDS)
     # A user's few thousand vectors are multiplied faster by one thread than two find each other; texts are embedded in
@@ -193,54 +194,55 @@ def tune_process() -> None:
     threadpool_limits(limits=1, user_api="blas")
 
 
-def run(settings: Settings, told: TextIO | None = None) -> int:
-    """Serve until a signal; return the exit code: 0 after a signal, 1 with a sentence on `told` (stderr) else."""
-    told = told or sys.stderr
+def run(settings: Settings, messages: TextIO | None = None) -> int:
+    """Serve until a signal; return the exit code: 0 after a signal, else 1 with a sentence on `messages` (stderr)."""
+    messages = messages or sys.stderr
     tune_process()
 
-    async def announced() -> None:
+    async def serve_and_announce() -> None:
         ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        ready.add_done_callback(lambda done: _announce(done, told))
+        ready.add_done_callback(lambda done: _announce(done, messages))
         try:
-            await serve(settings, ready, signalled=_end_in_time)
+            await serve(settings, ready, signalled=end_in_time)
         finally:
             ready.cancel()
 
     try:
-        asyncio.run(announced())
+        asyncio.run(serve_and_announce())
     except WorkerFailed as error:
-        print(f"mnemolog stopped: {error}. Mend that and start it again: nothing accepted is lost.", file=told)
+        print(f"mnemolog stopped: {error}. Mend that and start it again: nothing accepted is lost.", file=messages)
     except EXPECTED as error:
-        print(f"mnemolog cannot start: {error}", file=told)
+        print(f"mnemolog cannot start: {error}", file=messages)
     else:
         return 0
     return 1
 
 
-def _end_in_time() -> None:
-    """End this process when what it waits for does not let it stop: a thread, for the event loop may stand still.
+def end_in_time(seconds: float = STOP_SECONDS) -> None:
+    """End this process when it has not stopped by itself in so many seconds.
 
-    Not where it stands still at the signal: it is the loop that hears of signals.
+    It is a thread that ends it, for the event loop may hang. A loop that hangs when the signal arrives gets no further
+    than that: signals are handled by the loop.
     """
 
-    def tell() -> None:
+    def warn() -> None:
         log.warning(
             "the worker has not stopped within %d s of the signal: it ends as it is, nothing that was accepted is lost",
-            STOP_SECONDS,
+            seconds,
         )
 
     def end() -> None:
-        telling = threading.Thread(target=tell, daemon=True)  # nobody may read stderr any more
-        telling.start()
-        telling.join(TELL_SECONDS)
+        warning = threading.Thread(target=warn, daemon=True)  # it may block: perhaps nothing reads stderr any more
+        warning.start()
+        warning.join(WARN_SECONDS)
         os._exit(0)
 
-    last_resort = threading.Timer(STOP_SECONDS, end)
+    last_resort = threading.Timer(seconds, end)
     last_resort.daemon = True
     last_resort.start()
 
 
-def _announce(done: asyncio.Future[str], told: TextIO) -> None:
-    """Say where it answers, unless the log says it."""
+def _announce(done: asyncio.Future[str], messages: TextIO) -> None:
+    """Print where it answers, unless the log has it."""
     if not done.cancelled() and not log.isEnabledFor(logging.INFO):
-        print(ANSWERS % done.result(), file=told, flush=True)
+        print(ANSWERS % done.result(), file=messages, flush=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from mnemolog.reminder_template import REMINDER_TEMPLATE, check_template
-from projections.index.weaviate.address import WeaviateAddress
+from projections.index.registry import INDEXES
 from schemas.inputs.faults import plain
 from schemas.inputs.images import VisionPolicy
 from streams.decisions.decay_policies.registry import POLICIES, PolicyName
@@ -40,7 +40,7 @@ class SettingsError(ValueError):
 
 
 class Settings(BaseModel):
-    """Names are those of the environment without the prefix, in lower case; INTERFACE.md explains each."""
+    """Named as in the environment, without the prefix and in lower case. docs/reference/settings.md explains each."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -221,13 +221,7 @@ def _checked(settings: Settings) -> Settings:
     if settings.broker != "sqlite://" and not _BROKERS.fullmatch(settings.broker):
         raise SettingsError(f"{PREFIX}BROKER={settings.broker!r} must be sqlite:// or kafka://host:9092,host2:9092")
     _check_kafka(settings)
-    if settings.index != "embedded":
-        try:
-            WeaviateAddress.parse(settings.index)
-        except ValueError as error:
-            raise SettingsError(f"{PREFIX}INDEX={settings.index!r} {error}, or embedded") from None
-    elif settings.weaviate_api_key is not None:
-        raise SettingsError(f"{PREFIX}WEAVIATE_API_KEY is for {PREFIX}INDEX=weaviate://…: set that, or unset the key")
+    _check_index(settings)
     if not (settings.schema_registry_url or "http://").startswith(("http://", "https://")):  # may hold a password
         raise SettingsError(f"{PREFIX}SCHEMA_REGISTRY_URL must begin with http:// or https://")
     if settings.advertised_url is not None and not _HOST_ONLY.fullmatch(settings.advertised_url):
@@ -248,8 +242,20 @@ def _checked(settings: Settings) -> Settings:
     return settings
 
 
+def _check_index(settings: Settings) -> None:
+    """Refuse an index that cannot be used, and the key of another one than is used."""
+    try:
+        chosen = INDEXES.of(settings.index)
+    except ValueError as error:
+        raise SettingsError(f"{PREFIX}INDEX={settings.index!r} {error}") from None
+    for index in INDEXES:
+        if index.secret not in (None, chosen.secret) and getattr(settings, index.secret) is not None:
+            name = f"{PREFIX}{index.secret.upper()}"
+            raise SettingsError(f"{name} is for {PREFIX}INDEX={index.schemes[0]}://…: set that, or unset the key")
+
+
 def _check_model(settings: Settings) -> None:
-    """Refuse a model that nobody can reach, and sight without a model."""
+    """Refuse a model without key or URL, and vision without a model."""
     if settings.extracts_with == "model" and not settings.has_model:
         raise SettingsError(f"{PREFIX}EXTRACTOR=model needs {PREFIX}LLM_API_KEY or {PREFIX}LLM_BASE_URL")
     if settings.llm_vision and settings.extracts_with != "model":
@@ -257,7 +263,7 @@ def _check_model(settings: Settings) -> None:
 
 
 def _check_kafka(settings: Settings) -> None:
-    """Refuse what would be ignored, and what is missing: nobody should believe in a protection that is not there."""
+    """Refuse settings that would be ignored, and missing ones: a protection that is not there must not seem to be."""
     protocol = f"{PREFIX}KAFKA_SECURITY_PROTOCOL={settings.kafka_security_protocol}"
     user = (settings.kafka_sasl_username, settings.kafka_sasl_password)
     if settings.kafka_security_protocol.startswith("SASL_"):

@@ -42,7 +42,7 @@ HEADER = (
 )
 
 CAME_TO_NO_END = (AssertionError, ExceptionGroup, RuntimeError, OSError, LogError, httpx.HTTPError)
-"""What a row may raise; the others are run all the same."""
+"""Errors of a row that do not end the run of the others."""
 RUN = re.compile(r"^Run (on .+?): (`.*`)\.$")
 """A paragraph below the table: of what, and which rows."""
 
@@ -82,7 +82,7 @@ def known_lines(page: Path) -> dict[str, str]:
 
 
 def known_runs(page: Path) -> dict[str, str]:
-    """Return of what the rows were run, by the row's name, as far as the page tells."""
+    """Return the commit that each row was run on, by the row's name, as far as the page says."""
     paragraphs = page.read_text("utf-8").split(BEGIN)[1].split(END)[0].split("\n\n")
     told = filter(None, (RUN.match(" ".join(paragraph.split())) for paragraph in paragraphs))
     return {name: run[1] for run in told for name in re.findall("`([^`]*)`", run[2])}

@@ -1,4 +1,4 @@
-"""Whom a command talks to: the URL it was given, else the worker that holds the data directory, else one of its own.
+"""The worker that a command talks to: a URL, else the holder of the data directory, else one of the command's own.
 
 On Kafka one of its own would be a member of the group, who takes partitions from the others and whom they do not reach:
 there a worker of the group is asked if there is one.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mnemolog.settings import Settings
 
 START_SECONDS: Final = 30.0
-"""How long a worker that is starting or stopping is waited for."""
+"""The longest wait for a worker that is starting or stopping."""
 LOOK_SECONDS: Final = 0.2
 
 
@@ -96,7 +96,7 @@ async def _found(settings: Settings, deadline: float, output: Output) -> str | N
 
 
 async def _running(data_dir: Path, deadline: float, output: Output) -> str | None:
-    """Return the URL of the ready worker that holds the data directory, or None when nobody holds it."""
+    """Return the URL of the ready worker that holds the data directory, or None when it is free."""
     told = False
     while (note := read_note(data_dir / "log")) is not None:
         url = await live_url(note)
@@ -116,7 +116,7 @@ async def _running(data_dir: Path, deadline: float, output: Output) -> str | Non
 
 
 async def _member(settings: Settings, deadline: float, output: Output) -> str | None:
-    """Return the URL of a ready worker of the group, None when there is nobody in it. Raises NotReached.
+    """Return the URL of a ready worker of the group, None when the group is empty. Raises NotReached.
 
     The group counts those whom it has not yet noticed to be dead.
     """

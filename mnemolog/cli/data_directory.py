@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mnemolog.settings import Settings
 
 COMMAND_SECONDS: Final = 10.0
-"""How long `up` waits for a command of the same folder to end."""
+"""The longest wait of `up` for a command of the same folder to end."""
 LOOK_SECONDS: Final = 0.2
 
 

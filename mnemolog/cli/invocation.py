@@ -1,4 +1,4 @@
-"""How a command is invoked: the options that all have, one event loop, and the exit code that an error stands for."""
+"""The invocation of a command: the options that all share, one event loop, and an exit code for each kind of error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process logs, and how: lines of text for a person, or JSON for a machine, to stderr."""
+"""Logging to stderr: text for a person, or JSON lines for a machine; libraries that repeat themselves are throttled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUIET: Final = (
     *("faust", "mode", "aiokafka", "uvicorn", "openai", "asyncio", "streams.transports"),
     *("httpx", "httpx2", "httpcore", "httpcore2", "mcp"),
 )
-"""Libraries whose warnings count, and whose news is nobody's."""
+"""Libraries of which only warnings are shown."""
 
 
 class JsonLines(logging.Formatter):
@@ -50,30 +50,30 @@ def start_logging(level: str, form: str) -> None:
 
 
 TALKATIVE: Final = ("aiokafka", "faust", "mode")
-"""They try again several times a second, and say so each time."""
+"""Libraries that retry several times a second, and log each attempt."""
 PAUSE_SECONDS: Final = 60.0
 _BROKER: Final = re.compile(r"[\w.-]+:\d{2,5}\b|\bnode\w* (?:with id )?\[?([\w-]+)")
 
 
 class OncePerMinute:
-    """A filter for a handler. A line that names no broker counts as itself, whatever its arguments."""
+    """A filter for a handler: one line a minute for each broker, or for each message that names none."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` tells seconds."""
+        """`clock` returns seconds."""
         self._clock = clock
-        self._said: dict[str, tuple[float, int]] = {}
+        self._logged: dict[str, tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Tell whether a record is to be said; one that is says how many were not since the last."""
+        """Return whether a record is logged; one that is says how many were dropped since the last."""
         if record.name.partition(".")[0] not in TALKATIVE:
             return True
         about = _about(record)
         now = self._clock()
-        last, unsaid = self._said.get(about, (now - PAUSE_SECONDS, 0))
+        last, unsaid = self._logged.get(about, (now - PAUSE_SECONDS, 0))
         if now - last < PAUSE_SECONDS:
-            self._said[about] = (last, unsaid + 1)
+            self._logged[about] = (last, unsaid + 1)
             return False
-        self._said[about] = (now, 0)
+        self._logged[about] = (now, 0)
         if unsaid:
             record.msg, record.args = f"{record.getMessage()} (and {unsaid} more about this in the last minute)", ()
         return True

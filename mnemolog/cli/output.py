@@ -1,4 +1,4 @@
-"""Where a command's words go: its answer to stdout, as JSON or as a table; everything else to stderr."""
+"""The output of a command: its answer to stdout, as JSON or as a table; everything else to stderr."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 PIPED_COLUMNS: Final = 200
-"""The width of a table that nobody looks at."""
+"""The width of a table that is not shown on a terminal."""
 
 
 class Output:

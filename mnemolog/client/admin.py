@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 REBUILD_SECONDS: Final = 86_400.0
-"""A rebuild answers when it is done, and nobody knows before how long that takes."""
+"""No time-out: a rebuild answers when it is done, however long that takes."""
 
 
 def digest() -> Call[Json]:

@@ -23,7 +23,7 @@ def context(
     working_memory: Sequence[Mapping[str, Any]] | None = None,
     **limits: Any,  # noqa: ANN401 - any scalar
 ) -> Call[Json]:
-    """Return what to tell an agent before its next answer: Luna's MemoryContext, `prompt`, `block` and `message`.
+    """Return what an agent should know before its next answer: Luna's MemoryContext, `prompt`, `block` and `message`.
 
     `limits` are the other fields of `POST /v1/context`, such as `top_k`, `memory_limit` and `recall`.
     """

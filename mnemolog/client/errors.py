@@ -1,4 +1,4 @@
-"""What the client raises: one root, and a subclass for each way to react."""
+"""The client's errors: one root, and a subclass for each way to react."""
 
 from __future__ import annotations
 

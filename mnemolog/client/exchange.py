@@ -1,4 +1,4 @@
-"""What a user's memories leave and come in by: lines that are read as they arrive, and memories of elsewhere."""
+"""Export and import calls: lines that are read as they arrive, and memories kept elsewhere."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SPEAKERS: Final = ("user", "assistant")
 MESSAGE_FIELDS: Final = ("role", "content", "event_id", "occurred_at")
-"""What of a message is sent; agents' own fields stay with them."""
+"""Fields of a message that are sent; agents' own fields are not."""
 
 
 def add(
@@ -56,7 +56,7 @@ def add(
 
 
 def _messages(conversation: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    # Text and a lone message can be iterated over as well, into what nobody meant.
+    # A text and a single message are iterable as well, and would be taken for a list of messages.
     messages = [] if isinstance(conversation, str | bytes | Mapping) else list(conversation)
     if isinstance(conversation, str | bytes | Mapping) or not all(isinstance(m, Mapping) for m in messages):
         raise Refused('a conversation is a list of messages: [{"role": "user", "content": "..."}]')
@@ -216,7 +216,7 @@ def share(
     user_id: str | None = None,
     key: str | None = None,
 ) -> Call[Json]:
-    """Share a memory: with another agent of its user, `with_user`, or everyone (`scope="global"`).
+    """Share a memory: with another agent of its user, `with_user`, or all users (`scope="global"`).
 
     Returns the memory as the other has it. `user_id` is whose it is.
     """

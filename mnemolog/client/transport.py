@@ -1,4 +1,4 @@
-"""What both clients share: how a call becomes an HTTP request, what an answer means, and when to try again."""
+"""Calls as HTTP, for both clients: the request, the meaning of the answer, and when to retry."""
 
 from __future__ import annotations
 

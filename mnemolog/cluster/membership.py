@@ -1,4 +1,4 @@
-"""A worker's place in the group: nobody waits for the process that had it before, and no two workers have one URL."""
+"""Membership: a worker's place in the Kafka group, which it takes over from its former process and keeps to itself."""
 
 from __future__ import annotations
 
@@ -16,77 +16,82 @@ if TYPE_CHECKING:
     from mnemolog.settings import Settings
     from streams.transports.kafka.log import KafkaLog
 
-LOOK_SECONDS: Final = 0.5
+POLL_SECONDS: Final = 0.5
 MARGIN_SECONDS: Final = 5.0
-"""How much later than a session's end a group may notice that a worker is dead."""
+"""How long after a session's end a group may take to notice that a worker is dead."""
 log = logging.getLogger("mnemolog")
 
 
 class Membership:
-    """What the data directory keeps of the group: under which id its worker was in it last.
+    """The member id under which the data directory's worker was last in the group, and the worker's URL there.
 
-    Who holds the directory's lock knows that this process is dead; the group would wait for it until its session ends,
-    and with it everybody.
+    The holder of the directory's lock knows that the former process is dead. The group does not: until that session
+    ends it assigns no partitions at all.
     """
 
     def __init__(self, settings: Settings, kafka: KafkaLog, url: str) -> None:
-        """Take the URL where the others reach this worker."""
+        """`url` is where the others reach this worker."""
         self._file = settings.data_dir.resolve() / "faust" / "member"
         self._kafka = kafka
         self._url = url
         self._noticed_seconds = settings.session_seconds + MARGIN_SECONDS
 
-    async def come_back(self) -> None:
-        """Have the group forget the process before; to be called before joining it. Raises SettingsError, LogError."""
+    async def release_former_process(self) -> None:
+        """Have the group forget the former process, and wait until no other member has this worker's URL.
+
+        Call it before joining the group. Raises SettingsError when the URL stays taken; LogError.
+        """
         if self._file.exists() and await self._kafka.forget_member(self._file.read_text("utf-8")):
-            log.info("the group was waiting for the process before, which had this data directory: it is forgotten")
+            log.info("the group was still waiting for the former process of this data directory, and has forgotten it")
         since = time.monotonic()
-        while (host := await self._taken_at()) is not None:  # perhaps by one that is dead, which will be noticed
+        while (host := await self._host_with_this_url()) is not None:  # a dead worker's session will end
             if time.monotonic() - since > self._noticed_seconds:
-                raise SettingsError(f"{_same(self._url)}, at {host}: give each worker its own")
-            await asyncio.sleep(LOOK_SECONDS)
+                raise SettingsError(f"{_not_unique(self._url)}, at {host}: give each worker its own")
+            await asyncio.sleep(POLL_SECONDS)
 
     async def watch(
         self,
         member_id: Callable[[], str | None],
         assigned: Callable[[], Collection[int] | None],
-        told: Callable[[], Mapping[int, str]],
+        owners: Callable[[], Mapping[int, str]],
     ) -> None:
-        """Keep the id that this process has in the group, for ever.
+        """Save the id that this process has in the group, whenever it changes; runs until it is cancelled.
 
-        Raises LogError when the group tells others that this worker's partitions are elsewhere, for longer than one
-        that is dead, and had the same URL, could be the reason.
+        `assigned` returns this worker's partitions, None while they move, and `owners` the URL that the group names for
+        each partition. Raises LogError when these contradict each other for longer than a dead worker with the same URL
+        could be the reason.
         """
-        kept, since = None, None
+        saved: str | None = None
+        since: float | None = None
         while True:
-            if (known := member_id()) and known != kept:
-                self._keep(known)
-                kept = known
-            mine = assigned()  # None while partitions move
-            if mine is None or (shared := shared_url(self._url, mine, told())) is None:
+            if (current := member_id()) and current != saved:
+                self._save(current)
+                saved = current
+            partitions = assigned()
+            if partitions is None or (problem := find_duplicate_url(self._url, partitions, owners())) is None:
                 since = None
             elif time.monotonic() - (since := since or time.monotonic()) > self._noticed_seconds:
-                raise LogError(shared)
-            await asyncio.sleep(LOOK_SECONDS)
+                raise LogError(problem)
+            await asyncio.sleep(POLL_SECONDS)
 
-    def _keep(self, member_id: str) -> None:
+    def _save(self, member_id: str) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         self._file.write_text(member_id, "utf-8")
 
-    async def _taken_at(self) -> str | None:
+    async def _host_with_this_url(self) -> str | None:
         for member in await self._kafka.members():
             if member.url is not None and member.url.rstrip("/") == self._url.rstrip("/"):
                 return member.host
         return None
 
 
-def shared_url(url: str, assigned: Collection[int], told: Mapping[int, str]) -> str | None:
-    """Return what is wrong when the group was told that others have what this worker was assigned; else None."""
-    named = {partition for partition, its in told.items() if its.rstrip("/") == url.rstrip("/")}
+def find_duplicate_url(url: str, assigned: Collection[int], owners: Mapping[int, str]) -> str | None:
+    """Return what is wrong when the group names this URL for other partitions than the worker's own; else None."""
+    named = {partition for partition, owner in owners.items() if owner.rstrip("/") == url.rstrip("/")}
     if named == set(assigned):
         return None
-    return f"{_same(url)}, which has partitions {sorted(named)}: give each worker its own"
+    return f"{_not_unique(url)}, which has partitions {sorted(named)}: give each worker its own"
 
 
-def _same(url: str) -> str:
+def _not_unique(url: str) -> str:
     return f"MNEMOLOG_ADVERTISED_URL={url} is also that of another worker of the group"

@@ -1,4 +1,4 @@
-"""Peers: the other workers, who of them has which partition, and how a request reaches them."""
+"""Peers: the other workers of the group, which partitions they have, and how a request reaches them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 import orjson
 
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from schemas.log import RecordTooLarge
 
 if TYPE_CHECKING:
@@ -19,18 +19,16 @@ if TYPE_CHECKING:
     from projections.partitions.shards import Shards
 
 FORWARDED: Final = "mnemolog-forwarded-by"
-"""The header of a request that another worker sends on: it goes no further."""
+"""Header of a request that another worker has forwarded: it is not forwarded again."""
 LINES: Final = "application/x-ndjson"
 SHARD: Final = "application/vnd.sqlite3"
 CONNECT_SECONDS: Final = 2.0
 ANSWER_SECONDS: Final = 90.0
-"""How long a worker may take to answer what was forwarded; waits of callers are at most 60."""
+"""How long a worker may take to answer a forwarded request; callers wait at most 60."""
 PATIENCE_SECONDS: Final = 2.0
-"""A worker that takes longer is asked, again and again, whether it is alive."""
+"""After so long without an answer the worker is probed, again and again."""
 LIVE_SECONDS: Final = 5.0
-"""One that does not say so in this time is frozen, or cut off: who waits for it is told."""
-SHARED: Final = ("index", "embedding_model")
-"""Settings that workers of one group must have in common."""
+"""A probe without an answer in this time means that the worker is frozen or cut off: the request fails."""
 
 
 class PeerUnavailable(Exception):
@@ -38,39 +36,39 @@ class PeerUnavailable(Exception):
 
 
 class WorkersDiffer(Exception):
-    """Workers of one group have different settings that they must have in common: mend that, and start them again."""
+    """Workers of one group differ in settings that they must share: mend that, and start them again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WorkerAnswer:
     """What one worker answered for the partitions that it holds."""
 
     partitions: frozenset[int]
     body: dict[str, Any]
     url: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Those of SHARED."""
+    """Those that all workers must share, by name; empty from a worker too old to say."""
 
 
 class Peers:
-    """Asks other workers, one hop: who is asked answers for itself or refuses."""
+    """Asks other workers, one hop: a worker that is asked answers for itself or refuses."""
 
     def __init__(
         self, shards: Shards, owners: Callable[[], Mapping[int, str]], urls: Callable[[], Sequence[str]], own: str
     ) -> None:
-        """`owners` tells the URL of each partition's worker, `urls` those of all, as far as this one was told."""
+        """`owners` returns the URL of each partition's worker, `urls` those of all, as the group last said."""
         self._shards = shards
         self._owners = owners
         self._urls = urls
         self._own = own.rstrip("/")
-        unbounded = httpx.Limits(max_connections=None)  # those who wait for one worker must not keep others waiting
+        unbounded = httpx.Limits(max_connections=None)  # requests to a slow worker must not hold up those to the others
         self._http = httpx.AsyncClient(timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS), limits=unbounded)
-        self._probing = httpx.AsyncClient(timeout=LIVE_SECONDS, limits=unbounded)
+        self._probe = httpx.AsyncClient(timeout=LIVE_SECONDS, limits=unbounded)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._http.aclose()
-        await self._probing.aclose()
+        await self._probe.aclose()
 
     def owner(self, partition: int) -> str | None:
         """Return the URL of the worker that has a partition, None for this one. Raises NotHeld while it moves."""
@@ -80,6 +78,12 @@ class Peers:
         if url == self._own:
             raise NotHeld(partition)
         return url
+
+    def unowned(self) -> list[int]:
+        """Return the partitions that move: neither held here nor known to be another worker's."""
+        owners, held = self._owners(), set(self._shards.held())
+        elsewhere = {partition for partition, url in owners.items() if url.rstrip("/") != self._own}
+        return sorted(set(range(self._shards.partitions)) - held - elsewhere)
 
     def others(self) -> list[str]:
         """Return the URLs of all other workers."""
@@ -99,18 +103,19 @@ class Peers:
         headers: Mapping[str, str],
         seconds: float | None = ANSWER_SECONDS,
     ) -> httpx.Response:
-        """Send a request on and return the answer, whatever its status. Raises PeerUnavailable.
+        """Forward a request and return the response, whatever its status. Raises PeerUnavailable.
 
-        An answer of lines, or a shard's file, is not read yet: who asked reads it as it comes, and closes it.
-        One who stands still is given up after PATIENCE_SECONDS + LIVE_SECONDS, however long answers may take.
+        A response of lines, or a shard's file, is not read yet: the caller reads it as it comes, and closes it.
+        A frozen worker is given up after PATIENCE_SECONDS + LIVE_SECONDS, however long answers may take.
         """
-        sent = {**headers, FORWARDED: self._own}
         timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
-        request = self._http.build_request(method, url + target, content=body, headers=sent, timeout=timeout)
-        sending = asyncio.ensure_future(self._answered(request))
+        request = self._http.build_request(
+            method, url + target, content=body, headers={**headers, FORWARDED: self._own}, timeout=timeout
+        )
+        sending = asyncio.ensure_future(self._response(request))
         try:
             while not (await asyncio.wait({sending}, timeout=PATIENCE_SECONDS))[0]:
-                await self._probing.get(f"{url}/health/live")
+                await self._probe.get(f"{url}/health/live")
             return sending.result()
         except httpx.TransportError as error:
             detail = f"the worker at {url} does not answer ({type(error).__name__}): ask again in a moment"
@@ -118,64 +123,44 @@ class Peers:
         finally:
             sending.cancel()
 
-    async def _answered(self, request: httpx.Request) -> httpx.Response:
-        answer = await self._http.send(request, stream=True)
-        if not is_of_lines(answer) and answer.headers.get("content-type") != SHARD:
-            await answer.aread()
-        return answer
+    async def _response(self, request: httpx.Request) -> httpx.Response:
+        response = await self._http.send(request, stream=True)
+        if not is_of_lines(response) and response.headers.get("content-type") != SHARD:
+            await response.aread()
+        return response
 
     async def ask(self, url: str, target: str, body: object, seconds: float | None = ANSWER_SECONDS) -> dict[str, Any]:
-        """Ask a worker for JSON. Raises PeerUnavailable, also when it refuses: its own words say why.
+        """Ask a worker for JSON. Raises PeerUnavailable, also when it refuses, with its own words.
 
-        Raises RecordTooLarge where it does: asked again it would say the same.
+        Raises RecordTooLarge where it does: a repeat would be refused again.
         """
         headers = {"content-type": "application/json"}
-        answer = await self.send(url, "POST", target, body=orjson.dumps(body), headers=headers, seconds=seconds)
-        if answer.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-            raise RecordTooLarge(_detail(answer))
-        if not answer.is_success:
-            raise PeerUnavailable(f"the worker at {url} answers {answer.status_code}: {_detail(answer)}")
-        found: dict[str, Any] = answer.json()
-        return found
+        response = await self.send(url, "POST", target, body=orjson.dumps(body), headers=headers, seconds=seconds)
+        if response.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            raise RecordTooLarge(_detail(response))
+        if not response.is_success:
+            raise PeerUnavailable(f"the worker at {url} answers {response.status_code}: {_detail(response)}")
+        answer: dict[str, Any] = response.json()
+        return answer
 
-    async def gather(self, target: str, body: object, seconds: float | None) -> list[Part]:
-        """Ask all others for what they know of the partitions that they hold. Raises PeerUnavailable."""
+    async def ask_all(self, target: str, body: object, seconds: float | None) -> list[WorkerAnswer]:
+        """Ask all others for their answers about the partitions that they hold. Raises PeerUnavailable."""
         others = self.others()
-        asked = [self.ask(url, target, body, seconds) for url in others]
-        answers = zip(others, await asyncio.gather(*asked), strict=True)
+        asking = [self.ask(url, target, body, seconds) for url in others]
+        answers = zip(others, await asyncio.gather(*asking), strict=True)
         return [
-            Part(frozenset(found["partitions"]), found["body"], url, found.get("settings", {}))
-            for url, found in answers
+            WorkerAnswer(frozenset(answer["partitions"]), answer["body"], url, answer.get("settings", {}))
+            for url, answer in answers
         ]
 
 
-def whole(parts: Sequence[Part], partitions: int) -> list[dict[str, Any]]:
-    """Return the bodies of parts that cover each partition once. Raises PeerUnavailable."""
-    covered = [partition for part in parts for partition in part.partitions]
-    if sorted(covered) != list(range(partitions)):
-        missing = sorted(set(range(partitions)) - set(covered))
-        where = f"nobody holds {missing}" if missing else "one is held twice"
-        raise PeerUnavailable(f"partitions are moving between workers ({where}): ask again in a moment")
-    return [part.body for part in parts]
+def is_of_lines(response: httpx.Response) -> bool:
+    """Tell whether a response is one JSON object a line, of any length."""
+    return str(response.headers.get("content-type", "")).startswith(LINES)
 
 
-def is_of_lines(answer: httpx.Response) -> bool:
-    """Tell whether an answer is one JSON object a line, of any length."""
-    return str(answer.headers.get("content-type", "")).startswith(LINES)
-
-
-def alike(parts: Sequence[Part]) -> None:
-    """Raise WorkersDiffer when the workers that answered have not the settings in common that they must have."""
-    for name in SHARED:
-        said = {part.settings[name]: part.url for part in parts if name in part.settings}
-        if len(said) > 1:
-            (one, its), (other, theirs), *_ = said.items()
-            detail = f"MNEMOLOG_{name.upper()} is {one} at {its}, and {other} at {theirs}"
-            raise WorkersDiffer(f"{detail}: give all workers the same, and start them again")
-
-
-def _detail(answer: httpx.Response) -> str:
+def _detail(response: httpx.Response) -> str:
     try:
-        return str(answer.json()["detail"])
+        return str(response.json()["detail"])
     except (ValueError, KeyError, TypeError):
-        return answer.text[:200]
+        return response.text[:200]

@@ -1,4 +1,4 @@
-"""Copies of shards among the workers of a group: what the others offer, and how a file comes over."""
+"""Shard source: the shard files of the other workers, what they offer of a partition and how a file comes over."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
 
 ROUTE: Final = "/v1/internal/shard"
 OFFERS_SECONDS: Final = 5.0
-"""How long workers are asked that cannot answer now: where a partition moved from, it is still being closed."""
+"""How long workers that cannot answer yet are asked: the former owner may still be closing the shard."""
 ASK_AGAIN_SECONDS: Final = 0.25
 PART_SECONDS: Final = 20.0
-"""A giver that sends nothing for so long has the copy given up: folding does not wait for it."""
+"""A copy that brings nothing for so long is given up: the shard is folded instead."""
 
 log = logging.getLogger("mnemolog.shard")
 
 
-class PeersShards:
-    """What the other workers of the group have of a partition."""
+class PeerShardSource:
+    """The peers' files of a partition, as the shard receiver sees them."""
 
     def __init__(self, peers: Peers, seconds: float = OFFERS_SECONDS) -> None:
-        """Wait at most so many seconds for those that cannot say what they have."""
+        """Wait at most so many seconds for peers that cannot say yet what they have."""
         self._peers = peers
         self._seconds = seconds
 
     async def offers(self, partition: int) -> list[Offer]:
-        """Ask all others, those that cannot say it now again and again."""
-        found: list[Offer] = []
-        asked = [asyncio.create_task(self._offer(url, partition, found)) for url in self._peers.others()]
+        """Return what all others offer; those that cannot say it yet are asked again and again."""
+        offers: list[Offer] = []
+        asking = [asyncio.create_task(self._add_offer(url, partition, offers)) for url in self._peers.others()]
         try:
-            if asked:
-                await asyncio.wait(asked, timeout=self._seconds)
+            if asking:
+                await asyncio.wait(asking, timeout=self._seconds)
         finally:
-            for task in asked:
+            for task in asking:
                 task.cancel()
-        return found
+        return offers
 
-    async def _offer(self, url: str, partition: int, found: list[Offer]) -> None:
+    async def _add_offer(self, url: str, partition: int, offers: list[Offer]) -> None:
         while True:
             try:
                 answer = await self._peers.ask(url, ROUTE, {"partition": partition})
@@ -57,7 +57,7 @@ class PeersShards:
                 await asyncio.sleep(ASK_AGAIN_SECONDS)
                 continue
             if (offer := answer["offer"]) is not None:
-                found.append(Offer(url, partition, offer["offsets"], offer["version"], offer["size"]))
+                offers.append(Offer(url, partition, offer["offsets"], offer["version"], offer["size"]))
             return
 
     async def content(self, offer: Offer) -> AsyncGenerator[bytes, None]:
@@ -65,7 +65,7 @@ class PeersShards:
         body, headers = orjson.dumps({"partition": offer.partition}), {"content-type": "application/json"}
         try:
             answer = await self._peers.send(
-                offer.giver, "POST", f"{ROUTE}/file", body=body, headers=headers, seconds=PART_SECONDS
+                offer.url, "POST", f"{ROUTE}/file", body=body, headers=headers, seconds=PART_SECONDS
             )
             async with aclosing(answer):
                 if not answer.is_success:

@@ -1,4 +1,4 @@
-"""The memories of all users of a tenant: each worker orders its own, and who was asked merges them, never partly.
+"""The memories of all users of a tenant: each worker orders its own, and the one that was asked merges them.
 
 Two rounds: first the places of as many memories as the page reaches, which are short, then the page's memories alone.
 """
@@ -13,7 +13,6 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from mnemolog.cluster.scatter_gather import every_part
 from projections.queries.tenant_memories import Place, Wanted, counts, named, places
 from projections.queries.views import evatar_view
 from schemas.identity import GLOBAL_USER, Owner
@@ -23,62 +22,73 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from mnemolog.worker.worker import Worker
+    from mnemolog.cluster.scatter_gather import ScatterGather
+    from projections.partitions.shards import Shards
 
 T = TypeVar("T")
 _SCANS: Final = ThreadPoolExecutor(1, "tenant-memories")
 """One scan at a time: more of them would keep the machine from everything else."""
 REACH: Final = 100_000
-"""How far pages over all users go: so many places are gathered from every worker."""
+"""How far pages over all users go, in memories: so many places are gathered from every worker."""
 
 
-async def places_part(worker: Worker, wanted: Wanted, first: int) -> dict[str, Any]:
-    """Return the places of the first so many memories of this worker's users, in order, and how many there are."""
-    found = await _of_each_shard(worker, wanted.tenant, lambda path: places(path, wanted, first))
-    total = sum(map(len, found))
-    if any(len(each) == first for each in found):  # there may be more of them than were asked for
-        total = sum(number for _, _, number in (await counts_part(worker, wanted))["counts"])
-    return {"places": [[*place] for place in islice(heapq.merge(*found), first)], "total": total}
+class TenantMemories:
+    """Pages and counts over all users of a tenant, and this worker's share of them."""
 
+    def __init__(self, shards: Shards, cluster: ScatterGather) -> None:
+        self._shards = shards
+        self._cluster = cluster
 
-async def counts_part(worker: Worker, wanted: Wanted) -> dict[str, Any]:
-    """Return how many memories of each type and category this worker's users have."""
-    found = await _of_each_shard(worker, wanted.tenant, lambda path: counts(path, wanted))
-    return {"counts": [row for rows in found for row in rows]}
+    async def page(self, wanted: Wanted, number: int, size: int) -> dict[str, Any]:
+        """Return a page over all users, the most important first, and the total. Raises PeerUnavailable.
 
+        `{items, total, page, page_size}`. A memory that goes while the page is gathered is left out. `number * size` is
+        at most REACH.
+        """
+        request = _as_json(wanted)
+        first = number * size
+        work = self.local_places(wanted, first)
+        answers = await self._cluster.gather(work, "tenant/places", {**request, "first": first}, None)
+        total = sum(body["total"] for body in answers)
+        merged = heapq.merge(*([Place(*place) for place in body["places"]] for body in answers))
+        ids = [place.memory_id for place in islice(merged, first - size, first)]
+        if not ids:
+            return {"items": [], "total": total, "page": number, "page_size": size}
+        work = self.local_items(wanted, ids)
+        bodies = await self._cluster.gather(work, "tenant/items", {**request, "memory_ids": ids}, None)
+        items = {item["id"]: item for body in bodies for item in body["items"]}
+        shown = [items[memory_id] for memory_id in ids if memory_id in items]
+        return {"items": shown, "total": total, "page": number, "page_size": size}
 
-async def items_part(worker: Worker, wanted: Wanted, memory_ids: list[str]) -> dict[str, Any]:
-    """Return those of the memories that this worker's users have, as Evatar shows them."""
-    found = await _of_each_shard(worker, wanted.tenant, lambda path: named(path, wanted, memory_ids))
-    return {"items": [evatar_view(owner, memory) for each in found for owner, memory in each]}
+    async def stats(self, wanted: Wanted) -> dict[str, Any]:
+        """Count the memories of all users: `{total, by_type, by_category}`. Raises PeerUnavailable."""
+        answers = await self._cluster.gather(self.local_counts(wanted), "tenant/counts", _as_json(wanted), None)
+        return summed((memory_type, category, n) for body in answers for memory_type, category, n in body["counts"])
 
+    async def local_places(self, wanted: Wanted, first: int) -> dict[str, Any]:
+        """Return the places of the first so many memories of this worker's users, in order, and how many there are."""
+        rows = await self._read_shards(wanted.tenant, lambda path: places(path, wanted, first))
+        total = sum(map(len, rows))
+        if any(len(each) == first for each in rows):  # there may be more of them than were asked for
+            total = sum(number for _, _, number in (await self.local_counts(wanted))["counts"])
+        return {"places": [[*place] for place in islice(heapq.merge(*rows), first)], "total": total}
 
-async def page(worker: Worker, wanted: Wanted, number: int, size: int) -> dict[str, Any]:
-    """Return a page over all users, the most important first, and the total. Raises PeerUnavailable.
+    async def local_counts(self, wanted: Wanted) -> dict[str, Any]:
+        """Return how many memories of each type and category this worker's users have."""
+        rows = await self._read_shards(wanted.tenant, lambda path: counts(path, wanted))
+        return {"counts": [row for each in rows for row in each]}
 
-    A memory that goes while the page is gathered is left out. `number * size` is at most REACH.
-    """
-    asked = _spelt(wanted)
-    first = number * size
-    parts = await every_part(
-        worker, places_part(worker, wanted, first), "tenant/places", {**asked, "first": first}, None
-    )
-    total = sum(part["total"] for part in parts)
-    merged = heapq.merge(*([Place(*place) for place in part["places"]] for part in parts))
-    ids = [place.memory_id for place in islice(merged, first - size, first)]
-    if not ids:
-        return {"items": [], "total": total, "page": number, "page_size": size}
-    mine = items_part(worker, wanted, ids)
-    items = await every_part(worker, mine, "tenant/items", {**asked, "memory_ids": ids}, None)
-    known = {item["id"]: item for part in items for item in part["items"]}
-    shown = [known[memory_id] for memory_id in ids if memory_id in known]
-    return {"items": shown, "total": total, "page": number, "page_size": size}
+    async def local_items(self, wanted: Wanted, memory_ids: list[str]) -> dict[str, Any]:
+        """Return those of the memories that this worker's users have, as Evatar shows them."""
+        rows = await self._read_shards(wanted.tenant, lambda path: named(path, wanted, memory_ids))
+        return {"items": [evatar_view(owner, memory) for each in rows for owner, memory in each]}
 
-
-async def stats(worker: Worker, wanted: Wanted) -> dict[str, Any]:
-    """Count the memories of all users: `{total, by_type, by_category}`. Raises PeerUnavailable."""
-    parts = await every_part(worker, counts_part(worker, wanted), "tenant/counts", _spelt(wanted), None)
-    return summed((memory_type, category, n) for part in parts for memory_type, category, n in part["counts"])
+    async def _read_shards(self, tenant: str, read: Callable[[Path], T]) -> list[T]:
+        """Read every shard that this worker answers for, beside the event loop; global memories are one worker's."""
+        answers_for_globals = self._shards.counts(Owner(tenant, GLOBAL_USER))
+        shards = self._shards.all() if answers_for_globals else self._shards.all()[:-1]
+        loop = asyncio.get_running_loop()
+        return [await loop.run_in_executor(_SCANS, read, shard.path) for shard in shards]
 
 
 def summed(rows: Iterable[tuple[str, str, int]]) -> dict[str, Any]:
@@ -91,13 +101,5 @@ def summed(rows: Iterable[tuple[str, str, int]]) -> dict[str, Any]:
     return {"total": by_type.total(), "by_type": by_type, "by_category": by_category}
 
 
-async def _of_each_shard(worker: Worker, tenant: str, read: Callable[[Path], T]) -> list[T]:
-    """Read every shard that this worker answers for, beside the event loop; what everybody shares is one worker's."""
-    shared = worker.shards.counts(Owner(tenant, GLOBAL_USER))
-    shards = worker.shards.all() if shared else worker.shards.all()[:-1]
-    loop = asyncio.get_running_loop()
-    return [await loop.run_in_executor(_SCANS, read, shard.path) for shard in shards]
-
-
-def _spelt(wanted: Wanted) -> dict[str, Any]:
+def _as_json(wanted: Wanted) -> dict[str, Any]:
     return {**asdict(wanted), "now": instant(wanted.now)}

@@ -1,8 +1,10 @@
-"""Commands: what callers ask remember to do, appended to the inbox and waited for."""
+"""Commands: what callers ask the remember agent to do, appended to the inbox and waited for."""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -10,10 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
-from mnemolog.log.health import at_leisure
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
-from projections.state.memory import ACTIVE
 from schemas import codec
 from schemas.identity import GLOBAL_USER, Owner, partition_owner
 from schemas.log import NewRecord, Position
@@ -40,7 +40,7 @@ DECISION_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """What to remember as is; defaults are those of INTERFACE."""
+    """What to remember as is; defaults are those of `POST /v1/memories`."""
 
     content: str
     agent_id: str | None = None
@@ -68,7 +68,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a command: its outcomes, or None while it is not decided."""
+    """A command's outcomes, or None while it is not decided."""
 
     command_id: str
     outcomes: tuple[Outcome, ...] | None
@@ -99,24 +99,40 @@ class TickAnswer:
 
 
 class Commands:
-    """Embeds, appends and waits; deciding is remember's."""
+    """Embeds, appends and waits; the remember agent decides."""
 
-    def __init__(self, log: Log, shards: Shards, remember: Remember, embedder: Embedder, clock: Clock) -> None:
+    def __init__(
+        self,
+        log: Log,
+        shards: Shards,
+        remember: Remember,
+        embedder: Embedder,
+        clock: Clock,
+        *,
+        suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        """Take what commands are appended to, decided by and embedded with.
+
+        `suspend_deadline` is entered while a caller waits for the embedder, which is not the log.
+        """
         self._log = log
         self._shards = shards
         self._remember = remember
         self._embedder = embedder
         self._clock = clock
+        self._suspend_deadline = suspend_deadline
 
     @property
     def embedding_model(self) -> str:
-        """What texts are embedded with."""
+        """The model that texts are embedded with."""
         return self._embedder.model
 
     async def remember(self, owner: Owner, fact: Fact, command_id: str) -> Answer:
         """Remember a fact as is; global ones belong to the tenant's reserved user."""
-        whose = Owner(owner.tenant, GLOBAL_USER) if fact.scope == "global" else owner
-        envelope = await self.envelope(whose, command_id, agent_id=None if fact.scope == "global" else fact.agent_id)
+        agent_id = fact.agent_id
+        if fact.scope == "global":
+            owner, agent_id = Owner(owner.tenant, GLOBAL_USER), None
+        envelope = await self.envelope(owner, command_id, agent_id)
         item = RememberFact(
             envelope=envelope,
             content=Sealed.clear(fact.content),
@@ -169,21 +185,38 @@ class Commands:
     async def recall(self, owner: Owner, memory_ids: Sequence[str], at: datetime, command_id: str) -> None:
         """Report that an agent was shown memories; return when the log has it."""
         envelope = Envelope(event_id=command_id, tenant=owner.tenant, user_id=owner.user_id, occurred_at=at)
-        await self._append(RecordRecall(envelope=envelope, memory_ids=list(memory_ids)))
+        await self.append([RecordRecall(envelope=envelope, memory_ids=list(memory_ids))])
 
     async def submit(self, item: UserItem) -> Answer:
         """Append an item and wait up to 5 s for its decision. Raises AnotherCommand, and NotHeld before appending."""
         owner, command_id = item.envelope.owner, item.envelope.event_id
         self._shards.require(owner)
-        await self._refuse_another(item)
-        await self._append(item)
+        await self._check_repeat(item)
+        await self.append([item])
         try:
             await asyncio.wait_for(self._remember.decided(owner, command_id), DECISION_SECONDS)
-            await self._refuse_another(item)  # one sent at the same time may have come first
+            await self._check_repeat(item)  # one sent at the same time may have come first
             decisions: list[Decision] = self._shards.of(owner).ledger.decided(owner, command_id)
-        except (TimeoutError, NotHeld):  # it is in the log: whoever has the partition now decides it
+        except (TimeoutError, NotHeld):  # it is in the log: the worker that has the partition now decides it
             return Answer(command_id, None)
         return Answer(command_id, tuple(o for d in decisions for o in d.outcomes))
+
+    async def append(self, items: Sequence[UserItem]) -> None:
+        """Append commands to the inboxes of their users; return when the log has them. Raises LogUnavailable."""
+        await self._log.append([self._record(item) for item in items])
+
+    async def wait_until_decided(self, commands: Sequence[tuple[Owner, str]], until: float) -> None:
+        """Wait for the decisions of commands, at most until a moment of the monotonic clock."""
+        seconds = until - time.monotonic()
+        if seconds <= 0 or not commands:
+            return
+        waits = [asyncio.ensure_future(self._remember.decided(owner, command_id)) for owner, command_id in commands]
+        try:
+            await asyncio.wait(waits, timeout=seconds)
+        finally:
+            for waiting in waits:
+                waiting.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
 
     async def tick(
         self, policy: str, as_of: datetime, seconds: float, make: Callable[[int, datetime], Tick] | None = None
@@ -221,34 +254,28 @@ class Commands:
             repeated=repeated,
         )
 
-    def is_active(self, owner: Owner, memory_id: str) -> bool:
-        """Tell whether a memory can be found now."""
-        memory = self._shards.state(owner).memories.get(memory_id)
-        return memory is not None and memory.status_at(self._clock.now()) == ACTIVE
-
-    async def _refuse_another(self, item: UserItem) -> None:
+    async def _check_repeat(self, item: UserItem) -> None:
+        """Raise AnotherCommand where the command's id was used for another one."""
         owner, command_id = item.envelope.owner, item.envelope.event_id
         for decision in self._shards.of(owner).ledger.decided(owner, command_id):
             position = Position(INBOX.name, decision.item_partition, decision.item_offset)
             record = await self._shards.record(position)
-            if record is not None and _asks(codec.decode(record.value)) != _asks(item):
+            if record is not None and _request_of(codec.decode(record.value)) != _request_of(item):
                 raise AnotherCommand(f"the key of command {command_id} was used for another command: use a new one")
 
-    async def _append(self, item: UserItem) -> None:
+    def _record(self, item: UserItem) -> NewRecord:
         owner = item.envelope.owner
         partition = self._shards.partition(owner)
-        await self._log.append(
-            [NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))]
-        )
+        return NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))
 
     async def vector(self, text: str) -> Sealed:
         """Return a text's embedding as messages carry it. Raises EmbedderUnavailable, EmbedderRefused."""
-        with at_leisure():
+        with self._suspend_deadline():
             vectors = await self._embedder.embed([text])
         return Sealed.clear(np.asarray(vectors[0], "<f4").tobytes())
 
     async def envelope(self, owner: Owner, command_id: str, agent_id: str | None = None) -> Envelope:
-        """Return the envelope of a command that is given now. Raises NotHeld."""
+        """Return the envelope of a command that is sent now. Raises NotHeld."""
         self._shards.require(owner)
         return Envelope(
             event_id=command_id,
@@ -259,15 +286,15 @@ class Commands:
         )
 
     async def _now(self, owner: Owner) -> datetime:
-        """Return when a command is true: now, but not before what was asked earlier, should the clock be set back."""
+        """Return the time of a command: now, but not before an earlier command's, should the clock be set back."""
         partition = self._shards.partition(owner)
         end = await self._log.end(INBOX.name, partition)
         last = await self._log.read(INBOX.name, partition, end - 1, 1) if end else []
         return max([self._clock.now(), *(record.recorded_at for record in last)])
 
 
-def _asks(item: UserItem) -> object:
-    """Return what a command asks for, whenever it was sent and whatever its text was embedded with."""
+def _request_of(item: UserItem) -> object:
+    """Return what a command asks for, without when it was sent and what its text was embedded with."""
     envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None)
     if isinstance(item, (RememberFact, ReviseMemory, ImportMemory)):
         return replace(item, envelope=envelope, vector=Sealed.clear(b""), embedding_model="")

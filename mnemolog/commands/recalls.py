@@ -1,6 +1,6 @@
-"""Recalls: what searches showed to agents, gathered for each user and minute, and reported to the inbox.
+"""Recalls: which memories searches have shown to agents, gathered by user and minute, and reported to the inbox.
 
-The only thing that a kill may lose: at most the last few seconds of it.
+They are the only thing that a kill may lose: those of the last few seconds.
 """
 
 from __future__ import annotations
@@ -22,50 +22,50 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 FLUSH_EVERY_SECONDS: Final = 10.0
 LAST_SECONDS: Final = 5.0
-"""How long a worker that stops waits for the log."""
+"""How long a worker that stops waits until the log has the last recalls."""
 MAX_IDS: Final = 1_000
 """Memories in one report."""
 
 
 class Recalls:
-    """Coalesces recalls by user and minute."""
+    """Gathers recalls until they are reported, those of one user and minute in one command."""
 
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
-        self._noted: dict[tuple[Owner, datetime], dict[str, None]] = {}
+        self._pending: dict[tuple[Owner, datetime], dict[str, None]] = {}
 
     def note(self, owner: Owner, memory_ids: Iterable[str], at: datetime) -> None:
-        """Take note that an agent was shown memories of a user."""
+        """Keep in mind that an agent was shown memories of a user."""
         minute = at.replace(second=0, microsecond=0)
-        self._noted.setdefault((owner, minute), {}).update(dict.fromkeys(memory_ids))
+        self._pending.setdefault((owner, minute), {}).update(dict.fromkeys(memory_ids))
 
     async def flush(self) -> None:
-        """Report everything noted. What the log does not take stays noted."""
-        for (owner, minute), ids in list(self._noted.items()):
-            listed = list(ids)
-            for begin in range(0, len(listed), MAX_IDS):
-                some = listed[begin : begin + MAX_IDS]
-                recall_id = derived_id("recall", owner.tenant, owner.user_id, minute.isoformat(), *some)
+        """Report everything that is pending. What the log does not take stays pending."""
+        for (owner, minute), ids in list(self._pending.items()):
+            reported = list(ids)
+            for begin in range(0, len(reported), MAX_IDS):
+                batch = reported[begin : begin + MAX_IDS]
+                recall_id = derived_id("recall", owner.tenant, owner.user_id, minute.isoformat(), *batch)
                 try:
-                    await self._commands.recall(owner, some, minute, recall_id)
+                    await self._commands.recall(owner, batch, minute, recall_id)
                 except LogUnavailable:
                     return
-            if self._noted.get((owner, minute)) is ids:
-                left = [i for i in ids if i not in set(listed)]
-                if left:
-                    self._noted[owner, minute] = dict.fromkeys(left)
+            if self._pending.get((owner, minute)) is ids:
+                came_meanwhile = [memory_id for memory_id in ids if memory_id not in set(reported)]
+                if came_meanwhile:
+                    self._pending[owner, minute] = dict.fromkeys(came_meanwhile)
                 else:
-                    del self._noted[owner, minute]
+                    del self._pending[owner, minute]
 
     async def flush_last(self) -> None:
-        """Report what was noted before a stop, for LAST_SECONDS; what the log does not take by then is lost."""
+        """Report what is pending before a stop; what the log has not taken after LAST_SECONDS is lost."""
         try:
             await asyncio.wait_for(self.flush(), LAST_SECONDS)
         except (LogError, TimeoutError) as error:
             log.warning("recalls of the last seconds are lost: %s", error or "the log does not answer")
 
     async def run(self) -> None:
-        """Flush again and again, for ever."""
+        """Flush every FLUSH_EVERY_SECONDS until cancelled."""
         while True:
             await asyncio.sleep(FLUSH_EVERY_SECONDS)
             await self.flush()

@@ -11,7 +11,7 @@ import orjson
 
 from mnemolog.cluster.peers import ANSWER_SECONDS, PeerUnavailable
 from mnemolog.commands.commands import DECISION_SECONDS, AnotherCommand
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from projections.queries.views import memory_view
 from projections.state.evolve import is_decided
 from projections.state.memory import ACTIVE
@@ -23,14 +23,17 @@ from schemas.messages.inbox import ImportMemory
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from mnemolog.worker.worker import Worker
+    from mnemolog.cluster.peers import Peers
+    from mnemolog.commands.commands import Commands
+    from projections.partitions.shards import Shards
     from projections.state.memory import Memory
+    from schemas.clock import Clock
     from schemas.identity import Owner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What became of it: the memory as it is at the other's, or None while it is not decided."""
+    """What sharing led to: the memory as the other user has it, or None while the command is not decided."""
 
     command_id: str
     is_new: bool
@@ -42,58 +45,66 @@ class Shared:
         return {"command_id": self.command_id, "is_new": self.is_new, "memory": self.memory}
 
 
-async def share(worker: Worker, source: Owner, memory: Memory, target: Owner, agent_id: str | None) -> Shared:
-    """Share an active memory of a user of this worker; it is imported once for each target, whatever it becomes here.
+class Sharer:
+    """Shares memories of this worker's users, and receives what users of other workers share with its own."""
 
-    The worker that holds the target appends and decides. Raises PeerUnavailable, LogUnavailable.
-    """
-    vector = worker.shards.of(source).ledger.vectors(source)[memory.memory_id]
-    at = worker.clock.now()
-    item = snapshot(source, memory, vector=vector, target=target, agent_id=agent_id, at=at)
-    try:
-        url = worker.peers.owner(worker.shards.partition(target))
-        if url is None:
-            return await share_here(worker, item)
-    except NotHeld as moving:  # of the target: this worker has the source
-        raise PeerUnavailable(str(moving)) from moving
-    body = {"message": b64encode(codec.encode(item)).decode()}
-    return Shared(**await worker.peers.ask(url, "/v1/internal/share", body, DECISION_SECONDS + ANSWER_SECONDS))
+    def __init__(self, shards: Shards, commands: Commands, peers: Peers, clock: Clock) -> None:
+        self._shards = shards
+        self._commands = commands
+        self._peers = peers
+        self._clock = clock
 
+    async def share(self, source: Owner, memory: Memory, target: Owner, agent_id: str | None) -> Shared:
+        """Share an active memory of a user of this worker; each target imports it once, whatever becomes of it here.
 
-async def share_here(worker: Worker, item: ImportMemory) -> Shared:
-    """Have a user of this worker import a snapshot, and wait for the decision. Raises NotHeld, LogUnavailable.
+        The worker that has the target appends and decides. Raises PeerUnavailable, LogUnavailable.
+        """
+        vector = self._shards.of(source).ledger.vectors(source)[memory.memory_id]
+        item = snapshot(source, memory, vector=vector, target=target, agent_id=agent_id, at=self._clock.now())
+        try:
+            url = self._peers.owner(self._shards.partition(target))
+            if url is None:
+                return await self.receive(item)
+        except NotHeld as moving:  # of the target: this worker has the source
+            raise PeerUnavailable(str(moving)) from moving
+        body = {"message": b64encode(codec.encode(item)).decode()}
+        answer = await self._peers.ask(url, "/v1/internal/share", body, DECISION_SECONDS + ANSWER_SECONDS)
+        return Shared(**answer)
 
-    The copy is made once, whichever agent it is for; an agent that does not know it is told of it.
-    """
-    owner, command_id = item.envelope.owner, item.envelope.event_id
-    worker.shards.require(owner)
-    is_new = not is_decided(worker.shards.state(owner), command_id)
-    if is_new:
-        with suppress(AnotherCommand):  # shared twice at the same time: the first one counts
-            if (await worker.commands.submit(item)).outcome is None:
-                return Shared(command_id=command_id, is_new=True, memory=None)
-    decisions = worker.shards.of(owner).ledger.decided(owner, command_id)
-    outcome = next((o for d in decisions for o in d.outcomes), None)
-    if outcome is None or outcome.memory_id is None:
-        return Shared(command_id=command_id, is_new=is_new, memory=None)
-    now, agent_id = worker.clock.now(), item.envelope.agent_id
-    memory = worker.shards.state(owner).memories[outcome.memory_id]
-    if memory.status_at(now) == ACTIVE and not memory.visible_to(agent_id):  # it came for another agent of the user
-        told_id = derived_id("shared", command_id, agent_id, memory.memory_id)
-        told = await worker.commands.share(owner, memory.memory_id, cast("str", agent_id), told_id)
-        if told.outcome is None:
-            return Shared(command_id=told_id, is_new=False, memory=None)
-        memory = worker.shards.state(owner).memories[memory.memory_id]
-    view = memory_view(owner, memory, now)
-    return Shared(command_id=command_id, is_new=is_new and outcome.action != "nothing", memory=view)
+    async def receive(self, item: ImportMemory) -> Shared:
+        """Have a user of this worker import a snapshot, and wait for the decision. Raises NotHeld, LogUnavailable.
+
+        The copy is made once, whichever agent it is for; an agent that does not know it is made to know it.
+        """
+        owner, command_id = item.envelope.owner, item.envelope.event_id
+        self._shards.require(owner)
+        is_new = not is_decided(self._shards.state(owner), command_id)
+        if is_new:
+            with suppress(AnotherCommand):  # shared twice at the same time: the first one counts
+                if (await self._commands.submit(item)).outcome is None:
+                    return Shared(command_id=command_id, is_new=True, memory=None)
+        decisions = self._shards.of(owner).ledger.decided(owner, command_id)
+        outcome = next((outcome for decision in decisions for outcome in decision.outcomes), None)
+        if outcome is None or outcome.memory_id is None:
+            return Shared(command_id=command_id, is_new=is_new, memory=None)
+        now, agent_id = self._clock.now(), item.envelope.agent_id
+        memory = self._shards.state(owner).memories[outcome.memory_id]
+        if memory.status_at(now) == ACTIVE and not memory.visible_to(agent_id):  # it came for another agent of the user
+            agents_id = derived_id("shared", command_id, agent_id, memory.memory_id)
+            answer = await self._commands.share(owner, memory.memory_id, cast("str", agent_id), agents_id)
+            if answer.outcome is None:
+                return Shared(command_id=agents_id, is_new=False, memory=None)
+            memory = self._shards.state(owner).memories[memory.memory_id]
+        view = memory_view(owner, memory, now)
+        return Shared(command_id=command_id, is_new=is_new and outcome.action != "nothing", memory=view)
 
 
 def snapshot(
     source: Owner, memory: Memory, *, vector: bytes, target: Owner, agent_id: str | None, at: datetime
 ) -> ImportMemory:
-    """Return what a memory is to another user, who learns it at an instant.
+    """Return the command by which another user imports a memory at an instant.
 
-    It fills no slot there, because it is about somebody else; nor was it met, said or seen there.
+    It fills no slot there, because it is about somebody else; nor was it recalled, said or seen there.
     """
     metadata = {
         **orjson.loads(memory.metadata),

@@ -1,4 +1,4 @@
-"""Commands about wakes: what callers ask remember to do about a user's reminders and periodic wake."""
+"""Commands about wakes: what callers ask the remember agent to do about a user's reminders and periodic wake."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_WAKE_CHARACTERS: Final = 16_384
 MAX_WAKE_MEMORIES: Final = 100
 MAX_REMINDER_BYTES: Final = 4 * 1024
 DEFAULT_CHANNEL: Final = "dm"
-Asked = TypeVar("Asked", ScheduleReminder, ConfigureWake)
+WakeCommand = TypeVar("WakeCommand", ScheduleReminder, ConfigureWake)
 
 
 def fits_a_reminder(text: str) -> str:
@@ -34,7 +34,7 @@ def fits_a_reminder(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Periodic:
-    """How to wake an agent again and again."""
+    """How to wake an agent periodically."""
 
     every_seconds: float
     text: str
@@ -44,7 +44,7 @@ class Periodic:
 
 
 class WakeCommands:
-    """Embeds what memories will be looked for with, and submits."""
+    """Builds commands about wakes, embeds the query that a wake will search memories with, and submits."""
 
     def __init__(self, commands: Commands, settings: Settings) -> None:
         self._commands = commands
@@ -61,19 +61,19 @@ class WakeCommands:
         agent_id: str | None,
         command_id: str,
     ) -> Answer:
-        """Remind of a content once. Where reminders show no memories, no embedder is asked."""
+        """Schedule one reminder. Where reminders show no memories, no embedder is asked."""
         envelope = await self._commands.envelope(owner, command_id, agent_id)
         return await self._submit(self.reminder(envelope, due_at, content, channel))
 
     async def cancel(self, owner: Owner, reminder_id: str, command_id: str) -> Answer:
-        """Remind of it no more."""
+        """Cancel a reminder."""
         envelope = await self._commands.envelope(owner, command_id)
         return await self._commands.submit(CancelReminder(envelope=envelope, reminder_id=reminder_id))
 
     async def configure(
         self, owner: Owner, periodic: Periodic | None, command_id: str, settings_id: str | None = None
     ) -> Answer:
-        """Wake the user's agent like this from now on; None: not at all."""
+        """Set how the user's agent is woken periodically from now on; None: not at all."""
         agent_id = periodic.agent_id if periodic else None
         envelope = await self._commands.envelope(owner, command_id, agent_id)
         if periodic is None:
@@ -91,29 +91,29 @@ class WakeCommands:
             text=Sealed.clear(text),
         )
 
-    def periodic(self, envelope: Envelope, how: Periodic) -> ConfigureWake:
+    def periodic(self, envelope: Envelope, periodic: Periodic) -> ConfigureWake:
         """Return the command without a vector."""
         return ConfigureWake(
             envelope=envelope,
-            every_seconds=how.every_seconds,
-            text=Sealed.clear(how.text),
-            query=None if how.query is None else Sealed.clear(how.query),
-            memory_limit=how.memory_limit,
+            every_seconds=periodic.every_seconds,
+            text=Sealed.clear(periodic.text),
+            query=None if periodic.query is None else Sealed.clear(periodic.query),
+            memory_limit=periodic.memory_limit,
         )
 
-    def looks_for(self, item: ScheduleReminder | ConfigureWake) -> str | None:
-        """Return what the wake will look for memories with, None when it shows none."""
+    def query_of(self, item: ScheduleReminder | ConfigureWake) -> str | None:
+        """Return the text that the wake will search memories with, None when it shows none."""
         if isinstance(item, ScheduleReminder):
             return item.text.text if self._shows_memories else None
-        looks = item.query or item.text
-        return looks.text if looks is not None and item.memory_limit else None
+        query = item.query or item.text
+        return query.text if query is not None and item.memory_limit else None
 
-    def looking(self, item: Asked, vector: Sealed) -> Asked:
-        """Return the command with the vector of what it looks for."""
+    def with_vector(self, item: WakeCommand, vector: Sealed) -> WakeCommand:
+        """Return the command with the vector of its query."""
         return replace(item, vector=vector, embedding_model=self._commands.embedding_model)
 
-    async def _submit(self, item: Asked) -> Answer:
-        text = self.looks_for(item)
-        return await self._commands.submit(
-            item if text is None else self.looking(item, await self._commands.vector(text))
-        )
+    async def _submit(self, item: WakeCommand) -> Answer:
+        query = self.query_of(item)
+        if query is not None:
+            item = self.with_vector(item, await self._commands.vector(query))
+        return await self._commands.submit(item)

@@ -1,6 +1,6 @@
-"""The doctor's checks: each reaches one component and says how it is, and what to do about what is wrong.
+"""Checks: each reaches one component and says how it is, and what to do about what is wrong.
 
-A worker makes them too, for who asks it what it reaches.
+`mnemolog doctor` makes them, and a worker for `GET /v1/admin/checks`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ import httpx
 from mnemolog.diagnostics.liveness import live_url
 from mnemolog.log.configured import opened_log, retention_of
 from mnemolog.operations.generations import Generations
-from mnemolog.worker.components import make_registry
+from mnemolog.worker.components import configured_index, make_registry
 from projections.index.protocol import IndexUnavailable
-from projections.index.weaviate.address import WeaviateAddress
 from projections.shard.errors import find_damaged
 from projections.threads import in_thread
 from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
@@ -27,6 +26,7 @@ from schemas.topics import TOPICS
 from streams.registry.registry import SchemaRegistry
 from streams.registry.requests import RegistryUnavailable, without_password
 from streams.transports.directory_lock import read_note
+from streams.transports.sqlite.file import LOG_FILE
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 REACH_SECONDS: Final = 5.0
-"""Enough for what is well; what is frozen keeps nobody longer."""
+"""Enough for a component that is well; no check of a frozen one takes longer."""
 _KEPT_SECONDS: Final = 1.0
-"""For the shards of a generation that is only kept."""
+"""For the shards of a generation that is kept only to switch back to."""
 LEAST_FREE_BYTES: Final = 100 * 1024 * 1024
 _START_KAFKA: Final = "start Kafka, or correct MNEMOLOG_BROKER"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """How a component is; `advice` says what to do where it is not `ok`."""
+    """The state of a component; `advice` says what to do where it is not `ok`."""
 
     name: str
     ok: bool
@@ -57,14 +57,17 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """How all components are."""
+    """The state of all components."""
 
     ok: bool
     checks: list[Check]
 
 
 async def checked(settings: Settings, log_away: str | None = None) -> list[Check]:
-    """Reach every component that the settings name, within a few seconds; `log_away` says why not to try the log."""
+    """Reach every component that the settings name, within a few seconds.
+
+    `log_away`: why the log is known to be away; it is not tried then.
+    """
     folder = _data_directory(settings)
     log = []
     note = read_note(settings.data_dir.resolve() / "log") if folder.ok else None
@@ -74,19 +77,19 @@ async def checked(settings: Settings, log_away: str | None = None) -> list[Check
         log.append(Check("log", ok=False, detail=log_away, advice=_START_KAFKA) if log_away else await _log(settings))
     registry, llm = without_password(settings.schema_registry_url or ""), settings.llm_base_url or OPENAI_URL
     embedding = settings.embedding_base_url or OPENAI_URL
-    asked = [
+    checks = [
         _in_time("index", _index(settings), settings.index, "INDEX"),
         _in_time("schema registry", _registry(settings), registry, "SCHEMA_REGISTRY_URL"),
         _in_time("extractor", _model(settings), llm, "LLM_BASE_URL"),
         _in_time("embedder", _embedder(settings), embedding, "EMBEDDING_BASE_URL"),
     ]
     if folder.ok:
-        asked.append(_in_time("shards", _shards(settings), str(settings.data_dir), None))
-    return [folder, *log, *await asyncio.gather(*asked)]
+        checks.append(_in_time("shards", _shards(settings), str(settings.data_dir), None))
+    return [folder, *log, *await asyncio.gather(*checks)]
 
 
 async def _in_time(name: str, check: Awaitable[Check], place: str | None, setting: str | None) -> Check:
-    """Make a check of what is at a place that a setting names, None for a folder of this machine."""
+    """Await a check within REACH_SECONDS; `setting` names the one that holds the place, None for a folder here."""
     try:
         return await asyncio.wait_for(check, REACH_SECONDS)
     except TimeoutError:
@@ -101,22 +104,24 @@ async def _in_time(name: str, check: Awaitable[Check], place: str | None, settin
 
 
 def _data_directory(settings: Settings) -> Check:
+    """Try whether a file can be written there, or the folder be made, and leave nothing behind."""
     folder = settings.data_dir.resolve()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as probe:
+        there = next(place for place in (folder, *folder.parents) if place.exists())
+        with tempfile.TemporaryFile(dir=there) as probe:
             probe.write(b"mnemolog")
-        free = shutil.disk_usage(folder).free
+        free = shutil.disk_usage(there).free
     except OSError as error:
         advice = "make it writable, or name another with --data or MNEMOLOG_DATA_DIR"
         return Check("data directory", ok=False, detail=f"{folder}: {error.strerror}", advice=advice)
-    detail = f"{folder} is writable, {free // 2**20:,} MiB free"
+    state = "is writable" if there == folder else "is not there yet and can be made"
+    detail = f"{folder} {state}, {free // 2**20:,} MiB free"
     enough = free >= LEAST_FREE_BYTES
     return Check("data directory", ok=enough, detail=detail, advice="" if enough else "free some space")
 
 
 async def _shards(settings: Settings) -> Check:
-    """Read through the shards, as far as there is time: what is damaged may be met by nobody for long."""
+    """Read through the shards, as far as there is time: damage may go unnoticed for long."""
     generations = Generations(settings.data_dir.resolve())
     complete = await in_thread(generations.complete)
     if not complete:
@@ -140,9 +145,7 @@ async def _shards(settings: Settings) -> Check:
 
 async def _log(settings: Settings) -> Check:
     try:
-        async with asyncio.timeout(2 * REACH_SECONDS), opened_log(settings) as log:
-            counts = {topic.name: await _partitions(log, topic.name) for topic in TOPICS}
-            misfits = [] if isinstance(log, SqliteLog) else await _misfits(log, settings, counts)
+        counts, misfits = await _topics(settings)
     except LogLocked as error:
         return Check("log", ok=True, detail=str(error))
     except TimeoutError:
@@ -168,14 +171,26 @@ async def _log(settings: Settings) -> Check:
     return Check("log", ok=True, detail=f"{settings.broker} is reachable{free}: {state}")
 
 
+async def _topics(settings: Settings) -> tuple[dict[str, int], list[str]]:
+    """Return how many partitions each topic has, 0 where it is missing, and what of their settings is wrong.
+
+    Makes no embedded log where there is none. Raises LogError, OSError, TimeoutError.
+    """
+    if settings.is_embedded and not (settings.data_dir.resolve() / "log" / LOG_FILE).exists():
+        return dict.fromkeys((topic.name for topic in TOPICS), 0), []
+    async with asyncio.timeout(2 * REACH_SECONDS), opened_log(settings) as log:
+        counts = {topic.name: await _partitions(log, topic.name) for topic in TOPICS}
+        return counts, [] if isinstance(log, SqliteLog) else await _misfits(log, settings, counts)
+
+
 async def _misfits(log: KafkaLog, settings: Settings, counts: Mapping[str, int]) -> list[str]:
-    """Return the settings of topics that are there and would lose or misdate what they hold."""
-    found = []
+    """Return the settings of existing topics that would lose or misdate what they hold."""
+    misfits = []
     for topic in TOPICS:
         if counts[topic.name]:
-            settings_of_it = await log.misfits(topic.name, retention_of(topic, settings))
-            found += [f"{topic.name} has {setting}" for setting in settings_of_it]
-    return found
+            wrong = await log.misfits(topic.name, retention_of(topic, settings))
+            misfits += [f"{topic.name} has {setting}" for setting in wrong]
+    return misfits
 
 
 async def _partitions(log: Log, topic: str) -> int:
@@ -186,7 +201,7 @@ async def _partitions(log: Log, topic: str) -> int:
 
 
 async def _held(note: dict[str, object], name: str) -> Check:
-    """Say who holds the data directory; that is as it should be if somebody answers there."""
+    """Check the process that holds the data directory: all is well if it answers."""
     holder = f"held by process {note['pid']}"
     if "url" not in note:
         return Check(name, ok=True, detail=f"{holder}, which is starting, or is a command")
@@ -197,22 +212,15 @@ async def _held(note: dict[str, object], name: str) -> Check:
 
 
 async def _index(settings: Settings) -> Check:
-    if settings.index == "embedded":
-        return Check("index", ok=True, detail="embedded, in process")
-    from projections.index.weaviate.collection import WeaviateCollection  # noqa: PLC0415 - takes a second to import
-
-    collection = WeaviateCollection(WeaviateAddress.parse(settings.index), settings.weaviate_api_key)
+    adapter, config = configured_index(settings)
+    if adapter.probe is None:
+        return Check("index", ok=True, detail=f"{adapter.title}, in process")
     try:
-        version = await collection.version()
+        server = await adapter.probe(config)
     except IndexUnavailable as error:
-        advice = (
-            "start Weaviate, or correct MNEMOLOG_INDEX or MNEMOLOG_WEAVIATE_API_KEY; until then searches answer 503, "
-            "and nothing is lost"
-        )
+        advice = f"{adapter.advice}; until then searches answer 503, and nothing is lost"
         return Check("index", ok=False, detail=str(error), advice=advice)
-    finally:
-        await collection.close()
-    return Check("index", ok=True, detail=f"Weaviate {version} at {settings.index}, which answers")
+    return Check("index", ok=True, detail=f"{server} at {settings.index}, which answers")
 
 
 async def _registry(settings: Settings) -> Check:
@@ -250,7 +258,7 @@ async def _embedder(settings: Settings) -> Check:
 
 
 async def _endpoint(name: str, url: str, key: str | None, model: str, prefix: str) -> Check:
-    """Ask an OpenAI-compatible endpoint for its models; one that has no such list is reached all the same."""
+    """Ask an OpenAI-compatible endpoint for its models; one without such a list counts as reached."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     async with httpx.AsyncClient(timeout=REACH_SECONDS, headers=headers) as http:
         try:
@@ -268,5 +276,5 @@ async def _endpoint(name: str, url: str, key: str | None, model: str, prefix: st
 
 
 def reason(error: Exception) -> str:
-    """Return what an error says, its type where it says nothing."""
+    """Return the message of an error, its type where it has none."""
     return str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Whether a worker answers at a URL, and whether it may be asked."""
+"""Liveness and readiness of a worker at a URL."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PROBE_SECONDS: Final = 5.0
 
 
 async def live_url(note: dict[str, object]) -> str | None:
-    """Return the URL of a lock's note if somebody answers there."""
+    """Return the URL in a lock's note if a worker answers there."""
     url = note.get("url")
     if not isinstance(url, str):
         return None

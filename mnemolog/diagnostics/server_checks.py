@@ -1,4 +1,4 @@
-"""The doctor's checks of a server somewhere: is it ready, and what does it reach itself."""
+"""Checks of a server elsewhere: whether it is ready, and what it reaches itself."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import httpx
 from mnemolog.diagnostics.checks import REACH_SECONDS, Check, reason
 
 _NEEDED: Final = ("log", "shards", "data directory")
-"""Without these a server is not ready; the first of them that is wrong is the reason."""
+"""A server is not ready without these; the first that is wrong is the reason."""
 
 
 async def of_server(url: str) -> list[Check]:
-    """Reach a server, and ask it what it reaches; one that does not say is the only check."""
+    """Return the check of a server, and then those of what it reaches, if it says."""
     return explained(await _server(url), await _reached_by(url))
 
 
 def explained(at: Check, reached: list[Check]) -> list[Check]:
-    """Return the check of a server before those of what it reaches, naming which of them keeps it from being ready."""
+    """Return the check of a server before those of what it reaches; its advice names the one that is the reason."""
     why = [one.name for one in reached if not one.ok and one.name in _NEEDED]
     return [replace(at, advice=f"see the row {why[0]}") if why and not at.ok else at, *reached]
 
 
 async def _server(url: str) -> Check:
-    """Reach a server: live, and ready."""
+    """Ask a server whether it is ready."""
     async with httpx.AsyncClient(timeout=REACH_SECONDS) as http:
         try:
             answer = await http.get(f"{url.rstrip('/')}/health/ready")

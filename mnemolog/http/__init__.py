@@ -1,7 +1,9 @@
-"""The HTTP front door: what may come in, what it is turned into, and how every answer looks.
+"""The HTTP front door of a worker.
 
-`app` puts it together. A request passes `edge` (bounds, metrics, bugs), is checked by `asked_for` and `requests`,
-belongs to one of `tenants`, and is answered by `publishing`, `conversations`, `memories`, `search`, `agents`, `admin`
-or `health`.
-Refusals are `problems`. The other files never answer anything by themselves.
+`app.make_http` puts it together. A request passes `middleware.Edge`, which bounds its body, measures it, asks
+`origin` whether a browser may have been tricked into it, and turns bugs into a plain 500. `routing` gives it strict
+JSON, a deadline for a silent log, and known query parameters. A route (`routes/`) takes the worker, the tenant and the
+command id from `dependencies` and its body from `models/`, and calls the worker's collaborators. A request about a user
+of another worker is sent on by `forwarding`. Every refusal is a problem (`problems`). `mcp/` lets a model call the
+tools of `tool_definitions`.
 """

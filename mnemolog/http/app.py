@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI
@@ -36,31 +36,37 @@ if TYPE_CHECKING:
 DESCRIPTION = "Memory for AI agents, kept as a log. Errors are application/problem+json."
 
 
+ROUTES: Final = (
+    publishing,
+    conversations,
+    memories,
+    sharing,
+    search,
+    agents,
+    wakes,
+    exchange,
+    tools,
+    evatar,
+    context,
+    relationship,
+    admin,
+    internal,
+)
+"""Every module with routes about memory, in the order of the OpenAPI document. A new module is entered here."""
+ROUTES_WITHOUT_QUERY_CHECK: Final = (mcp, health)
+"""Those whose query parameters are not in the document: MCP checks its own, probes and scrapers may add any."""
+
+
 def make_http(worker: Worker) -> FastAPI:
     """Return the application of a worker; until the worker has started, all but health and metrics answer 503."""
     app = FastAPI(title="mnemolog", version="1", description=DESCRIPTION, redirect_slashes=False, redoc_url=None)
     app.state.worker = worker
     problems.install(app)
     forwarding.install(app)
-    for part in (
-        publishing,
-        conversations,
-        memories,
-        sharing,
-        search,
-        agents,
-        wakes,
-        exchange,
-        tools,
-        evatar,
-        context,
-        relationship,
-        admin,
-        internal,
-    ):
-        app.include_router(part.router, dependencies=[Depends(known_query)])
-    for part in (mcp, health):
-        app.include_router(part.router)
+    for module in ROUTES:
+        app.include_router(module.router, dependencies=[Depends(known_query)])
+    for module in ROUTES_WITHOUT_QUERY_CHECK:
+        app.include_router(module.router)
     settings = worker.settings
     advertised = {name_of(urlsplit(settings.advertised_url).netloc)} if settings.advertised_url else set[str]()
     hosts = LOOPBACK | {name_of(settings.host)} | advertised

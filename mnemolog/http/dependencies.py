@@ -1,4 +1,4 @@
-"""Whose request it is: the worker that answers, the caller's tenant, and the ids that a key makes repeatable."""
+"""What routes depend on: the worker that answers, the caller's tenant, and ids that an Idempotency-Key repeats."""
 
 from http import HTTPStatus
 from typing import Annotated
@@ -24,7 +24,7 @@ async def _worker(request: Request) -> Worker:
 
 
 def is_ready(worker: Worker) -> bool:
-    """Tell whether the worker has started and nothing has ended it. The model has no say in this."""
+    """Tell whether the worker has started and nothing has ended it; whether the model answers does not count."""
     return worker.started and worker.failure is not None and not worker.failure.done()
 
 
@@ -33,7 +33,8 @@ async def _tenant() -> str:
     return DEFAULT_TENANT
 
 
-Held = Annotated[Worker, Depends(_worker)]
+CurrentWorker = Annotated[Worker, Depends(_worker)]
+"""The worker of this process, once it has started and while no other worker can have its partitions."""
 Tenant = Annotated[str, Depends(_tenant)]
 IdempotencyKey = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""Any worker answers: what this one cannot know is asked of the one that does, or of all, one hop and no further."""
+"""Forwarding: a request about a user of another worker is sent on to it, or to all workers, one hop and no further."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 
 from mnemolog.cluster.peers import FORWARDED, PeerUnavailable, is_of_lines
 from mnemolog.http.problems import problem
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from projections.queries.queries import UnknownMemory
 
 if TYPE_CHECKING:
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 BODY: Final = "mnemolog.body"
 """Where the edge leaves the body in a request's scope."""
 _OF_THIS_HOP: Final = frozenset({"host", "content-length", "connection", "transfer-encoding", "origin"})
-_TOLD: Final = ("content-type", "retry-after", "allow")
+"""Headers of a request that are not sent on."""
+_PASSED_BACK: Final = ("content-type", "retry-after", "allow")
+"""Headers of another worker's answer that the caller gets."""
 
 
 def install(app: FastAPI) -> None:
-    """Let the app send on what other workers know."""
+    """Have the app send requests on when this worker does not have their user."""
     app.add_exception_handler(NotHeld, _not_held)
     app.add_exception_handler(UnknownMemory, _unknown)
 
@@ -43,7 +45,7 @@ async def _not_held(request: Request, error: Exception) -> Response:
         url = None if FORWARDED in request.headers else peers.owner(error.partition)
         if url is None:
             raise error
-        return _told(await _sent(peers, url, request))
+        return _passed_back(await _send(peers, url, request))
     except (NotHeld, PeerUnavailable) as refusal:
         return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal))
 
@@ -53,7 +55,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
     unknown = problem(HTTPStatus.NOT_FOUND, str(error))
     peers: Peers = request.app.state.worker.peers
     others = [] if FORWARDED in request.headers else peers.others()
-    answers = await asyncio.gather(*(_sent(peers, url, request) for url in others), return_exceptions=True)
+    answers = await asyncio.gather(*(_send(peers, url, request) for url in others), return_exceptions=True)
     refusals = []
     for answer in answers:
         if isinstance(answer, BaseException):
@@ -63,28 +65,28 @@ async def _unknown(request: Request, error: Exception) -> Response:
         elif answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
             refusals.append(answer.json()["detail"])
         elif answer.status_code != HTTPStatus.NOT_FOUND:
-            return _told(answer)
-    if not refusals and not request.app.state.worker.shards.is_settled:
+            return _passed_back(answer)
+    if not refusals and not request.app.state.worker.shards.assignment.is_settled:
         refusals.append("partitions are moving between workers: ask again in a moment")
     return problem(HTTPStatus.SERVICE_UNAVAILABLE, refusals[0]) if refusals else unknown
 
 
-async def _sent(peers: Peers, url: str, request: Request) -> httpx.Response:
+async def _send(peers: Peers, url: str, request: Request) -> httpx.Response:
     headers = {name: value for name, value in request.headers.items() if name not in _OF_THIS_HOP}
     query = request.scope["query_string"]
     target = (request.scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
     return await peers.send(url, request.method, target, body=request.scope[BODY], headers=headers)
 
 
-def _told(answer: httpx.Response) -> Response:
-    headers = {name: answer.headers[name] for name in _TOLD if name in answer.headers}
+def _passed_back(answer: httpx.Response) -> Response:
+    headers = {name: answer.headers[name] for name in _PASSED_BACK if name in answer.headers}
     if is_of_lines(answer):
-        return StreamingResponse(_as_it_comes(answer), answer.status_code, headers)
+        return StreamingResponse(_chunks(answer), answer.status_code, headers)
     return Response(answer.content, answer.status_code, headers)
 
 
-async def _as_it_comes(answer: httpx.Response) -> AsyncIterator[bytes]:
-    """Pass lines on. Where they break off the last one is missing, which tells the caller."""
+async def _chunks(answer: httpx.Response) -> AsyncIterator[bytes]:
+    """Yield the lines as they come. Where they break off, the last one is missing, by which the caller knows."""
     async with aclosing(answer):
         with suppress(httpx.TransportError):
             async for part in answer.aiter_bytes():

@@ -1,4 +1,4 @@
-"""The edge that every request passes: its body is bounded, its time is measured, and a bug ends as a plain 500."""
+"""The middleware that every request passes: it bounds the body, measures the time, and turns a bug into a plain 500."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 BETWEEN_WORKERS: Final = "/v1/internal/"
-"""Paths of other workers: what they send on is spelt in a third more bytes."""
+"""Paths for other workers: their bodies are Base64, a third longer than what callers sent."""
 KEY: Final = b"idempotency-key"
 UNKNOWN_ROUTE: Final = "unknown"
 
@@ -47,7 +47,7 @@ class Edge:
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass one request through; only lifespan and the like are not looked at."""
+        """Pass one HTTP request through; other scopes, such as lifespan, go by."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -73,8 +73,8 @@ class Edge:
                 return
             body = await _body(scope, receive)
             scope[BODY] = body
-            _give_a_key(scope)
-            await self._app(scope, _again(body, receive), send)
+            _add_key(scope)
+            await self._app(scope, _replay(body, receive), send)
         except _Gone:
             return
         except _TooLarge:
@@ -95,8 +95,11 @@ class Edge:
             await problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)(scope, receive, send)
 
 
-def _give_a_key(scope: Scope) -> None:
-    """Give a request that changes something a key, if it has none: sent on to another worker, it is the same one."""
+def _add_key(scope: Scope) -> None:
+    """Add an idempotency key to a request that changes something and has none.
+
+    Sent on to another worker, perhaps twice, it stays the same request.
+    """
     if scope["method"] not in READING and all(name != KEY for name, _ in scope["headers"]):
         scope["headers"] = [*scope["headers"], (KEY, str(uuid4()).encode())]
 
@@ -121,8 +124,8 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
             return b"".join(parts)
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
-    """Return a receive that gives the body that was read, and then what comes."""
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that yields the body that was read, and then further messages."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

@@ -1,4 +1,7 @@
-"""Which requests a browser may have been talked into: without API keys, on loopback, the browser is the open door."""
+"""Origin checks: refuse requests that a page of another site may have made a browser send.
+
+Without API keys the server listens on loopback only, and any page in a browser of this machine could reach it.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 OTHER_SITES: Final = frozenset({b"cross-site", b"same-site"})
 """Sec-Fetch-Site of a page that is not ours; another port of this machine is the same site, and not ours."""
 OF_FORMS: Final = frozenset({"text/plain", "application/x-www-form-urlencoded", "multipart/form-data"})
-"""What any page may send anywhere without asking first."""
+"""Content types that any page may send anywhere without a preflight."""
 
 
 def reason_to_refuse(scope: Scope, hosts: Collection[str] | None) -> tuple[HTTPStatus, str] | None:
     """Return why a request is refused, or None. `hosts` are the names that the server goes by; None: any.
 
-    A page whose name was pointed at this machine (DNS rebinding) is of our origin for the browser, and betrayed by the
-    Host header alone.
+    A page whose name was pointed at this machine (DNS rebinding) is of our origin for the browser; only its Host header
+    gives it away.
     """
     headers: Mapping[bytes, bytes] = dict(scope["headers"])
     host = headers.get(b"host")

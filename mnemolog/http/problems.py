@@ -1,4 +1,4 @@
-"""Refusals: every error leaves as application/problem+json with a sentence that says what to do."""
+"""Problems: every refusal is application/problem+json, with a sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
 }
 """What our own errors mean to a caller; subclasses mean the same."""
 OUT_OF_SESSION: Final = "the log's group has not heard of this worker for too long: ask again, or another worker"
+MOVING: Final = "partitions are moving between workers: ask again in a moment"
 UNKNOWN_HERE: Final = "is not known here: remove it or correct its name"
 _BODY_HINT: Final = "the body must be a JSON object, sent with Content-Type: application/json"
 
@@ -67,17 +68,22 @@ class Problem(HTTPException):
 def problem(
     status: int, detail: str, errors: Sequence[Fault] = (), headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return a refusal as a response; 503 tells when to come back."""
-    known = HTTPStatus(status)
-    body: dict[str, Any] = {"type": "about:blank", "title": known.phrase, "status": known.value, "detail": detail}
+    """Return a refusal as a response; with 503 it says when to retry."""
+    http_status = HTTPStatus(status)
+    body: dict[str, Any] = {
+        "type": "about:blank",
+        "title": http_status.phrase,
+        "status": http_status.value,
+        "detail": detail,
+    }
     if errors:
         body["errors"] = [{"path": e.path, "message": e.message} for e in errors[:MAX_ERRORS]]
     extra = dict(headers or {})
-    if known is HTTPStatus.SERVICE_UNAVAILABLE:
+    if http_status is HTTPStatus.SERVICE_UNAVAILABLE:
         extra.setdefault("Retry-After", str(RETRY_SECONDS))
     # Text that is not UTF-8 may stand in a path that is named in the detail.
     content = orjson.dumps(_clean(body))
-    return Response(content, known.value, headers=extra, media_type=MEDIA_TYPE)
+    return Response(content, http_status.value, headers=extra, media_type=MEDIA_TYPE)
 
 
 def _clean(value: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -95,11 +101,11 @@ def summary(errors: Sequence[Fault]) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Let the app answer every error that it knows with a problem."""
+    """Have the app answer every error of ours with a problem."""
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     for kind in _STATUSES:
-        app.add_exception_handler(kind, _known)
+        app.add_exception_handler(kind, _of_ours)
     app.add_exception_handler(ShardDamaged, _damaged)
 
 
@@ -122,13 +128,13 @@ async def _invalid(_request: Request, error: Exception) -> Response:
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
 
 
-async def _known(_request: Request, error: Exception) -> Response:
+async def _of_ours(_request: Request, error: Exception) -> Response:
     status = next(s for kind, s in _STATUSES.items() if isinstance(error, kind))
     return problem(status, str(error) or (type(error).__doc__ or ""))
 
 
 async def _damaged(request: Request, error: Exception) -> Response:
-    """End the worker, which nobody else may have told yet: with its next start the shard is folded anew."""
+    """End the worker, unless something else has done so: with its next start the shard is folded anew."""
     request.app.state.worker.fail(error)
     return problem(HTTPStatus.SERVICE_UNAVAILABLE, "a shard is damaged, and is folded anew: ask again in a moment")
 

@@ -1,17 +1,21 @@
-"""How JSON comes in and goes out, whatever the route: read and written by orjson, refusals documented as problems."""
+"""What all routes have in common: JSON by orjson, a deadline for the log, and refusals documented as problems.
+
+A route is a function below `@router.get` and its like, on a router that `routes` makes. A route that only reads and is
+no GET is marked with `@reads`, one that takes long by itself with `@takes_long`.
+"""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
-from mnemolog.log.health import at_leisure
+from mnemolog.log.deadline import suspend_deadline
 from schemas.inputs.input_events import Fault
 
 if TYPE_CHECKING:
@@ -19,35 +23,9 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-_READS: Final = (
-    "/v1/search",
-    "/v1/context",
-    "/v1/greeting",
-    "/v1/events/status",
-    "/v1/tools/memory_search",
-    "/v1/internal/digest",
-    "/v1/internal/wakes",
-    "/v1/internal/tenant/places",
-    "/v1/internal/tenant/items",
-    "/v1/internal/tenant/counts",
-)
-"""Questions that are no GET."""
-_AT_LEISURE: Final = frozenset({
-    "/v1/search",
-    "/v1/import",
-    "/v1/tools/memory_search",
-    "/v1/wakes/stream",
-    "/v1/admin/drain",
-    "/v1/admin/ticks",
-    "/v1/admin/rebuild",
-    "/v1/internal/import",
-    "/v1/internal/drain",
-    "/v1/internal/ticks",
-    "/v1/internal/rebuild/build",
-    "/v1/internal/rebuild/switch",
-    "/v1/internal/shard/file",
-})  # fmt: skip
-"""What takes long by itself, and is not ended because a partition is silent."""
+Endpoint = TypeVar("Endpoint", bound="Callable[..., Any]")
+_READS: Final = "mnemolog_reads"
+_TAKES_LONG: Final = "mnemolog_takes_long"
 _PROBLEM: Final = {
     "content": {
         MEDIA_TYPE: {
@@ -76,7 +54,7 @@ _PROBLEM: Final = {
 EVERYWHERE: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.MISDIRECTED_REQUEST, HTTPStatus.INTERNAL_SERVER_ERROR)
 WITH_BODIES: Final = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 BY_WORKERS: Final = (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SERVICE_UNAVAILABLE)
-"""What every route answers that a started worker is needed for."""
+"""What every route answers that needs a started worker."""
 
 
 def refused(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
@@ -89,40 +67,57 @@ def answers(**shapes: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
     return {int(name[1:]): {"model": shape} for name, shape in shapes.items()}
 
 
+def reads(endpoint: Endpoint) -> Endpoint:
+    """Mark a route that is no GET, and that only reads: it is answered as a GET is."""
+    setattr(endpoint, _READS, True)
+    return endpoint
+
+
+def takes_long(endpoint: Endpoint) -> Endpoint:
+    """Mark a route that takes long by itself: it is not ended because a partition of the log is silent."""
+    setattr(endpoint, _TAKES_LONG, True)
+    return endpoint
+
+
 class _Request(Request):
-    """A request whose JSON is read strictly: no NaN, no halves of characters, which nothing behind could carry."""
+    """A request whose JSON is read strictly: no NaN and no lone surrogates, which nothing behind it could carry."""
 
     async def json(self) -> Any:  # noqa: ANN401 - any JSON
         return orjson.loads(await self.body())
 
 
-class _AboutItself(APIRoute):
-    """A route of the process: it answers whatever the log and the group do."""
+class _ProcessRoute(APIRoute):
+    """A route about the process: it answers whatever the log and the group do."""
 
-    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:  # noqa: ANN401 - FastAPI's own
-        reads = set(given.get("methods") or ("GET",)) == {"GET"}
-        given["responses"] = refused(*EVERYWHERE, *(() if reads else WITH_BODIES)) | (given.get("responses") or {})
-        super().__init__(path, endpoint, **given)
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
+        has_body = set(options.get("methods") or ("GET",)) != {"GET"}
+        refusals = refused(*EVERYWHERE, *(WITH_BODIES if has_body else ()))
+        options["responses"] = refusals | (options.get("responses") or {})
+        super().__init__(path, endpoint, **options)
 
 
-class _Route(_AboutItself):
-    """A route of memory: its answer waits for the log no longer than that answers, and is the group's."""
+class _MemoryRoute(_ProcessRoute):
+    """A route about memory.
+
+    It waits for a silent log no longer than its deadline. What it reads is answered only while no other worker can
+    have decided something else meanwhile.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
 
-        async def strict(request: Request) -> Response:
-            leisurely = at_leisure() if request.url.path in _AT_LEISURE else nullcontext()
-            async with request.app.state.worker.log_watch.waited_for():
-                with leisurely:
+        async def bounded(request: Request) -> Response:
+            worker = request.app.state.worker
+            async with worker.deadlines.enforced():
+                with suspend_deadline() if hasattr(self.endpoint, _TAKES_LONG) else nullcontext():
                     response = await handler(_Request(request.scope, request.receive))
-            reads = request.method == "GET" or request.url.path in _READS
-            if reads and response.status_code == HTTPStatus.OK and not request.app.state.worker.is_in_session():
-                # frozen between the question and the answer: somebody else may have decided meanwhile
+            is_reading = request.method == "GET" or hasattr(self.endpoint, _READS)
+            if is_reading and response.status_code == HTTPStatus.OK and not worker.is_in_session():
+                # The process was frozen between the question and the answer.
                 raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
             return response
 
-        return strict
+        return bounded
 
 
 def routes(
@@ -130,11 +125,11 @@ def routes(
     prefix: str = "",
     always: Iterable[HTTPStatus] = BY_WORKERS,
     *,
-    about_itself: bool = False,
+    about_process: bool = False,
     **more: Any,  # noqa: ANN401 - FastAPI's own settings
 ) -> APIRouter:
     """Return a router for one part of the front door; `always` are the refusals of all its routes."""
-    route = _AboutItself if about_itself else _Route
+    route = _ProcessRoute if about_process else _MemoryRoute
     return APIRouter(prefix=prefix, tags=[tag], route_class=route, responses=refused(*always), **more)
 
 
@@ -149,7 +144,7 @@ async def known_query(request: Request) -> None:
         return
     methods = request.app.openapi()["paths"][request.scope["route"].path_format]
     declared = methods[request.method.lower()].get("parameters", ())
-    known = {parameter["name"] for parameter in declared if parameter["in"] == "query"}
-    faults = [Fault(f"$.{name}", UNKNOWN_HERE) for name in request.query_params if name not in known]
+    documented = {parameter["name"] for parameter in declared if parameter["in"] == "query"}
+    faults = [Fault(f"$.{name}", UNKNOWN_HERE) for name in request.query_params if name not in documented]
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)

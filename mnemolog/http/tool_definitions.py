@@ -1,4 +1,4 @@
-"""The two tools that a model may call by itself, as what it is told about them."""
+"""The definitions of the two tools that a model may call by itself, in the words that the model reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots: a memory as an export spells it, checked field by field, and what to import it as."""
+"""Snapshots: memories as an export spells them, checked field by field, and made commands."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, get_args
@@ -29,9 +29,9 @@ MEMORY: Final = "Memory"
 END: Final = "Exported"
 """The type of its last line."""
 BESIDES: Final = frozenset({END, *(event.__name__ for event in get_args(MemoryEvent))})
-"""The other lines of an export: they are history, and are not imported."""
+"""The types of an export's other lines: they are history, and are not imported."""
 ANYWHERE: Final = "elsewhere"
-"""The source system of what does not say where it was kept."""
+"""The source system of a memory whose line names none."""
 AHEAD: Final = timedelta(minutes=5)
 """How far a clock elsewhere may be ahead of ours."""
 
@@ -113,10 +113,10 @@ class Snapshot(BaseModel):
 
 
 class Importable:
-    """A snapshot with whose it becomes: everything of an ImportMemory but its vector and its time."""
+    """A snapshot and the user whose it becomes: everything of an ImportMemory but its vector and its time."""
 
     def __init__(self, snapshot: Snapshot, tenant: str, user_id: str | None) -> None:
-        """`user_id` becomes its user; None: the one that it had. Raises ValueError."""
+        """Take the user whose it becomes; None: the one that it had. Raises ValueError."""
         self.snapshot = snapshot
         whose = GLOBAL_USER if snapshot.scope == "global" else check_user_id(user_id or snapshot.user_id)
         self.owner = Owner(tenant, whose)
@@ -131,7 +131,7 @@ class Importable:
         return import_id(self.owner, self.snapshot.source_system, self.snapshot.user_id, source_memory)
 
     def shares(self, at: datetime, memory_id: str) -> list[ReviseMemory]:
-        """Return the commands that make what it is here known to the agents that it was shared with."""
+        """Return the commands that share a memory of the user with the agents that the snapshot was shared with."""
         if self.owner.is_global:
             return []
         return [

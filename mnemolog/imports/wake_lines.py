@@ -1,4 +1,4 @@
-"""Wakes to come as an export spells them, checked field by field, and the commands that they are here."""
+"""Lines of an export that are reminders and periodic wakes: checked field by field, and made commands."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Id = Annotated[str, Field(min_length=1, max_length=256)]
 
 
 class _Line(BaseModel):
-    """What both kinds of lines say."""
+    """The fields of both kinds of lines."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -68,15 +68,15 @@ class _PeriodicWake(_Line):
         return text
 
 
-_Known: TypeAlias = _Reminder | _PeriodicWake
-_LINES: Final[TypeAdapter[_Known]] = TypeAdapter(Annotated[_Known, Field(discriminator="type")])
+_WakeLine: TypeAlias = _Reminder | _PeriodicWake
+_LINES: Final[TypeAdapter[_WakeLine]] = TypeAdapter(Annotated[_WakeLine, Field(discriminator="type")])
 
 
 class ImportableWake:
-    """A line with whose it becomes, and the command that it is here: the same one each time."""
+    """A line, the user whose it becomes, and the id of its command, which is the same each time the line comes."""
 
-    def __init__(self, line: _Known, tenant: str, user_id: str | None) -> None:
-        """`user_id` becomes its user; None: the one that it had. Raises InvalidOwner."""
+    def __init__(self, line: _WakeLine, tenant: str, user_id: str | None) -> None:
+        """Take the user whose it becomes; None: the one that it had. Raises InvalidOwner."""
         self.line = line
         self.owner = Owner(tenant, check_user_id(user_id or line.user_id))
         self.command_id = self._command_id()
@@ -86,19 +86,19 @@ class ImportableWake:
         """What names the command: its id, of its owner."""
         return self.owner, self.command_id
 
-    def why_not(self, state: UserState, given: int) -> tuple[str, str] | None:
-        """Return the action and the reason when the line is not wanted as things are, None when it is.
+    def reason_to_skip(self, state: UserState, earlier: int) -> tuple[str, str] | None:
+        """Return the action and the reason when the line becomes no command, None when it does.
 
-        `given` counts the owner's new lines of the same type before it. A command that would only be refused is not
-        given: its id would be used up.
+        `earlier` counts the owner's new lines of the same type before it. A command that would only be refused is not
+        appended: its id would be used up.
         """
         if isinstance(self.line, _PeriodicWake):
-            is_woken = state.wakes.configured is not None or given > 0
+            is_woken = state.wakes.configured is not None or earlier > 0
             return ("nothing", "the user is woken here already, and that stays as it is") if is_woken else None
-        return ("refused", TOO_MANY) if len(state.wakes.reminders) + given >= MAX_REMINDERS else None
+        return ("refused", TOO_MANY) if len(state.wakes.reminders) + earlier >= MAX_REMINDERS else None
 
     def item(self, at: datetime, commands: WakeCommands) -> ScheduleReminder | ConfigureWake:
-        """Return the command, given at an instant, without a vector."""
+        """Return the line's command at an instant, without a vector."""
         line = self.line
         envelope = Envelope(
             event_id=self.command_id,
@@ -119,13 +119,13 @@ class ImportableWake:
         return commands.periodic(envelope, periodic)
 
     def _command_id(self) -> str:
-        """Return the same id whoever's it becomes: what comes back to where it is from is known there."""
+        """Return the same id whichever user's it becomes: a line that comes back to its own system is known there."""
         line = self.line
         if line.source_system == OURS and line.command_id is not None:
-            return line.command_id  # where it is from it was given already, raised or cancelled since or not
-        named = line.reminder_id if isinstance(line, _Reminder) else line.command_id
-        named = named or line.model_dump_json(exclude_defaults=True)
-        return derived_id("import-wake", line.type, line.source_system, line.user_id, named)
+            return line.command_id  # here it was a command already, whether raised or cancelled since
+        source_id = line.reminder_id if isinstance(line, _Reminder) else line.command_id
+        source_id = source_id or line.model_dump_json(exclude_defaults=True)
+        return derived_id("import-wake", line.type, line.source_system, line.user_id, source_id)
 
 
 def parse_wake_line(raw: dict[str, Any], *, tenant: str, user_id: str | None) -> ImportableWake:

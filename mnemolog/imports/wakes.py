@@ -1,84 +1,113 @@
-"""Importing reminders and periodic wakes: each is given as a command once, whatever became of it since."""
+"""Importing reminders and periodic wakes: each becomes a command once, whatever has become of it since."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from mnemolog.commands.batch import WAITING, inbox_record, wait_for
-from projections.partitions.shards import NotHeld
+from mnemolog.imports.results import BEFORE, WAITING, WAITING_REASON, outcome_of, result
+from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
 from schemas.messages.envelope import Sealed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mnemolog.commands.commands import Commands
+    from mnemolog.commands.wakes import WakeCommands
+    from mnemolog.imports.results import Result
     from mnemolog.imports.wake_lines import ImportableWake
-    from mnemolog.worker.worker import Worker
+    from projections.embedding.embedder import Embedder
+    from projections.partitions.shards import Shards
+    from schemas.clock import Clock
     from schemas.identity import Owner
+    from schemas.messages.inbox import UserItem
 
-_EMBEDDED_AT_ONCE: Final = 64
-
-
-async def import_wakes(worker: Worker, some: Sequence[ImportableWake], until: float) -> list[dict[str, Any]]:
-    """Import what users of this worker are to be woken for; return what became of each, in their order.
-
-    Raises NotHeld, LogUnavailable, EmbedderUnavailable, and then some may have been imported: sent again, each is once.
-    """
-    new: dict[tuple[Owner, str], ImportableWake] = {}
-    unwanted: dict[tuple[Owner, str], tuple[str, str]] = {}
-    given: Counter[tuple[Owner, str]] = Counter()
-    for one in some:
-        state = worker.shards.state(one.owner)
-        if is_decided(state, one.command_id) or one.key in new:
-            continue
-        if (why_not := one.why_not(state, given[one.owner, one.line.type])) is not None:
-            unwanted[one.key] = why_not
-        else:
-            new[one.key] = one
-            given[one.owner, one.line.type] += 1
-    all_ = list(new.values())
-    for begin in range(0, len(all_), _EMBEDDED_AT_ONCE):
-        await _give(worker, all_[begin : begin + _EMBEDDED_AT_ONCE])
-    await wait_for(worker, [(one.owner, one.command_id) for one in all_], until)
-    return [_became(worker, one, unwanted.get(one.key), is_first=new.get(one.key) is one) for one in some]
+EMBEDDED_AT_ONCE: Final = 64
 
 
-async def _give(worker: Worker, some: Sequence[ImportableWake]) -> None:
-    now, commands = worker.clock.now(), worker.wakes.commands
-    items = [one.item(now, commands) for one in some]
-    asked = [text for item in items if (text := commands.looks_for(item)) is not None]
-    vectors = iter(await worker.embedder.embed(asked) if asked else ())
-    records = []
-    for item in items:
-        worker.shards.require(item.envelope.owner)
-        if commands.looks_for(item) is None:
-            records.append(inbox_record(worker, item))
-        else:
-            vector = Sealed.clear(np.asarray(next(vectors), "<f4").tobytes())
-            records.append(inbox_record(worker, commands.looking(item, vector)))
-    await worker.log.append(records)
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """Which lines become commands, and why others do not; both by owner and command id."""
+
+    new: dict[tuple[Owner, str], ImportableWake]
+    unwanted: dict[tuple[Owner, str], tuple[str, str]]
+    """Action and reason."""
 
 
-def _became(worker: Worker, one: ImportableWake, unwanted: tuple[str, str] | None, *, is_first: bool) -> dict[str, Any]:
-    try:
-        decisions = worker.shards.of(one.owner).ledger.decided(one.owner, one.command_id)
-    except NotHeld:  # it is in the log: whoever has the partition now decides it
-        decisions = []
-    outcome = next((o for d in decisions for o in d.outcomes), None)
-    if unwanted is not None:
-        action, reason = unwanted
-    elif outcome is None:
-        action, reason = WAITING, "the log has it; it will be decided"
-    elif is_first:
-        action, reason = outcome.action, outcome.reason
-    elif outcome.action == "refused":
-        action, reason = (
-            "refused",
-            f"{outcome.reason} (when it came before; to import it now, give the line another id)",
-        )
-    else:
-        action, reason = "nothing", "imported before"
-    return {"memory_id": None, "action": action, "reason": reason}
+class WakeImporter:
+    """Imports reminders and periodic wakes of users of this worker."""
+
+    def __init__(
+        self, shards: Shards, commands: Commands, wake_commands: WakeCommands, embedder: Embedder, clock: Clock
+    ) -> None:
+        self._shards = shards
+        self._commands = commands
+        self._wake_commands = wake_commands
+        self._embedder = embedder
+        self._clock = clock
+
+    async def import_all(self, lines: Sequence[ImportableWake], until: float) -> list[Result]:
+        """Import lines and wait for the decisions, at most until a moment of the monotonic clock.
+
+        Returns what each line led to, in their order. Raises NotHeld, LogUnavailable, EmbedderUnavailable: some may
+        have been imported then.
+        """
+        selection = self._select(lines)
+        new = list(selection.new.values())
+        for begin in range(0, len(new), EMBEDDED_AT_ONCE):
+            await self._append(new[begin : begin + EMBEDDED_AT_ONCE])
+        await self._commands.wait_until_decided(list(selection.new), until)
+        return [self._result(line, selection) for line in lines]
+
+    def _select(self, lines: Sequence[ImportableWake]) -> _Selection:
+        """Choose the lines that become commands: not decided before, not in the request before, and wanted here."""
+        selection = _Selection({}, {})
+        chosen: Counter[tuple[Owner, str]] = Counter()
+        for line in lines:
+            state = self._shards.state(line.owner)
+            if is_decided(state, line.command_id) or line.key in selection.new:
+                continue
+            kind = line.owner, line.line.type
+            if (reason := line.reason_to_skip(state, chosen[kind])) is not None:
+                selection.unwanted[line.key] = reason
+            else:
+                selection.new[line.key] = line
+                chosen[kind] += 1
+        return selection
+
+    async def _append(self, lines: Sequence[ImportableWake]) -> None:
+        """Embed the queries of those that search memories, and append the commands of all."""
+        now = self._clock.now()
+        commands = [line.item(now, self._wake_commands) for line in lines]
+        queries = [query for item in commands if (query := self._wake_commands.query_of(item)) is not None]
+        vectors = iter(await self._embedder.embed(queries) if queries else ())
+        items: list[UserItem] = []
+        for item in commands:
+            self._shards.require(item.envelope.owner)
+            if self._wake_commands.query_of(item) is None:
+                items.append(item)
+            else:
+                vector = Sealed.clear(np.asarray(next(vectors), "<f4").tobytes())
+                items.append(self._wake_commands.with_vector(item, vector))
+        await self._commands.append(items)
+
+    def _result(self, line: ImportableWake, selection: _Selection) -> Result:
+        """Return what a line led to."""
+        try:
+            outcome = outcome_of(self._shards.of(line.owner).ledger.decided(line.owner, line.command_id))
+        except NotHeld:  # it is in the log: the worker that has the partition now decides it
+            outcome = None
+        if (unwanted := selection.unwanted.get(line.key)) is not None:
+            return result(None, *unwanted)
+        if outcome is None:
+            return result(None, WAITING, WAITING_REASON)
+        if selection.new.get(line.key) is line:
+            return result(None, outcome.action, outcome.reason)
+        if outcome.action == "refused":
+            reason = f"{outcome.reason} (when it came before; to import it now, give the line another id)"
+            return result(None, "refused", reason)
+        return result(None, "nothing", BEFORE)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 async def open_log(settings: Settings, now: Callable[[], datetime] | None = None) -> SqliteLog | KafkaLog:
-    """Open the log; on the embedded engine `now` says its log time. Raises LogError."""
+    """Open the log; on the embedded engine `now` gives the log's time. Raises LogError."""
     if settings.is_embedded:
         _make(settings.data_dir)
         return SqliteLog.open(settings.data_dir.resolve() / "log", now)
@@ -44,7 +44,7 @@ def broker_url(settings: Settings) -> str:
 
 
 def kafka_security(settings: Settings) -> KafkaSecurity:
-    """Return how the brokers are spoken to."""
+    """Return how to speak to the brokers."""
     password = settings.kafka_sasl_password
     return KafkaSecurity(
         protocol=settings.kafka_security_protocol,
@@ -58,7 +58,7 @@ def kafka_security(settings: Settings) -> KafkaSecurity:
 
 
 def lock_directory(settings: Settings) -> DirectoryLock:
-    """Keep other processes from the data directory, as the embedded log does by itself. Raises LogError."""
+    """Lock the data directory against other processes, as the embedded log does by itself. Raises LogError."""
     folder = settings.data_dir.resolve() / "log"
     _make(folder)
     return DirectoryLock.take(folder)
@@ -104,6 +104,6 @@ async def create_topics(log: SqliteLog | KafkaLog, settings: Settings) -> dict[s
 
 
 def retention_of(topic: Topic, settings: Settings) -> timedelta | None:
-    """Return how long a topic's records are kept; None is for ever."""
+    """Return how long a topic's records are kept; None: indefinitely."""
     days = settings.retention_days
     return timedelta(days=days) if topic.expires and days else None

@@ -1,4 +1,4 @@
-"""Dead letters: what could not be read or handled, listed, and sent back where it came from."""
+"""Dead letters: records that could not be read or handled, listed, and sent back where they came from."""
 
 from __future__ import annotations
 
@@ -22,29 +22,66 @@ if TYPE_CHECKING:
 PREVIEW_BYTES: Final = 512
 
 
-async def letters(log: Log) -> list[DeadLetter]:
-    """Return the dead letters that were not sent back, oldest first in each partition.
+class DeadLetters:
+    """The dead letters of all partitions, as the log has them."""
 
-    What stands in the topic and is no letter is one about itself.
-    """
-    return [letter for letter, _ in await _waiting(log)]
+    def __init__(self, log: Log) -> None:
+        self._log = log
 
+    async def waiting(self) -> list[DeadLetter]:
+        """Return the letters that were not sent back, oldest first in each partition.
 
-async def _waiting(log: Log) -> list[tuple[DeadLetter, Record]]:
-    """Return the letters that were not sent back, each with the record that it came in."""
-    topic = DEAD_LETTERS.name
-    found: dict[str, tuple[DeadLetter, Record]] = {}
-    for partition in range(await log.partitions(topic)):
-        start = await log.earliest(topic, partition)
-        while records := await log.read(topic, partition, start):
-            for record in records:
-                letter = letter_of(record)
-                if letter.reason == RETRIED:
-                    found.pop(letter.envelope.event_id, None)
-                else:
-                    found[letter.envelope.event_id] = letter, record
-            start = records[-1].position.offset + 1
-    return list(found.values())
+        What stands in the topic and is no letter is one about itself.
+        """
+        return [letter for letter, _ in await self._waiting()]
+
+    async def retry(self, ids: Collection[str] | None = None) -> list[str]:
+        """Append letters (all, or those named) to where they came from again; return the ids of those that were.
+
+        Two calls at once, or one that dies before its note is durable, append a record twice: its header says where it
+        stood first, so that it counts once also where its bytes name no id. What is no letter stays where it is, and so
+        does what the log does not take: only compressed did it come so large.
+        """
+        sent = []
+        for letter, record in await self._waiting():
+            if ids is not None and letter.envelope.event_id not in ids:
+                continue
+            if letter.topic == DEAD_LETTERS.name or letter.reason == TOO_LARGE:
+                continue
+            first = first_position(replace(record, position=Position(letter.topic, letter.partition, letter.offset)))
+            again = NewRecord(
+                topic=letter.topic,
+                partition=letter.partition,
+                key=letter.key,
+                value=letter.value,
+                headers=((SENT_BACK_FROM, first.encode()),),
+            )
+            note = NewRecord(
+                topic=DEAD_LETTERS.name,
+                partition=letter.partition % await self._log.partitions(DEAD_LETTERS.name),
+                key=letter.key,
+                value=codec.encode(replace(letter, reason=RETRIED, value=b"", detail="sent back")),
+            )
+            with suppress(RecordTooLarge):
+                await self._log.append([again, note])
+                sent.append(letter.envelope.event_id)
+        return sent
+
+    async def _waiting(self) -> list[tuple[DeadLetter, Record]]:
+        """Return the letters that were not sent back, each with the record that it came in."""
+        topic = DEAD_LETTERS.name
+        waiting: dict[str, tuple[DeadLetter, Record]] = {}
+        for partition in range(await self._log.partitions(topic)):
+            start = await self._log.earliest(topic, partition)
+            while records := await self._log.read(topic, partition, start):
+                for record in records:
+                    letter = letter_of(record)
+                    if letter.reason == RETRIED:
+                        waiting.pop(letter.envelope.event_id, None)
+                    else:
+                        waiting[letter.envelope.event_id] = letter, record
+                start = records[-1].position.offset + 1
+        return list(waiting.values())
 
 
 def letter_of(record: Record) -> DeadLetter:
@@ -73,37 +110,3 @@ def view(letter: DeadLetter) -> dict[str, Any]:
         "value": text,
         "encoding": encoding,
     }
-
-
-async def retry(log: Log, ids: Collection[str] | None = None) -> list[str]:
-    """Append letters (all, or those named) to where they came from again; return the ids of those that were.
-
-    Two that do this at once, or one that dies before its note is durable, append a record twice: it says where it stood
-    first, so that it counts once also where its bytes name no id.
-    What is no letter stays where it is, and so does what the log does not take: only compressed did it come so large.
-    """
-    sent = []
-    for letter, record in await _waiting(log):
-        if ids is not None and letter.envelope.event_id not in ids:
-            continue
-        if letter.topic == DEAD_LETTERS.name or letter.reason == TOO_LARGE:
-            continue
-        first = first_position(replace(record, position=Position(letter.topic, letter.partition, letter.offset)))
-        headers = ((SENT_BACK_FROM, first.encode()),)
-        note = replace(letter, reason=RETRIED, value=b"", detail="sent back")
-        where = letter.partition % await log.partitions(DEAD_LETTERS.name)
-        with suppress(RecordTooLarge):
-            await log.append(
-                [
-                    NewRecord(
-                        topic=letter.topic,
-                        partition=letter.partition,
-                        key=letter.key,
-                        value=letter.value,
-                        headers=headers,
-                    ),
-                    NewRecord(topic=DEAD_LETTERS.name, partition=where, key=letter.key, value=codec.encode(note)),
-                ]
-            )
-            sent.append(letter.envelope.event_id)
-    return sent

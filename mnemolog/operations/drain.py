@@ -1,4 +1,4 @@
-"""drain: ends open sessions, flushes recalls, and waits until everything published so far is remembered."""
+"""Drain: ends open sessions, flushes recalls, and waits until everything published so far is remembered."""
 
 from __future__ import annotations
 
@@ -9,67 +9,111 @@ from projections.shard.snapshot import count_active
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from mnemolog.worker.worker import Worker
+    from mnemolog.cluster.scatter_gather import ScatterGather
+    from mnemolog.commands.recalls import Recalls
+    from mnemolog.publishing.publisher import Publisher
+    from projections.index.sync import IndexSync
+    from projections.partitions.shards import Shards
+    from schemas.clock import Clock
+    from schemas.log import Log
     from schemas.topics import Topic
+    from streams.agents.observe import Observe
 
 POLL_SECONDS: Final = 0.02
+MARGIN_SECONDS: Final = 10.0
+"""How much longer than its own time-out another worker is waited for."""
 
 
 class DrainTimeout(Exception):
-    """Not everything was done in time: what waits says GET /v1/events; drain again."""
+    """The drain timed out. `GET /v1/events` shows what is pending; run drain again."""
 
 
-async def drain(worker: Worker, timeout_seconds: float) -> dict[str, Any]:
-    """Return the counts when all is done. Raises DrainTimeout."""
-    try:
-        async with asyncio.timeout(timeout_seconds):
-            await _extracted(worker, await _ends(worker, INPUTS))
-            held, again = worker.shards.held(), worker.observe.rewriting.ends
-            await _extracted(worker, {place: end for place, end in again.items() if place[1] in held})
-            await worker.recalls.flush()
-            items = await _ends(worker, (INBOX,))
-            while not _is_handled(worker, items):  # noqa: ASYNC110 - the transport has no event for it
-                await asyncio.sleep(POLL_SECONDS)
-            await worker.shards.following.tell()
-    except TimeoutError:
-        raise DrainTimeout(f"not everything was remembered within {timeout_seconds:g} s: drain again") from None
-    return await counts(worker)
+class Drain:
+    """Brings the partitions of this worker, or all, to where everything published is searchable, and counts it."""
 
+    def __init__(
+        self,
+        *,
+        log: Log,
+        shards: Shards,
+        index_sync: IndexSync,
+        observe: Observe,
+        publisher: Publisher,
+        recalls: Recalls,
+        cluster: ScatterGather,
+        handled: Callable[[str, int], int],
+        clock: Clock,
+    ) -> None:
+        """Take collaborators; `handled` returns the offset before which everything of a topic's partition is done."""
+        self._log = log
+        self._shards = shards
+        self._index_sync = index_sync
+        self._observe = observe
+        self._publisher = publisher
+        self._recalls = recalls
+        self._cluster = cluster
+        self._handled = handled
+        self._clock = clock
 
-async def _extracted(worker: Worker, published: dict[tuple[str, int], int]) -> None:
-    """End open sessions until everything published up to these ends is extracted."""
-    ended: set[str] = set()
-    while not _is_handled(worker, published):
-        ends = [e for e in worker.observe.open_sessions() if e.envelope.event_id not in ended]
-        if ends:
-            await worker.publishing.publish(ends)
-            ended |= {e.envelope.event_id for e in ends}
-        await asyncio.sleep(POLL_SECONDS)
+    async def run(self, seconds: float) -> dict[str, int]:
+        """Drain all partitions and return the counts. Raises DrainTimeout, WorkersDiffer, PeerUnavailable."""
+        await self._cluster.check_settings()
+        # With others twice: the first moves what lies on the wrong partitions, perhaps to a worker that was done.
+        for _ in range(2 if self._cluster.has_others else 1):
+            answers = await self._cluster.gather(
+                self.run_local(seconds), "drain", {"timeout": seconds}, seconds + MARGIN_SECONDS
+            )
+        return {name: sum(body[name] for body in answers) for name in answers[0]}
 
+    async def run_local(self, seconds: float) -> dict[str, Any]:
+        """Drain the partitions of this worker and return their counts. Raises DrainTimeout."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._extract(await self._ends(INPUTS))
+                held, reappended = self._shards.held(), self._observe.rewriting.ends
+                await self._extract({place: end for place, end in reappended.items() if place[1] in held})
+                await self._recalls.flush()
+                items = await self._ends((INBOX,))
+                while not self._is_handled(items):  # noqa: ASYNC110 - the transport has no event for it
+                    await asyncio.sleep(POLL_SECONDS)
+                await self._index_sync.flush()
+        except TimeoutError:
+            raise DrainTimeout(f"not everything was remembered within {seconds:g} s: drain again") from None
+        return await self.counts()
 
-async def counts(worker: Worker) -> dict[str, Any]:
-    """Return how many observations ended how, and how many memories are active.
+    async def counts(self) -> dict[str, Any]:
+        """Return how many of this worker's observations ended how, and how many of its memories are active.
 
-    `dead` also counts what became a dead letter and is no observation, or none that can be read.
-    """
-    found = {"observations": 0, "remembered": 0, "nothing": 0, "rejected": 0, "dead": 0, "memories": 0}
-    for partition in worker.shards.held():
-        await worker.shards.up_to(DEAD_LETTERS.name, partition, await worker.log.end(DEAD_LETTERS.name, partition))
-        shard = worker.shards.at(partition)
-        for name, number in shard.observations.counts().items():
-            found[name] += number
-        found["dead"] += shard.dead_letters.count()
-    paths = [shard.path for shard in worker.shards.all()]
-    found["memories"] = await count_active(paths, worker.clock.now(), worker.shards.counts)
-    return found
+        `{observations, remembered, nothing, rejected, dead, memories}`; `dead` also counts what became a dead letter
+        and is no observation, or none that can be read.
+        """
+        numbers = {"observations": 0, "remembered": 0, "nothing": 0, "rejected": 0, "dead": 0, "memories": 0}
+        for partition in self._shards.held():
+            end = await self._log.end(DEAD_LETTERS.name, partition)
+            await self._shards.up_to(DEAD_LETTERS.name, partition, end)
+            shard = self._shards.at(partition)
+            for name, number in shard.observations.counts().items():
+                numbers[name] += number
+            numbers["dead"] += shard.dead_letters.count()
+        paths = [shard.path for shard in self._shards.all()]
+        numbers["memories"] = await count_active(paths, self._clock.now(), self._shards.counts)
+        return numbers
 
+    async def _extract(self, ends: Mapping[tuple[str, int], int]) -> None:
+        """End open sessions until everything published up to these ends is extracted."""
+        ended: set[str] = set()
+        while not self._is_handled(ends):
+            sessions = [e for e in self._observe.open_sessions() if e.envelope.event_id not in ended]
+            if sessions:
+                await self._publisher.publish(sessions)
+                ended |= {e.envelope.event_id for e in sessions}
+            await asyncio.sleep(POLL_SECONDS)
 
-async def _ends(worker: Worker, topics: Sequence[Topic]) -> dict[tuple[str, int], int]:
-    partitions = worker.shards.held()
-    return {(t.name, p): await worker.log.end(t.name, p) for t in topics for p in partitions}
+    async def _ends(self, topics: Sequence[Topic]) -> dict[tuple[str, int], int]:
+        partitions = self._shards.held()
+        return {(t.name, p): await self._log.end(t.name, p) for t in topics for p in partitions}
 
-
-def _is_handled(worker: Worker, ends: dict[tuple[str, int], int]) -> bool:
-    return all(worker.handled(*place) >= end for place, end in ends.items())
+    def _is_handled(self, ends: Mapping[tuple[str, int], int]) -> bool:
+        return all(self._handled(*place) >= end for place, end in ends.items())

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ACTIVE_FILE: Final = "active"
-POINTED: Final = re.compile(r"(\d+)(?: (-?\d+))?")
-"""What stands in it: the number of a generation, and how many switches there were."""
+POINTER_PATTERN: Final = re.compile(r"(\d+)(?: (-?\d+))?")
+"""Content of the active file: the number of a generation, and how many switches there were."""
 NO_SWITCHES: Final = -1
-"""Of a worker that was never told of any: its first generation is as good as the one that the others have."""
+"""Of a worker that has made none: its first generation is as good as the one that the others have."""
 BUILDING_FILE: Final = "building"
 """Stands in a generation's folder until it is complete: an interrupted rebuild goes on there."""
 
@@ -26,7 +26,7 @@ def active_folder(data_dir: Path) -> Path:
 
 
 class Generations:
-    """The folders below `shards/`."""
+    """The generations of a data directory: folders below `shards/`, and the file that names the active one."""
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / "shards"
@@ -34,20 +34,20 @@ class Generations:
 
     @property
     def active(self) -> int:
-        """The number of the active generation; where the pointer is lost, any will do: each is a fold of the log."""
-        return self._pointed()[0]
+        """The number of the active generation; the newest complete one when the pointer is lost: all are folds."""
+        return self._read_pointer()[0]
 
     @property
     def switches(self) -> int:
-        """How many switches all workers had made when this one made its last: who is behind has fewer.
+        """How many switches all workers had made when this one made its last; a worker that is behind has fewer.
 
         NO_SWITCHES for a worker whose shards are new.
         """
-        return self._pointed()[1]
+        return self._read_pointer()[1]
 
     @property
     def active_folder(self) -> Path:
-        """Its folder."""
+        """The folder of the active generation."""
         return self.folder(self.active)
 
     def folder(self, generation: int) -> Path:
@@ -58,7 +58,7 @@ class Generations:
         """Return the generations that are or were active."""
         return [g for g in self._all() if not (self.folder(g) / BUILDING_FILE).exists()]
 
-    def following(self) -> int:
+    def next_number(self) -> int:
         """Return the number of the next generation: that of an interrupted rebuild, if there is one."""
         building = set(self._all()) - set(self.complete())
         return max(building) if building else max([self.active, *self._all()]) + 1
@@ -74,12 +74,12 @@ class Generations:
         return folder
 
     def finish(self, generation: int, switches: int) -> None:
-        """Say that a generation is complete, and make it the active one."""
+        """Mark a generation as complete, and make it the active one."""
         (self.folder(generation) / BUILDING_FILE).unlink(missing_ok=True)
         self.activate(generation, switches)
 
     def activate(self, generation: int, switches: int) -> None:
-        """Name the active generation, whole or not at all."""
+        """Name the active generation, atomically and durably."""
         beside = self._pointer.with_suffix(".new")
         with beside.open("w", encoding="ascii") as file:
             file.write(f"{generation} {switches}")
@@ -93,7 +93,7 @@ class Generations:
             os.close(folder)
 
     def keep_only(self, generations: Collection[int]) -> None:
-        """Drop all others."""
+        """Delete the folders of all other generations."""
         for other in set(self._all()) - set(generations):
             self.drop(other)
 
@@ -101,10 +101,10 @@ class Generations:
         """Delete a generation's folder."""
         shutil.rmtree(self.folder(generation), ignore_errors=True)
 
-    def _pointed(self) -> tuple[int, int]:
-        named = self._pointer.read_text("ascii", "replace") if self._pointer.exists() else ""
-        if found := POINTED.fullmatch(named):
-            return int(found[1]), int(found[2] or 0)  # what counts the switches is younger than what names the folder
+    def _read_pointer(self) -> tuple[int, int]:
+        content = self._pointer.read_text("ascii", "replace") if self._pointer.exists() else ""
+        if match := POINTER_PATTERN.fullmatch(content):
+            return int(match[1]), int(match[2] or 0)  # older versions wrote no count of switches
         known = self.complete()
         active, switches = max(known, default=1), 0 if known else NO_SWITCHES
         self._folder.mkdir(parents=True, exist_ok=True)

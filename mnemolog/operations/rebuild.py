@@ -1,7 +1,8 @@
-"""rebuild: folds the log from offset 0 into a generation beside the live one, verifies it, and switches.
+"""Rebuild: folds the log from offset 0 into a generation beside the live one, verifies it, and switches.
 
-In two steps, because several workers each build a part: all build and verify, and only then all switch. Each part is a
-fold of the same log, so whoever dies between the two leaves nothing wrong behind; it switches when it is back.
+In two steps, because several workers each build their partitions: all build and verify, and only then all switch. Every
+shard is a fold of the same log, so a worker that dies between the two leaves nothing wrong behind; it switches when it
+is back.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
+    from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.shard.shard import Shard
     from schemas.identity import Owner
@@ -48,9 +50,20 @@ class UnknownGeneration(Exception):
     """There is no such generation: `rebuild --list` lists those there are."""
 
 
+@dataclass(frozen=True, slots=True)
+class RebuildPlan:
+    """What all workers build and switch to; its fields are those of the requests that they send each other."""
+
+    what: What
+    generation: int
+    rebuild_id: str
+    switches: int
+    """How many switches all workers will have made, this one included."""
+
+
 @dataclass(slots=True)
 class Progress:
-    """How far a rebuild has come: records folded, of how many."""
+    """How far a rebuild has come, in records folded."""
 
     folded: int = 0
     total: int = 0
@@ -75,37 +88,44 @@ class _Built:
 
 
 class Rebuilder:
-    """Calls no model and no embedder: answers and vectors are in the log."""
+    """Builds and verifies generations of this worker's shards, and switches to them.
 
-    def __init__(self, data_dir: Path, log: Log, shards: Shards) -> None:
+    It calls no model and no embedder: answers and vectors are in the log.
+    """
+
+    def __init__(self, data_dir: Path, log: Log, shards: Shards, index_sync: IndexSync) -> None:
         self.generations = Generations(data_dir)
         self._log = log
         self._shards = shards
-        self._asked = False
+        self._index_sync = index_sync
+        self._coordinates = False
+        """Whether this worker has asked all others for a rebuild that is not over."""
         self._running = asyncio.Lock()
         self._built: _Built | None = None
         self._rebuild_id = ""
+        """The rebuild that is being built, or was built last."""
         self._tenure: dict[int, int] = {}
-        self._unwanted = ""
+        """The partitions and their terms when building began: a rebuild is switched to only where none has moved."""
+        self._given_up = ""
         """The rebuild that was given up last."""
         self.progress = Progress()
 
     @contextmanager
-    def asked(self) -> Iterator[None]:
-        """Be the worker that was asked for a rebuild on all, until it is over: who else is asked sees one running.
+    def claim(self) -> Iterator[None]:
+        """Claim the rebuild on all workers until it is over: every other worker that is asked for one sees it running.
 
         Raises RebuildRunning.
         """
         if self.is_running:
             raise RebuildRunning(RUNNING)
-        self._asked = True
+        self._coordinates = True
         try:
             yield
         finally:
-            self._asked = False
+            self._coordinates = False
 
-    async def build(self, what: What, generation: int, rebuild_id: str) -> dict[str, Any]:
-        """Build the shards held (unless only the index is wanted), and the index, of a generation beside the live ones.
+    async def build(self, plan: RebuildPlan) -> dict[str, Any]:
+        """Build a generation beside the live one: the shards held unless only the index is wanted, and the index.
 
         A generation that was active before is brought up to date; shards that are live already stay as they are.
         Returns `{decisions, seconds, digests_before, digests_after}`. Raises RebuildRunning, RebuildDiffers,
@@ -115,20 +135,21 @@ class Rebuilder:
             raise RebuildRunning(RUNNING)
         async with self._running:
             await self._drop()
-            self._rebuild_id, self._tenure = rebuild_id, self._shards.tenure()
+            self._rebuild_id = plan.rebuild_id
+            self._tenure = self._shards.assignment.tenure()
             started = time.monotonic()
             try:
-                self._go_on()
-                log.info("generation %s is being built", generation)
-                if what == "index" or generation == self.generations.active:
-                    before = after = await self._shards.digests(self._go_on)
+                self._check_wanted()
+                log.info("generation %s is being built", plan.generation)
+                if plan.what == "index" or plan.generation == self.generations.active:
+                    before = after = await self._shards.digests(self._check_wanted)
                 else:
-                    before, after = await self._build_shards(generation)
-                    log.info("generation %s is verified", generation)
-                if what != "shards":
-                    await self._shards.following.build(generation, self._shards.owners(), self._go_on)
-                self._go_on()
-                log.info("generation %s is built", generation)
+                    before, after = await self._build_shards(plan.generation)
+                    log.info("generation %s is verified", plan.generation)
+                if plan.what != "shards":
+                    await self._index_sync.build(plan.generation, self._shards.owners(), self._check_wanted)
+                self._check_wanted()
+                log.info("generation %s is built", plan.generation)
             except BaseException:
                 await self._drop()
                 raise
@@ -144,35 +165,34 @@ class Rebuilder:
     @property
     def is_running(self) -> bool:
         """Tell whether something is being built, or this worker has asked all for it."""
-        return self._asked or self._running.locked()
+        return self._coordinates or self._running.locked()
 
-    async def switch(self, what: What, generation: int, rebuild_id: str, switches: int) -> None:
+    async def switch(self, plan: RebuildPlan) -> None:
         """Make the generation that was built the live one. The generation before is kept, older ones are dropped.
 
-        `switches` counts those of all workers, this one included. Switching again changes nothing.
-        Raises RebuildInterrupted when it was not built by this process, was given up, or partitions have moved since;
-        ShardUnavailable, ShardDamaged.
+        Switching again changes nothing. Raises RebuildInterrupted when it was not built by this process, was given up,
+        or partitions have moved since; ShardUnavailable, ShardDamaged.
         """
         async with self._running:
-            if rebuild_id != self._rebuild_id:
+            if plan.rebuild_id != self._rebuild_id:
                 raise RebuildInterrupted(MOVED)
-            self._go_on()
-            if what != "index" and generation != self.generations.active:
-                await self._switch_shards(generation, switches)
-            elif what != "index":
-                self.generations.activate(generation, switches)
-            await self._shards.following.switch()
-            log.info("generation %s is switched to", generation)
+            self._check_wanted()
+            if plan.what != "index" and plan.generation != self.generations.active:
+                await self._switch_shards(plan)
+            elif plan.what != "index":
+                self.generations.activate(plan.generation, plan.switches)
+            await self._index_sync.switch()
+            log.info("generation %s is switched to", plan.generation)
 
     async def drop(self, rebuild_id: str) -> None:
         """Give up what this rebuild has built and not switched to; it is built no further when this returns."""
-        self._unwanted = rebuild_id
+        self._given_up = rebuild_id
         if rebuild_id == self._rebuild_id:
             await self.close()
 
     async def close(self) -> None:
         """Give up what is being built, and what was built and not switched to."""
-        self._unwanted = self._rebuild_id
+        self._given_up = self._rebuild_id
         async with self._running:
             await self._drop()
 
@@ -187,25 +207,25 @@ class Rebuilder:
             if not await shard.follows_log():
                 shard.start_over()
             await shard.catch_up_in_thread(self._advance)
-        for shard in built.shards:  # so that little is left for when all stand still
+        for shard in built.shards:  # so that little is left to fold while all folding is paused
             await shard.catch_up_in_thread(self._advance)
         before, after = [], []
         with ExitStack() as opened:
-            async with self._standing_still(built) as live:
+            async with self._pause_folding(built) as live:
                 pairs = [
                     [opened.enter_context(closing(ReadSnapshot(shard.path))) for shard in pair]
                     for pair in zip(live, built.shards, strict=True)
                 ]
-            # as of one moment, and beside what goes on
+            # Read as of the moment of the pause, while the live shards fold on.
             for shard, pair in zip(built.shards, pairs, strict=True):
-                old, new = [await each.digests(_everybody, self._go_on) for each in pair]
+                old, new = [await each.digests(_any_owner, self._check_wanted) for each in pair]
                 if old != new:
                     self.generations.drop(generation)
                     raise RebuildDiffers(
                         f"the live digest of {shard.path.name} is {old['total']}, the rebuilt one {new['total']}: "
                         "nothing was switched"
                     )
-                if shard is built.shared:  # everybody's memories, which all workers have: each counts its own
+                if shard is built.shared:  # global memories, which all workers have: each counts its own
                     old, new = [await each.digests(self._shards.counts) for each in pair]
                 before.append(old)
                 after.append(new)
@@ -213,43 +233,46 @@ class Rebuilder:
                     each.close()
         return combined(before), combined(after)
 
-    async def _switch_shards(self, generation: int, switches: int) -> None:
+    async def _switch_shards(self, plan: RebuildPlan) -> None:
         built = self._built
-        if built is None or built.generation != generation:
-            raise RebuildInterrupted(f"generation {generation} is not built here any more: rebuild again")
+        if built is None or built.generation != plan.generation:
+            raise RebuildInterrupted(f"generation {plan.generation} is not built here any more: rebuild again")
         for shard in built.shards:
-            await shard.catch_up_in_thread(lambda _: self._go_on())  # so that what came meanwhile keeps nobody waiting
-        async with self._standing_still(built):
-            self._go_on()
+            await shard.catch_up_in_thread(lambda _: self._check_wanted())  # so that the pause is short
+        async with self._pause_folding(built):
+            self._check_wanted()
             before = self.generations.active
-            self.generations.finish(generation, switches)
-            retired = self._shards.switch(self.generations.folder(generation), built.held, built.shared)
+            self.generations.finish(plan.generation, plan.switches)
+            retired = self._shards.switch(self.generations.folder(plan.generation), built.held, built.shared)
             self._built = None
         for shard in retired:
             shard.close()
-        self.generations.keep_only({before, generation})
+        self.generations.keep_only({before, plan.generation})
 
-    def _go_on(self) -> None:
-        """Raise RebuildInterrupted when nobody wants what is being built, or it cannot be switched to any more."""
-        if self._unwanted == self._rebuild_id:
+    def _check_wanted(self) -> None:
+        """Raise RebuildInterrupted when the rebuild was given up, or cannot be switched to any more."""
+        if self._given_up == self._rebuild_id:
             raise RebuildInterrupted("who asked for the rebuild has given it up")
-        if self._tenure != self._shards.tenure():
+        if self._tenure != self._shards.assignment.tenure():
             raise RebuildInterrupted(MOVED)
 
     @asynccontextmanager
-    async def _standing_still(self, built: _Built) -> AsyncIterator[list[Shard]]:
-        """Bring the live shards and those built to the same offsets, and let none be folded; give the live ones."""
+    async def _pause_folding(self, built: _Built) -> AsyncIterator[list[Shard]]:
+        """Bring the live shards and the built ones to the same offsets and pause all folding; yield the live ones.
+
+        Raises RebuildInterrupted when partitions have moved.
+        """
         live = self._shards.all()
-        async with AsyncExitStack() as still:
+        async with AsyncExitStack() as paused:
             for shard in live:
-                await still.enter_async_context(shard.folding)
+                await paused.enter_async_context(shard.folding)
             if self._shards.held() == sorted(built.held):
                 for old, new in zip(live, built.shards, strict=True):
                     for topic in new.topics:
                         # The new one read the log to its end, and the live one may not have come there yet.
-                        both = max(old.offset(topic), new.offset(topic))
-                        await old.level(topic, both)
-                        await new.level(topic, both)
+                        end = max(old.offset(topic), new.offset(topic))
+                        await old.level(topic, end)
+                        await new.level(topic, end)
             if self._shards.held() != sorted(built.held):
                 raise RebuildInterrupted(MOVED)
             yield live
@@ -258,12 +281,12 @@ class Rebuilder:
         built, self._built = self._built, None
         for shard in built.shards if built is not None else ():
             shard.close()
-        await self._shards.following.drop_built()
+        await self._index_sync.drop_built()
 
     def _advance(self, records: int) -> None:
-        self._go_on()
+        self._check_wanted()
         self.progress.folded += records
 
 
-def _everybody(_: Owner) -> bool:
+def _any_owner(_: Owner) -> bool:
     return True

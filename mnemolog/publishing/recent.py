@@ -1,7 +1,7 @@
-"""What this worker has appended to the input topics and its shards have not folded yet.
+"""Events that this worker has appended to the input topics and that its shards have not folded yet.
 
-An event must be checked against everything that the log holds, and folding it takes longer than accepting it. What a
-worker appended itself it knows without folding, so a request need not wait for the fold of the one before.
+An event must be compared with everything that the log holds, and folding takes longer than appending. A worker knows
+without folding what it appended itself, so a request need not wait for the fold of the one before.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ if TYPE_CHECKING:
     from schemas.log import Position
 
     Name: TypeAlias = tuple[Owner, str]
-    Known: TypeAlias = tuple[bytes, Position]
+    Appended: TypeAlias = tuple[bytes, Position]
+    """Digest and position."""
 
 MOST_EVENTS: Final = 4_000
-"""Of one topic's partition; then a request waits for the fold."""
+"""Kept of one topic's partition; a request that comes then waits for the fold."""
 
 
 @dataclass(slots=True)
 class _Run:
-    """Records without a gap between them: those with offset >= `start` and < `end`."""
+    """Consecutive records: those with offset >= `start` and < `end`."""
 
     start: int
     end: int
-    events: dict[Name, Known] = field(default_factory=dict)
+    events: dict[Name, Appended] = field(default_factory=dict)
 
 
 class Unfolded:
@@ -38,18 +39,19 @@ class Unfolded:
         self._runs: dict[tuple[str, int], _Run] = {}
 
     def add(self, name: Name, digest: bytes, position: Position) -> None:
-        """Take in an event that the log has acknowledged; in the order of their offsets."""
-        place = (position.topic, position.partition)
-        run = self._runs.get(place)
-        if run is None or run.end != position.offset:  # somebody else's record stands between
-            run = self._runs[place] = _Run(position.offset, position.offset)
+        """Add an event that the log has acknowledged; events come in the order of their offsets."""
+        key = (position.topic, position.partition)
+        run = self._runs.get(key)
+        if run is None or run.end != position.offset:  # another producer's record is between
+            run = self._runs[key] = _Run(position.offset, position.offset)
         run.end += 1
         run.events[name] = (digest, position)
 
     def bridges(self, topic: str, partition: int, folded: int, end: int) -> bool:
-        """Tell whether everything from `folded` to `end` is known here; if not, or if that is nothing, forget the run.
+        """Return whether nothing from `folded` to `end` has to be folded, because all of it was appended here.
 
-        What was not appended here may be the first record of an event that is known here: only the fold can tell.
+        If it was not, or if there is nothing to fold, the run is forgotten: what another producer appended may be the
+        first record of an event that was appended here too, and only the fold can tell.
         """
         run = self._runs.get((topic, partition))
         if (
@@ -63,8 +65,8 @@ class Unfolded:
         self._runs.pop((topic, partition), None)
         return folded >= end
 
-    def get(self, partition: int, name: Name) -> Known | None:
-        """Return digest and position of an event of the partition's runs."""
+    def get(self, partition: int, name: Name) -> Appended | None:
+        """Return digest and position of an event that is in a run of the partition."""
         for topic in INPUTS:
             run = self._runs.get((topic.name, partition))
             if run is not None and name in run.events:

@@ -1,91 +1,148 @@
-"""Accepting events of many users: each worker looks at those of its own, and all of them are appended, or none."""
+"""The publish router: each worker publishes the events of its own users; of a request all are appended, or none."""
 
 from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, TypeAlias
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from mnemolog.log.health import at_leisure
 from mnemolog.publishing.publisher import Conflict, record_of
 from schemas import codec
 from schemas.record_size import check_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from mnemolog.worker.worker import Worker
+    from mnemolog.cluster.peers import Peers
+    from mnemolog.publishing.publisher import Publisher
+    from mnemolog.publishing.states import EventStates
+    from projections.partitions.shards import Shards
     from schemas.messages.observations import Observation
 
     Items: TypeAlias = list[dict[str, Any]]
 
-MARGIN_SECONDS = 30.0
-"""How much longer than a caller's wait another worker is waited for."""
+MARGIN_SECONDS: Final = 30.0
+"""How much longer than the caller's wait another worker is waited for."""
 
 
-async def accept(worker: Worker, events: Sequence[Observation], wait: float) -> tuple[Items, bool]:
-    """Return where the log has each event, with its state if `wait` (seconds) is given, and whether all are final.
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Where the log has each event, with its state if the caller waits, and whether all states are final."""
 
-    Raises Conflict, and then nothing was appended; NotHeld, PeerUnavailable, LogUnavailable, and then some may have
-    been: sent again, each is still once; RecordTooLarge, and then nothing was.
-    """
-    places: dict[str | None, list[int]] = {}
-    for place, event in enumerate(events):
-        url = worker.peers.owner(worker.shards.partition(event.envelope.owner))
-        places.setdefault(url, []).append(place)
-    if len(places) > 1:
-        await asyncio.gather(*(_at(worker, url, events, some, 0.0, only_check=True) for url, some in places.items()))
-    answers = await asyncio.gather(*(_at(worker, url, events, some, wait) for url, some in places.items()))
-    found: dict[int, dict[str, Any]] = {}
-    for some, (items, _) in zip(places.values(), answers, strict=True):
-        found.update(zip(some, items, strict=True))
-    return [found[place] for place in range(len(events))], all(final for _, final in answers)
+    items: Items
+    is_final: bool
 
 
-async def accept_here(
-    worker: Worker, events: Sequence[Observation], wait: float, *, only_check: bool = False
-) -> tuple[Items, bool]:
-    """Accept, or only check, events of users of this worker. Raises NotHeld, Conflict, LogUnavailable."""
-    if only_check:
-        await worker.publishing.check(events)
-        return [], False
-    accepted = await worker.publishing.publish(events)
-    items: Items = [{"event_id": a.event_id, "position": str(a.position)} for a in accepted]
-    if not wait:
-        return items, False
-    names = [(e.envelope.owner, e.envelope.event_id) for e in events]
-    final = await worker.publishing.wait(names, wait)
-    states = {
-        owner: await worker.publishing.states(owner, [i for o, i in names if o == owner])
-        for owner in dict.fromkeys(o for o, _ in names)
-    }
-    return [item | states[owner].get(i, {}) for item, (owner, i) in zip(items, names, strict=True)], final
+class PublishRouter:
+    """Finds out which worker publishes which events, and has it done there."""
+
+    def __init__(
+        self,
+        shards: Shards,
+        publisher: Publisher,
+        states: EventStates,
+        peers: Peers,
+        *,
+        suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        """Take what publishes here, and the other workers.
+
+        `suspend_deadline` is entered while a caller waits for something else than the log of this worker.
+        """
+        self._shards = shards
+        self._publisher = publisher
+        self._states = states
+        self._peers = peers
+        self._suspend_deadline = suspend_deadline
+
+    async def publish(self, events: Sequence[Observation], wait: float) -> Published:
+        """Publish events of any users, and wait at most `wait` seconds until all are in a final state.
+
+        Raises Conflict, and then nothing was appended; NotHeld, PeerUnavailable, LogUnavailable, and then some may have
+        been: sent again, each is still once; RecordTooLarge, and then nothing was.
+        """
+        places_by_url: dict[str | None, list[int]] = {}
+        for place, event in enumerate(events):
+            url = self._peers.owner(self._shards.partition(event.envelope.owner))
+            places_by_url.setdefault(url, []).append(place)
+        if len(places_by_url) > 1:  # no worker may append before all have found that they can
+            await asyncio.gather(*(self._check_at(url, events, places) for url, places in places_by_url.items()))
+        parts = await asyncio.gather(
+            *(self._publish_at(url, events, places, wait) for url, places in places_by_url.items())
+        )
+        items: dict[int, dict[str, Any]] = {}
+        for places, part in zip(places_by_url.values(), parts, strict=True):
+            items.update(zip(places, part.items, strict=True))
+        return Published([items[place] for place in range(len(events))], all(part.is_final for part in parts))
+
+    async def publish_here(self, events: Sequence[Observation], wait: float) -> Published:
+        """Publish events of users of this worker. Raises NotHeld, Conflict, LogUnavailable."""
+        accepted = await self._publisher.publish(events)
+        items: Items = [{"event_id": event.event_id, "position": str(event.position)} for event in accepted]
+        if not wait:
+            return Published(items, is_final=False)
+        names = [(event.envelope.owner, event.envelope.event_id) for event in events]
+        is_final = await self._states.wait(names, wait)
+        states = {
+            owner: await self._states.of(owner, [event_id for its_owner, event_id in names if its_owner == owner])
+            for owner in dict.fromkeys(owner for owner, _ in names)
+        }
+        with_states = [
+            item | states[owner].get(event_id, {}) for item, (owner, event_id) in zip(items, names, strict=True)
+        ]
+        return Published(with_states, is_final)
+
+    async def check_here(self, events: Sequence[Observation]) -> None:
+        """Raise Conflict if events of users of this worker would be refused now. Raises NotHeld, LogUnavailable."""
+        await self._publisher.check(events)
+
+    async def _check_at(self, url: str | None, events: Sequence[Observation], places: Sequence[int]) -> None:
+        """Check the events at some places of a request, at the worker that has their users."""
+        selected = [events[place] for place in places]
+        for event in selected:
+            check_size(record_of(event, self._shards.partition(event.envelope.owner)))
+        if url is None:
+            with _conflicts_at(places):
+                await self.check_here(selected)
+        else:
+            await self._ask(url, selected, places, 0.0, only_check=True)
+
+    async def _publish_at(
+        self, url: str | None, events: Sequence[Observation], places: Sequence[int], wait: float
+    ) -> Published:
+        """Publish the events at some places of a request, at the worker that has their users."""
+        selected = [events[place] for place in places]
+        if url is None:
+            with _conflicts_at(places):
+                return await self.publish_here(selected, wait)
+        # The other worker ends by itself what waits for its log; here only the caller's wait is waited for.
+        with self._suspend_deadline() if wait else nullcontext():
+            return await self._ask(url, selected, places, wait)
+
+    async def _ask(
+        self,
+        url: str,
+        events: Sequence[Observation],
+        places: Sequence[int],
+        wait: float,
+        *,
+        only_check: bool = False,
+    ) -> Published:
+        """Ask another worker to publish, or only to check. Raises Conflict with places of the request."""
+        messages = [b64encode(codec.encode(event)).decode() for event in events]
+        body = {"messages": messages, "wait": wait, "only_check": only_check}
+        answer = await self._peers.ask(url, "/v1/internal/events", body, wait + MARGIN_SECONDS)
+        if conflicts := answer["conflicts"]:
+            raise Conflict({places[int(place)]: position for place, position in conflicts.items()})
+        return Published(answer["items"], answer["final"])
 
 
-async def _at(
-    worker: Worker,
-    url: str | None,
-    events: Sequence[Observation],
-    places: Sequence[int],
-    wait: float,
-    *,
-    only_check: bool = False,
-) -> tuple[Items, bool]:
-    """Accept the events at some places of a request, at the worker that has their users. Raises as `accept`."""
-    some = [events[place] for place in places]
-    if only_check:
-        for event in some:
-            check_size(record_of(event, worker.shards.partition(event.envelope.owner)))
-    if url is None:
-        try:
-            return await accept_here(worker, some, wait, only_check=only_check)
-        except Conflict as conflict:
-            raise Conflict({places[n]: at for n, at in conflict.places.items()}) from None
-    messages = [b64encode(codec.encode(event)).decode() for event in some]
-    body = {"messages": messages, "wait": wait, "only_check": only_check}
-    with at_leisure() if wait else nullcontext():  # it ends by itself what waits for the log there
-        found = await worker.peers.ask(url, "/v1/internal/events", body, wait + MARGIN_SECONDS)
-    if conflicts := found["conflicts"]:
-        raise Conflict({places[int(n)]: at for n, at in conflicts.items()})
-    return found["items"], found["final"]
+@contextmanager
+def _conflicts_at(places: Sequence[int]) -> Iterator[None]:
+    """Say of a Conflict of some of a request's events where these stand in the whole request."""
+    try:
+        yield
+    except Conflict as conflict:
+        raise Conflict({places[place]: position for place, position in conflict.places.items()}) from None

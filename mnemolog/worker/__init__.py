@@ -1,1 +1,10 @@
-"""TODO mnemolog/worker."""
+"""A worker: one process with the log, the three agents, the shards, and everything that HTTP routes call.
+
+1. `worker` is the composition root: `start` opens the log, builds every part, joins the group and starts the
+   background tasks; `stop` undoes it, the newest first.
+2. `components` makes the parts that settings choose: extractor, embedder, index, registry, schedulers.
+3. `background` runs tasks until the worker stops, among them those that keep a group's workers in step.
+4. `metrics` counts as things happen; `gauges` reads lags and totals from log and shards when it is scraped.
+5. `greeting` has the model greet a user who comes back.
+`mnemolog.server` puts a worker and its HTTP interface into one event loop.
+"""

@@ -1,15 +1,13 @@
-"""What a worker among others looks after by itself, besides its agents: everybody's memories, and its generation."""
+"""Background tasks of a worker, and those that it runs only where there are other workers."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.cluster.peers import PeerUnavailable, WorkersDiffer
-from mnemolog.cluster.scatter_gather import catch_up, same_settings
 from mnemolog.operations.rebuild import RebuildDiffers, RebuildInterrupted, RebuildRunning
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardUnavailable
@@ -19,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
 
-    from mnemolog.worker.worker import Worker
+    from mnemolog.cluster.scatter_gather import ScatterGather
+    from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
     from projections.partitions.shards import Shards
 
 log = logging.getLogger("mnemolog")
@@ -29,51 +28,73 @@ DIFFERS_SECONDS: Final = 3_600.0
 """Before a generation whose digest differed is built again."""
 
 
-def among_others(worker: Worker) -> list[Callable[[], Coroutine[Any, Any, None]]]:
-    """Return what a worker does beside its agents where there may be others; each goes on until it is cancelled."""
-    if worker.settings.is_embedded:
-        return []
-    return [
-        partial(follow_for_ever, worker.shards),
-        partial(say_if_settings_differ, worker),
-        partial(catch_up_for_ever, worker),
-        partial(worker.log_watch.run, worker.log, worker.shards),
-    ]
+class BackgroundTasks:
+    """The tasks of a worker that go on until it stops; the first that fails ends the worker."""
+
+    def __init__(self, fail: Callable[[BaseException], None]) -> None:
+        """`fail` is called with what a task raises."""
+        self._fail = fail
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run something from now on."""
+
+        async def run() -> None:
+            try:
+                await work()
+            except Exception as error:  # noqa: BLE001 - the boundary of a background step
+                self._fail(error)
+
+        task = asyncio.get_running_loop().create_task(run())
+        self._tasks.add(task)  # the event loop itself keeps only weak references to tasks
+        task.add_done_callback(self._tasks.discard)
+
+    async def cancel(self) -> None:
+        """Cancel all tasks and wait until they have ended."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-async def follow_for_ever(shards: Shards) -> None:
-    """Fold global memories that others decide."""
-    while True:
-        await asyncio.sleep(FOLLOW_EVERY_SECONDS)
-        with suppress(ShardUnavailable):
-            await shards.follow_globals()
+class GroupMaintenance:
+    """What keeps a worker in step with the others of its group; each method runs until it is cancelled."""
+
+    def __init__(self, shards: Shards, cluster: ScatterGather, rebuild: RebuildCoordinator) -> None:
+        self._shards = shards
+        self._cluster = cluster
+        self._rebuild = rebuild
+
+    async def follow_globals(self) -> None:
+        """Fold global memories that other workers decide."""
+        while True:
+            await asyncio.sleep(FOLLOW_EVERY_SECONDS)
+            with suppress(ShardUnavailable):
+                await self._shards.follow_globals()
+
+    async def report_other_settings(self) -> None:
+        """Log an error when another worker has other settings of those that all must share; looks once."""
+        with suppress(PeerUnavailable):  # a worker that does not answer now looks itself when it starts
+            try:
+                await self._cluster.check_settings()
+            except WorkersDiffer as error:
+                log.error("%s; until then searches miss memories, and drain and rebuild are refused", error)  # noqa: TRY400 - an operator's matter
+
+    async def catch_up(self) -> None:
+        """Switch to the generation that the others have switched to, so that no worker stays behind."""
+        while True:
+            await asyncio.sleep(CATCH_UP_EVERY_SECONDS)
+            try:
+                await self._rebuild.catch_up()
+            except (PeerUnavailable, RebuildRunning, RebuildInterrupted):
+                pass  # what is going on ends, and then it is tried again
+            except (LogUnavailable, ShardUnavailable, IndexUnavailable, OSError) as error:
+                log.warning("the generation that the other workers have switched to is built later: %s", error)
+            except RebuildDiffers as error:
+                log.error("%s; this worker stays with the generation that it has", error)  # noqa: TRY400 - it says where
+                await asyncio.sleep(DIFFERS_SECONDS)
 
 
-async def say_if_settings_differ(worker: Worker) -> None:
-    """Log it when another worker has other settings of those that all must share."""
-    with suppress(PeerUnavailable):  # who cannot be asked says it when it starts itself
-        try:
-            await same_settings(worker)
-        except WorkersDiffer as error:
-            log.error("%s; until then searches miss memories, and drain and rebuild are refused", error)  # noqa: TRY400 - an operator's matter
-
-
-async def catch_up_for_ever(worker: Worker) -> None:
-    """Switch to the generation that the others have switched to, so that none stays half switched to."""
-    while True:
-        await asyncio.sleep(CATCH_UP_EVERY_SECONDS)
-        try:
-            await catch_up(worker)
-        except (PeerUnavailable, RebuildRunning, RebuildInterrupted):
-            pass  # what is going on ends, and then it is tried again
-        except (LogUnavailable, ShardUnavailable, IndexUnavailable, OSError) as error:
-            log.warning("the generation that the other workers have switched to is built later: %s", error)
-        except RebuildDiffers as error:
-            log.error("%s; this worker stays with the generation that it has", error)  # noqa: TRY400 - it says where
-            await asyncio.sleep(DIFFERS_SECONDS)
-
-
-async def unless_failed(failure: asyncio.Future[None], awaited: Coroutine[Any, Any, None]) -> None:
+async def wait_unless_failed(failure: asyncio.Future[None], awaited: Coroutine[Any, Any, None]) -> None:
     """Wait for something to end, but no longer than until the failure. Raises what either raises."""
     waiting = asyncio.ensure_future(awaited)
     await asyncio.wait({waiting, failure}, return_when=asyncio.FIRST_COMPLETED)

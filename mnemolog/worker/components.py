@@ -1,4 +1,4 @@
-"""The parts of a worker that the settings choose: extractor, embedder, registry, and what remember decides by."""
+"""Components that the settings choose, each made by one function: extractor, embedder, index, registry, schedulers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mnemolog.operations.ticks import tick_maker
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.embedding.openai import OpenAIEmbedder
-from projections.index.embedded.index import EmbeddedIndex
-from projections.index.weaviate.address import WeaviateAddress
+from projections.index.adapter import IndexConfig
+from projections.index.registry import INDEXES
+from projections.queries.context import Contexts
 from schemas.topics import INBOX, INPUTS
-from schemas.vocabulary.words import RETENTION, WAKE
+from schemas.vocabulary.words import RETENTION
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.parameters import Parameters
 from streams.extraction.model.extractor import ModelExtractor
@@ -19,18 +21,18 @@ from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.registry.cache import SchemaCache
 from streams.registry.registry import NoRegistry, SchemaRegistry
-from streams.ticks.scheduler import RETENTION_EVERY, TickScheduler, decay_due, retention_due
-from streams.ticks.wake_scheduler import wake_due
+from streams.ticks.scheduler import RETENTION_EVERY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
+    from collections.abc import Callable
 
     from mnemolog.settings import Settings
     from mnemolog.worker.metrics import Metrics
-    from projections.index.protocol import Index, IndexEntry
-    from schemas.messages.inbox import Tick
+    from projections.index.adapter import IndexAdapter
+    from projections.index.protocol import Index, LoadEntries
+    from projections.queries.queries import Queries
     from streams.extraction.protocol import Extractor
+    from streams.ticks.scheduler import TickScheduler
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -49,36 +51,32 @@ def make_parameters(settings: Settings) -> Parameters:
     )
 
 
-def tick_maker(policy: str, settings: Settings) -> Callable[[int, datetime], Tick]:
-    """Return what makes a partition's tick of a policy of decay, of retention, or of wakes."""
-    if policy == WAKE:
-        return wake_due
-    if policy == RETENTION:
-        return partial(retention_due, days=settings.retention_days)
-    return lambda partition, as_of: decay_due(partition, policy, as_of)
+def make_tick_schedulers(settings: Settings, scheduler: Callable[..., TickScheduler]) -> list[TickScheduler]:
+    """Return the schedulers of decay, unless the policy has no rule, and of retention, unless everything is kept.
 
-
-def make_clocks(settings: Settings, clockwork: Callable[..., TickScheduler]) -> list[TickScheduler]:
-    """Return what ticks by itself: decay if the policy has a rule, and retention unless everything is kept."""
-    decays, days = POLICIES[settings.decay_policy].rule is not None, settings.retention_days
+    `scheduler` makes one around the worker's log, shards and clock.
+    """
+    days = settings.retention_days
+    decay = tick_maker(settings.decay_policy, days) if POLICIES[settings.decay_policy].rule else None
+    retention = tick_maker(RETENTION, days) if days else None
     everything = [INBOX.name, *(topic.name for topic in INPUTS)]
     return [
-        clockwork(
-            make=tick_maker(settings.decay_policy, settings) if decays else None,
-            every=timedelta(hours=settings.decay_hours),
-        ),
-        clockwork(make=tick_maker(RETENTION, settings) if days else None, every=RETENTION_EVERY, topics=everything),
+        scheduler(make=decay, every=timedelta(hours=settings.decay_hours)),
+        scheduler(make=retention, every=RETENTION_EVERY, topics=everything),
     ]
 
 
-def index_maker(settings: Settings) -> Callable[[Callable[[str, str], Sequence[IndexEntry]]], Index]:
-    """Return what makes the configured index; it is given the loader of a user's memories."""
-    if settings.index == "embedded":
-        return EmbeddedIndex
-    from projections.index.weaviate.index import WeaviateIndex  # noqa: PLC0415 - its client takes a second to import
+def configured_index(settings: Settings) -> tuple[IndexAdapter, IndexConfig]:
+    """Return the adapter of the configured index, and what it makes the index from."""
+    adapter = INDEXES.of(settings.index)
+    secret = None if adapter.secret is None else getattr(settings, adapter.secret)
+    return adapter, IndexConfig(url=settings.index, secret=secret, partitions=settings.partitions)
 
-    address = WeaviateAddress.parse(settings.index)
-    return lambda load: WeaviateIndex(address, load, partitions=settings.partitions, api_key=settings.weaviate_api_key)
+
+def index_maker(settings: Settings) -> Callable[[LoadEntries], Index]:
+    """Return the factory of the configured index; its argument reads a user's memories from the shard."""
+    adapter, config = configured_index(settings)
+    return partial(adapter.make, config)
 
 
 def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:
@@ -92,8 +90,18 @@ def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:
     )
 
 
+def make_contexts(settings: Settings, queries: Queries) -> Contexts:
+    """Return what builds the contexts that agents read before they answer, as the settings have it."""
+    return Contexts(
+        queries,
+        levels=settings.levels,
+        threshold=settings.similarity_threshold,
+        shows_profile=settings.user_profile,
+    )
+
+
 def make_registry(settings: Settings) -> SchemaRegistry | NoRegistry:
-    """Return the configured schema registry; what it said before is kept in the data directory."""
+    """Return the configured schema registry; its former answers are cached in the data directory."""
     url = settings.schema_registry_url
     if url is None:
         return NoRegistry()
@@ -107,6 +115,13 @@ def make_extractor(settings: Settings, metrics: Metrics) -> Extractor:
     if settings.extracts_with == "verbatim":
         return VerbatimExtractor()
     return make_model(settings, metrics)
+
+
+def make_greeting_model(settings: Settings, metrics: Metrics) -> ModelExtractor | None:
+    """Return the model that writes greetings; None without one, or where there is no profile to greet by."""
+    if settings.has_model and settings.memorize and settings.user_profile:
+        return make_model(settings, metrics)
+    return None
 
 
 def make_model(settings: Settings, metrics: Metrics) -> ModelExtractor:

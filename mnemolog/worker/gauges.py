@@ -1,4 +1,4 @@
-"""Gauges read from log and shards when they are asked for: how far behind each step is, and what is held."""
+"""Gauges, read from log and shards when they are scraped: how far behind each step is, and what is held."""
 
 from __future__ import annotations
 
@@ -15,42 +15,58 @@ from schemas.messages.dead_letters import RETRIED
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from prometheus_client import Metric
 
-    from mnemolog.worker.worker import Worker
+    from mnemolog.operations.rebuild import Rebuilder
+    from projections.partitions.shards import Shards
     from projections.shard.shard import Shard
+    from schemas.clock import Clock
+    from schemas.log import Log
 
 STEPS: Final = {**{topic.name: "extract" for topic in INPUTS}, INBOX.name: "remember", LEDGER.name: "project"}
 STEPS[GLOBALS.name] = "project"
 COUNT_EVERY_SECONDS: Final = 15.0
-"""Counting memories reads a shard's table: not more often than this, however often it is scraped."""
+"""Counting memories reads a shard's table: at most this often, however often it is scraped."""
 
 
 class Gauges(Collector):
-    """What the last look saw. Dead letters and memories are counted from the log, so that a restart loses nothing."""
+    """The gauges as of the last look. Dead letters and memories are counted from the log: a restart loses nothing."""
 
-    def __init__(self) -> None:
-        self._seen: list[Metric] = []
+    def __init__(
+        self, log: Log, shards: Shards, rebuilder: Rebuilder, clock: Clock, handled: Callable[[str, int], int]
+    ) -> None:
+        """Take collaborators; `handled` returns the offset before which everything of a topic's partition is done."""
+        self._log = log
+        self._shards = shards
+        self._rebuilder = rebuilder
+        self._clock = clock
+        self._handled = handled
+        self._metrics: list[Metric] = []
         self._letters: Counter[tuple[str, str]] = Counter()
         self._read: dict[int, int] = {}
         self._statuses: dict[str, tuple[float, int, dict[str, int]]] = {}
 
     def collect(self) -> Iterable[Metric]:
-        """Return what the last look saw."""
-        return list(self._seen)
+        """Return the metrics as of the last look."""
+        return list(self._metrics)
 
-    async def look(self, worker: Worker) -> None:
-        """Look at the worker's log and shards."""
-        await self._read_letters(worker)
-        self._seen = [*await _lags(worker), self._dead(), self._memories(worker), _void(worker)]
+    @property
+    def rebuild_progress(self) -> float:
+        """How far the running rebuild is, 0 to 1; 1 without one."""
+        return self._rebuilder.progress.ratio
 
-    async def _read_letters(self, worker: Worker) -> None:
-        """Count the letters that came since the last look."""
+    async def look(self) -> None:
+        """Read log and shards anew."""
+        await self._read_letters()
+        self._metrics = [*await self._lags(), self._dead(), self._memories(), self._void()]
+
+    async def _read_letters(self) -> None:
+        """Count the dead letters since the last look."""
         topic = DEAD_LETTERS.name
-        for partition in range(await worker.log.partitions(topic)):
-            while records := await worker.log.read(topic, partition, self._read.get(partition, 0)):
+        for partition in range(await self._log.partitions(topic)):
+            while records := await self._log.read(topic, partition, self._read.get(partition, 0)):
                 for record in records:
                     letter = letter_of(record)
                     if letter.reason != RETRIED:
@@ -63,9 +79,9 @@ class Gauges(Collector):
             family.add_metric(labels, number)
         return family
 
-    def _memories(self, worker: Worker) -> Metric:
+    def _memories(self) -> Metric:
         total = Counter(dict.fromkeys(STATUSES, 0))
-        for shard in worker.shards.all() if 0 in worker.shards.held() else worker.shards.all()[:-1]:
+        for shard in self._shards.all() if 0 in self._shards.held() else self._shards.all()[:-1]:
             total.update(self._statuses_of(shard))
         family = GaugeMetricFamily("mnemolog_memories", "Memories by stored status", labels=("status",))
         for status, number in sorted(total.items()):
@@ -73,45 +89,46 @@ class Gauges(Collector):
         return family
 
     def _statuses_of(self, shard: Shard) -> dict[str, int]:
-        place, offset, now = str(shard.path), shard.offset(shard.ledger_topic), time.monotonic()
-        known = self._statuses.get(place)
-        if known is not None and (known[1] == offset or now - known[0] < COUNT_EVERY_SECONDS):
-            return known[2]
-        self._statuses[place] = (now, offset, shard.ledger.statuses())
-        return self._statuses[place][2]
+        """Return how many memories of a shard have each status, as of at most COUNT_EVERY_SECONDS ago."""
+        path, now = str(shard.path), time.monotonic()
+        offset = shard.offset(shard.ledger_topic)
+        if path in self._statuses:
+            counted_at, counted_to, statuses = self._statuses[path]
+            if counted_to == offset or now - counted_at < COUNT_EVERY_SECONDS:
+                return statuses
+        statuses = shard.ledger.statuses()
+        self._statuses[path] = (now, offset, statuses)
+        return statuses
 
+    async def _lags(self) -> list[Metric]:
+        """Return how many items of each topic are not done, and how old the oldest is."""
+        items = GaugeMetricFamily("mnemolog_lag_items", "Items of a topic that are not done", labels=("topic",))
+        seconds = GaugeMetricFamily("mnemolog_lag_seconds", "Age of the oldest item that is not done", labels=("step",))
+        oldest: dict[str, float] = dict.fromkeys(STEPS.values(), 0.0)
+        now = self._clock.now()
+        for topic, step in STEPS.items():
+            left = 0
+            for partition in await self._counted_here(topic):
+                end = await self._log.end(topic, partition)
+                begin = max(self._handled(topic, partition), await self._log.earliest(topic, partition))
+                if begin >= end:
+                    continue
+                left += end - begin
+                for record in await self._log.read(topic, partition, begin, 1):
+                    oldest[step] = max(oldest[step], (now - record.recorded_at).total_seconds())
+            items.add_metric((topic,), left)
+        for step, age in oldest.items():
+            seconds.add_metric((step,), age)
+        return [items, seconds]
 
-async def _lags(worker: Worker) -> list[Metric]:
-    """Return how many items of each topic are not done, and how old the oldest is."""
-    items = GaugeMetricFamily("mnemolog_lag_items", "Items of a topic that are not done", labels=("topic",))
-    seconds = GaugeMetricFamily("mnemolog_lag_seconds", "Age of the oldest item that is not done", labels=("step",))
-    oldest: dict[str, float] = dict.fromkeys(STEPS.values(), 0.0)
-    now = worker.clock.now()
-    for topic, step in STEPS.items():
-        left = 0
-        for partition in await _counted_here(worker, topic):
-            end = await worker.log.end(topic, partition)
-            begin = max(worker.handled(topic, partition), await worker.log.earliest(topic, partition))
-            if begin >= end:
-                continue
-            left += end - begin
-            for record in await worker.log.read(topic, partition, begin, 1):
-                oldest[step] = max(oldest[step], (now - record.recorded_at).total_seconds())
-        items.add_metric((topic,), left)
-    for step, age in oldest.items():
-        seconds.add_metric((step,), age)
-    return [items, seconds]
+    async def _counted_here(self, topic: str) -> list[int]:
+        """Return the partitions that this worker reports on, so that the sum over all workers counts each once.
 
+        A topic with only one partition, as that of global memories, is reported by the worker that holds partition 0.
+        """
+        return [p for p in self._shards.held() if p < await self._log.partitions(topic)]
 
-async def _counted_here(worker: Worker, topic: str) -> list[int]:
-    """Return the partitions that this worker reports on: the sum over all workers counts each once.
-
-    What has only one partition, as global memories, is reported by who holds partition 0 of users.
-    """
-    return [p for p in worker.shards.held() if p < await worker.log.partitions(topic)]
-
-
-def _void(worker: Worker) -> Metric:
-    family = CounterMetricFamily("mnemolog_void_decisions", "Decisions that did not count")
-    family.add_metric((), sum(shard.ledger.void_decisions for shard in worker.shards.all()))
-    return family
+    def _void(self) -> Metric:
+        family = CounterMetricFamily("mnemolog_void_decisions", "Decisions that did not count")
+        family.add_metric((), sum(shard.ledger.void_decisions for shard in self._shards.all()))
+        return family

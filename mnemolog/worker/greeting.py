@@ -1,25 +1,18 @@
-"""The greeting of somebody who comes back: the model is asked with PowerMem's template, and never waited for long."""
+"""Greeting of a user who comes back, written by the model after PowerMem's template within a bounded time."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mnemolog.worker.components import make_model
-from projections.queries.context import Contexts
 from streams.extraction.protocol import ExtractorError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from contextlib import AsyncExitStack
     from datetime import datetime
-    from typing import Self
 
-    from mnemolog.settings import Settings
-    from mnemolog.worker.metrics import Metrics
-    from projections.queries.queries import Queries
+    from projections.queries.context import Contexts
     from schemas.identity import Owner
 
 PROMPT: Final = """You are a friendly and helpful voice assistant. Based on the following memory summary of previous \
@@ -39,46 +32,22 @@ log = logging.getLogger("mnemolog.greeting")
 
 
 class Greeting:
-    """Greets, or says nothing: then the agent has a greeting of its own. It meets no memory: nothing is recalled."""
+    """Writes greetings. An empty one leaves it to the agent to greet; no memory counts as recalled."""
 
     def __init__(self, contexts: Contexts, write: Callable[[str], Awaitable[str]] | None, *, seconds: float) -> None:
-        """`write` asks a model, None without one; `seconds` bound how long it is waited for."""
+        """`write` asks a model, None without one; `seconds` is how long it may take."""
         self._contexts = contexts
         self._write = write
         self._seconds = seconds
 
     async def greet(self, owner: Owner, agent_id: str | None, now: datetime) -> str:
         """Return a greeting; empty when nothing is remembered, there is no model, it fails or takes too long."""
-        found = self._contexts.profile(owner, agent_id, now)
-        if self._write is None or found is None or not found["sources"]:  # how somebody talks is not yet who it is
+        profile = self._contexts.profile(owner, agent_id, now)
+        if self._write is None or profile is None or not profile["sources"]:  # habits alone are no profile
             return ""
         try:
             async with asyncio.timeout(self._seconds):
-                return (await self._write(PROMPT.format(memory_summary=found["text"]))).strip()
+                return (await self._write(PROMPT.format(memory_summary=profile["text"]))).strip()
         except (TimeoutError, ExtractorError) as error:
             log.warning("no greeting: %s", error or f"the model took longer than {self._seconds:g} s")
             return ""
-
-
-@dataclass(frozen=True, slots=True)
-class Speaking:
-    """What a worker tells agents that are about to speak."""
-
-    contexts: Contexts
-    greeting: Greeting
-
-    @classmethod
-    def made(cls, settings: Settings, metrics: Metrics, queries: Queries, exits: AsyncExitStack) -> Self:
-        """Return both; `exits` closes the model that greetings ask, where there is one and anything is remembered."""
-        contexts = Contexts(
-            queries,
-            levels=settings.levels,
-            threshold=settings.similarity_threshold,
-            shows_profile=settings.user_profile,
-        )
-        write = None
-        if settings.has_model and settings.memorize and settings.user_profile:
-            model = make_model(settings, metrics)
-            exits.push_async_callback(model.aclose)
-            write = model.write
-        return cls(contexts, Greeting(contexts, write, seconds=settings.greeting_timeout_seconds))

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: counted as it happens where it happens, and read from log and shards when scraped."""
+"""Metrics for Prometheus: counters kept as things happen; gauges are read from log and shards when scraped."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from mnemolog.worker.gauges import Gauges
 from schemas.messages.inbox import ExtractionRejected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mnemolog.worker.worker import Worker
+    from mnemolog.worker.gauges import Gauges
     from schemas.messages.inbox import CandidatesExtracted
 
 MEDIA_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
@@ -27,7 +26,7 @@ REASONS: Final = ("cut off", "not JSON", "wrong shape", "refused", "embedder", "
 
 
 class Metrics:
-    """One registry for each worker. Labels never hold an id."""
+    """The counters of one worker, in a registry of its own. Labels never hold an id."""
 
     def __init__(self) -> None:
         registry = self.registry = CollectorRegistry()
@@ -58,8 +57,6 @@ class Metrics:
             "mnemolog_rebuild_progress_ratio", "How far the running rebuild is; 1 without one", registry=registry
         )
         self._rebuilt.set(1)
-        self._gauging = Gauges()
-        registry.register(self._gauging)
 
     def counted(self, step: str, outcome: str) -> None:
         """Count an item of a step; one that waits to be tried again is counted as a retry."""
@@ -106,9 +103,9 @@ class Metrics:
         self._answers.labels(route, str(status)).inc()
         self._answering.labels(route).observe(seconds)
 
-    async def exposition(self, worker: Worker | None) -> bytes:
-        """Return everything in Prometheus' text format; without a started worker, what was counted."""
-        if worker is not None:
-            self._rebuilt.set(worker.rebuilding.progress.ratio)
-            await self._gauging.look(worker)
+    async def exposition(self, gauges: Gauges | None) -> bytes:
+        """Return everything in Prometheus' text format; without gauges, as before a start, only what was counted."""
+        if gauges is not None:
+            self._rebuilt.set(gauges.rebuild_progress)
+            await gauges.look()
         return generate_latest(self.registry)

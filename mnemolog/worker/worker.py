@@ -1,4 +1,4 @@
-"""The one composition root: everything that a worker consists of, wired on one screen."""
+"""The composition root: everything that a worker consists of, built in one order and started from one list."""
 
 from __future__ import annotations
 
@@ -12,19 +12,37 @@ from uuid import uuid4
 
 from mnemolog.cluster.membership import Membership
 from mnemolog.cluster.peers import Peers
-from mnemolog.cluster.shard_source import PeersShards
+from mnemolog.cluster.scatter_gather import ScatterGather
+from mnemolog.cluster.shard_source import PeerShardSource
+from mnemolog.cluster.tenant_memories import TenantMemories
 from mnemolog.commands.commands import Commands
 from mnemolog.commands.recalls import Recalls
+from mnemolog.commands.sharing import Sharer
+from mnemolog.commands.wakes import WakeCommands
+from mnemolog.imports.importer import Importer
+from mnemolog.imports.memories import MemoryImporter
+from mnemolog.imports.wakes import WakeImporter
 from mnemolog.log.configured import broker_url, close_log, create_topics, kafka_security, lock_directory, open_log
+from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
 from mnemolog.log.health import LogWatch
+from mnemolog.operations.dead_letters import DeadLetters
+from mnemolog.operations.digests import Digests
+from mnemolog.operations.drain import Drain
 from mnemolog.operations.generations import active_folder
 from mnemolog.operations.rebuild import Rebuilder
+from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
+from mnemolog.operations.ticks import Ticks
 from mnemolog.publishing.publisher import Publisher
-from mnemolog.wakes.wakes import Wakes
+from mnemolog.publishing.router import PublishRouter
+from mnemolog.publishing.states import EventStates
+from mnemolog.wakes.settings import WakeSettings
+from mnemolog.wakes.stream import WakeStreams
 from mnemolog.worker import components
-from mnemolog.worker.background import among_others, unless_failed
-from mnemolog.worker.greeting import Speaking
+from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, wait_unless_failed
+from mnemolog.worker.gauges import Gauges
+from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.metrics import Metrics
+from projections.index.sync import IndexSync
 from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
@@ -44,13 +62,13 @@ from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.ticks.scheduler import TickScheduler
+from streams.ticks.wake_scheduler import WakeScheduler
 from streams.transports.directory_lock import DirectoryLock
 from streams.transports.kafka.log import KafkaLog
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine
-    from typing import Any
+    from collections.abc import Collection
 
     from mnemolog.settings import Settings
     from projections.embedding.embedder import Embedder
@@ -59,15 +77,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 WORKED_AT_ONCE = 256
-"""Users worked for at the same time where no model is asked; their appends share an fsync."""
+"""Users whose work runs at the same time where no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
-"""Windows in work: being asked about, waiting for their next attempt, or being appended."""
+"""Windows in progress: with the model, waiting for a retry, or being appended."""
 GLOBALS_SECONDS = 0.5
 """How long a query waits for global memories that another worker has decided a moment ago."""
 
 
 class Worker:
-    """The whole system in one process: the log, the three agents, the folds, and what the front door calls."""
+    """One process of the system: the log, the three agents, the folds, and what HTTP routes call.
+
+    It wires the parts, starts them and stops them, and has no logic of its own: each part gets its collaborators here,
+    in the order in which `start` builds them. No part names it: only the programs that start one do, and HTTP's
+    dependencies, by which routes reach the parts.
+    """
 
     def __init__(
         self,
@@ -80,14 +103,16 @@ class Worker:
     ) -> None:
         """Take settings, and the URL where it listens, if it does.
 
-        A clock, an extractor or an embedder given here takes the place of the configured one.
+        A clock, an extractor or an embedder passed here takes the place of the configured one. The embedder
+        stays the caller's to close.
         """
         self.settings = settings
-        # A worker that nobody reaches has a name of its own even so: Faust knows workers by their URLs.
+        # A worker that does not listen needs a unique URL even so: Faust knows workers by their URLs.
         self.url = settings.advertised_url or url or f"http://{uuid4()}.invalid"
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
-        self.log_watch = LogWatch()
+        self.deadlines = RequestDeadlines()
+        self.log_watch = LogWatch(self.deadlines)
         self.failure: asyncio.Future[None] | None = None
         self.started = False
         self.stopping = asyncio.Event()
@@ -96,69 +121,117 @@ class Worker:
         self._lock: DirectoryLock | None = None
         self._membership: Membership | None = None
         self._exits = AsyncExitStack()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = BackgroundTasks(self.fail)
 
     async def start(self) -> None:
-        """Open the log, make the topics, fold what is new, and start the agents."""
-        settings = self.settings
+        """Start everything; the worker answers when this returns. Raises the first failure of any part."""
         self.failure = asyncio.get_running_loop().create_future()
-        if not settings.is_embedded:  # the embedded log locks the directory by itself
-            self._lock = lock_directory(settings)
+        await self._open()
+        self._build_projections()
+        self._build_agents()
+        self._build_group()
+        self._build_publishing()
+        self._build_services()
+        self._build_operations()
+        self._exits.push_async_callback(self._stop_agents)
+        await self._join_group()
+        await wait_unless_failed(self.failure, self.shards.assignment.wait_until_settled())
+        self._start_background()
+        self.started = True
+
+    async def stop(self) -> None:
+        """Stop the agents and close everything, the newest first; safe to call at any point of starting."""
+        self.started = False
+        self.stopping.set()
+        await self._exits.aclose()
+
+    def fail(self, error: BaseException) -> None:
+        """End the worker with the first error that no step could handle: the log has everything for the next start."""
+        trace = None if isinstance(error, ShardDamaged) else error  # that one says everything itself
+        log.error("the worker stops: %s: %s", type(error).__name__, error, exc_info=trace)
+        if self.failure is not None and not self.failure.done():
+            self.failure.set_exception(error)
+
+    # -- start-up, in its order
+
+    async def _open(self) -> None:
+        """Lock the directory, register the schemas, open the log, make the topics, and come back to the group."""
+        if not self.settings.is_embedded:  # the embedded log locks the directory by itself
+            self._lock = lock_directory(self.settings)
             self._exits.callback(self._lock.release)
-        self.registry = components.make_registry(settings)
+        self.registry = components.make_registry(self.settings)
         self._exits.push_async_callback(self.registry.aclose)
         await self.registry.register_now()
         self.log = await self._open_log()
         self._exits.push_async_callback(close_log, self.log)
+        self._patient_log = PatientReads(self.log)
         await create_topics(self.log, self.settings)
-        await self._come_back()
-        self.embedder = self._embedder or self._made_embedder()
+        if isinstance(self.log, KafkaLog):
+            # As early as possible: the group settles while this worker starts.
+            self._membership = Membership(self.settings, self.log, self.url)
+            await self._membership.release_former_process()
+
+    async def _open_log(self) -> SqliteLog | KafkaLog:
+        """Open the configured log; a subclass may wrap it."""
+        return await open_log(self.settings, self.clock.now)
+
+    def _build_projections(self) -> None:
+        """Build what keeps and finds memories."""
+        settings = self.settings
+        if self._embedder is None:
+            embedder = components.make_embedder(settings)
+            self._exits.push_async_callback(embedder.close)
+            self.embedder: Embedder = embedder
+        else:
+            self.embedder = self._embedder
         self.extractor = self._extractor or components.make_extractor(settings, self.metrics)
         if isinstance(self.extractor, ModelExtractor):
             self._exits.push_async_callback(self.extractor.aclose)
-        patient = PatientReads(self.log)
-        folder, index = active_folder(settings.data_dir), components.index_maker(settings)
-        self.shards = Shards(folder, patient, settings.partitions, index)
+        self.shards = Shards(active_folder(settings.data_dir), self._patient_log, settings.partitions)
+        self.index_sync = IndexSync(components.index_maker(settings), self.shards)
+        self.shards.subscribe(self.index_sync)
         self._exits.callback(self.shards.close)
-        self._exits.push_async_callback(self.shards.following.close)
+        self._exits.push_async_callback(self.index_sync.close)
+        self.queries = Queries(self.shards, self.index_sync, self.embedder)
+
+    def _build_agents(self) -> None:
+        """Build the three agents, their pools, and the schedulers of ticks."""
+        settings, metrics = self.settings, self.metrics
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
-        self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self.fail, partial(self.metrics.took, "extract"))
-        self.remember_pool = KeyedPool(WORKED_AT_ONCE, self.fail, partial(self.metrics.took, "remember"))
+        self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self.fail, partial(metrics.took, "extract"))
+        self.remember_pool = KeyedPool(WORKED_AT_ONCE, self.fail, partial(metrics.took, "remember"))
         self.observe = Observe(
-            log=patient,
+            log=self._patient_log,
             shards=self.shards,
             asking=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), vision=settings.sight),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
-            rewriting=Reencoder(patient, self.shards.partition, self.registry, self.fail, self.metrics.counted),
+            rewriting=Reencoder(self._patient_log, self.shards.partition, self.registry, self.fail, metrics.counted),
             limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             memorize=settings.memorize,
-            counted=self.metrics.counted,
-            extracted=self.metrics.extracted,
+            counted=metrics.counted,
+            extracted=metrics.extracted,
         )
-        self.retaining = RetentionTask(self.log, self.shards, self.handled)
+        self.retention = RetentionTask(self.log, self.shards, self.handled)
         self.remember = Remember(
-            log=patient,
+            log=self._patient_log,
             shards=self.shards,
+            index_sync=self.index_sync,
             pool=self.remember_pool,
             parameters=components.make_parameters(settings),
-            counted=self.metrics.counted,
-            ticked=self.metrics.ticked,
-            remove=self.retaining.remove,
+            counted=metrics.counted,
+            ticked=metrics.ticked,
+            remove=self.retention.remove,
         )
-        self.project = Project(shards=self.shards, counted=self.metrics.counted)
-        precedence = AppendPriority()
-        clockwork = partial(TickScheduler, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
-        self.clocks = components.make_clocks(settings, clockwork)
-        first = precedence.first if settings.is_embedded else nullcontext
-        self.publishing = Publisher(self.log, self.shards, self.observe, first)
-        self.commands = Commands(self.log, self.shards, self.remember, self.embedder, self.clock)
-        self.wakes = Wakes(self.log, self.shards, self.commands, self.clock, settings)
-        self.queries = Queries(self.shards, self.embedder)
-        self.speaking = Speaking.made(settings, self.metrics, self.queries, self._exits)
-        self.recalls = Recalls(self.commands)
-        self.rebuilding = Rebuilder(settings.data_dir, self.log, self.shards)
+        self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
+        self._priority = AppendPriority()
+        scheduler = partial(TickScheduler, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
+        self.tick_schedulers = components.make_tick_schedulers(settings, scheduler)
+
+    def _build_group(self) -> None:
+        """Build the agents' application, which is a member of the group, and the ways to the other members."""
+        settings = self.settings
         self._app = make_app(
             name="mnemolog",
             broker=broker_url(settings),
@@ -173,79 +246,135 @@ class Worker:
             session_seconds=settings.session_seconds,
             failed=self.fail,
             took=self._took,
-            give_way=precedence.give_way,
+            give_way=self._priority.give_way,
         )
         self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url)
         self._exits.push_async_callback(self.peers.aclose)
-        self.shards.taking = None if settings.is_embedded else ShardReceiver(patient, PeersShards(self.peers))
-        self._exits.push_async_callback(self._stop_agents)
-        await self._join()
-        await unless_failed(self.failure, self.shards.settled())
-        for work in (
-            self.project.tell_index,
-            self.project.look_after_index,
-            self.observe.close_idle,
-            self.recalls.run,
-            self.registry.register_later,
-            self.retaining.run,
-            self.wakes.run,
-            *(ticking.run for ticking in self.clocks),
-            *among_others(self),
-        ):
-            self._background(work)
-        self.started = True
+        self.cluster = ScatterGather(self.shards, self.peers, self.url, settings)
+        self.tenant_memories = TenantMemories(self.shards, self.cluster)
+        self.shards.receiver = (
+            None if settings.is_embedded else ShardReceiver(self._patient_log, PeerShardSource(self.peers))
+        )
 
-    async def _come_back(self) -> None:
-        """Tell the group as early as possible who is dead: it settles while this worker starts."""
-        if isinstance(self.log, KafkaLog):
-            self._membership = Membership(self.settings, self.log, self.url)
-            await self._membership.come_back()
+    def _build_publishing(self) -> None:
+        """Build what appends events, here or at the worker that has their user, and what says how far they are."""
+        priority = self._priority.first if self.settings.is_embedded else nullcontext
+        self.publisher = Publisher(self.log, self.shards, priority)
+        self.event_states = EventStates(self.log, self.shards, self.observe, suspend_deadline=suspend_deadline)
+        self.publish_router = PublishRouter(
+            self.shards, self.publisher, self.event_states, self.peers, suspend_deadline=suspend_deadline
+        )
 
-    async def _join(self) -> None:
+    def _build_services(self) -> None:
+        """Build what else HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
+        settings, shards, peers, clock = self.settings, self.shards, self.peers, self.clock
+        self.commands = Commands(
+            self.log, shards, self.remember, self.embedder, clock, suspend_deadline=suspend_deadline
+        )
+        self.recalls = Recalls(self.commands)
+        self.sharer = Sharer(shards, self.commands, peers, clock)
+        self.wake_commands = WakeCommands(self.commands, settings)
+        self.wake_settings = WakeSettings(shards, self.wake_commands, settings, self.embedder.model)
+        self.wake_scheduler = WakeScheduler(log=self.log, shards=shards, clock=clock)
+        self.wake_streams = WakeStreams(
+            shards, peers, clock, stopping=self.stopping, is_in_session=self.is_in_session, fail=self.fail
+        )
+        memory_importer = MemoryImporter(shards, self.commands, self.embedder, clock)
+        wake_importer = WakeImporter(shards, self.commands, self.wake_commands, self.embedder, clock)
+        self.importer = Importer(shards, peers, clock, memory_importer, wake_importer)
+        self.contexts = components.make_contexts(settings, self.queries)
+        model = components.make_greeting_model(settings, self.metrics)
+        if model is not None:
+            self._exits.push_async_callback(model.aclose)
+        write = None if model is None else model.write
+        self.greeting = Greeting(self.contexts, write, seconds=settings.greeting_timeout_seconds)
+
+    def _build_operations(self) -> None:
+        """Build what operators run, and the gauges that they see."""
+        self.dead_letters = DeadLetters(self.log)
+        self.digests = Digests(self.shards, self.cluster)
+        self.drain = Drain(
+            log=self.log,
+            shards=self.shards,
+            index_sync=self.index_sync,
+            observe=self.observe,
+            publisher=self.publisher,
+            recalls=self.recalls,
+            cluster=self.cluster,
+            handled=self.handled,
+            clock=self.clock,
+        )
+        self.ticks = Ticks(self.commands, self.cluster, self.settings.retention_days)
+        self.rebuilder = Rebuilder(self.settings.data_dir, self.log, self.shards, self.index_sync)
+        self.rebuild = RebuildCoordinator(self.rebuilder, self.cluster, self.shards, self.index_sync)
+        self.gauges = Gauges(self.log, self.shards, self.rebuilder, self.clock, self.handled)
+        self.metrics.registry.register(self.gauges)
+
+    async def _join_group(self) -> None:
         """Start the agents, on Kafka as a member of the group."""
         await self._app.start()
         if self._membership is not None:
-            told = (partial(member_id, self._app), lambda: self.shards.assigned, partial(owners, self._app))
-            self._background(partial(self._membership.watch, *told))
+            member, peers = partial(member_id, self._app), partial(owners, self._app)
+            self._tasks.start(partial(self._membership.watch, member, lambda: self.shards.assignment.partitions, peers))
 
-    # -- what the group says
+    def _start_background(self) -> None:
+        """Start what runs beside the agents until the worker stops, or fails."""
+        tasks = [
+            self.project.flush_index,
+            self.project.check_index,
+            self.observe.close_idle,
+            self.recalls.run,
+            self.registry.register_later,
+            self.retention.run,
+            self.wake_scheduler.run,
+            self.wake_settings.run,
+            *(scheduler.run for scheduler in self.tick_schedulers),
+        ]
+        if not self.settings.is_embedded:  # there may be others
+            group = GroupMaintenance(self.shards, self.cluster, self.rebuild)
+            tasks += [group.follow_globals, group.report_other_settings, group.catch_up]
+            tasks += [partial(self.log_watch.run, self.log, self.shards)]
+        for task in tasks:
+            self._tasks.start(task)
+
+    async def _stop_agents(self) -> None:
+        """Flush the recalls, then stop reading and deciding."""
+        await self.recalls.flush_last()
+        await self._tasks.cancel()
+        await self._app.stop()
+        await self.rebuilder.close()
+        for partition in self.shards.held():
+            self.observe.revoke(partition)
+            self.remember.revoke(partition)
+
+    # -- the group's callbacks, and what it knows
 
     def assigned(self, partitions: Collection[int]) -> None:
-        """Hold these partitions as soon as their shards are folded, and no others."""
+        """Set the assigned partitions: each is held as soon as its shard is folded, and no others."""
         self.shards.assign(partitions)
-        self._background(partial(fold_patiently, self.shards.follow_globals))
+        self._tasks.start(partial(fold_patiently, self.shards.follow_globals))
         for partition in partitions:
-            holding = partial(self.shards.hold, partition, self.shards.term(partition))
-            self._background(partial(fold_patiently, holding))
+            holding = partial(self.shards.hold, partition, self.shards.assignment.lease(partition))
+            self._tasks.start(partial(fold_patiently, holding))
 
     def revoked(self, partitions: Collection[int]) -> None:
-        """Answer no more about the users of these partitions, until they are assigned again."""
+        """Stop answering about the users of these partitions, until they are assigned again."""
         for partition in partitions:
             self.shards.release(partition)
         self.shards.unassign()
 
     def is_in_session(self) -> bool:
-        """Tell whether no other worker can have been given this one's partitions, and decided there."""
+        """Tell whether the group's session is alive, so that no other worker can have this one's partitions."""
         return is_in_session(self._app)
 
     async def follow_globals(self) -> None:
-        """Fold what another worker may have decided for everyone; go on with what is folded when the log is away."""
+        """Fold global memories, which another worker may have decided; without the log, go on with what is folded."""
         if not self.settings.is_embedded:
             with suppress(TimeoutError, ShardUnavailable):
                 await asyncio.wait_for(self.shards.follow_globals(), GLOBALS_SECONDS)
 
-    async def _open_log(self) -> SqliteLog | KafkaLog:
-        """Open the log; a test may put something between it and the worker."""
-        return await open_log(self.settings, self.clock.now)
-
-    def _made_embedder(self) -> Embedder:
-        """Make the configured embedder, which stop closes; one that was given is its giver's to close."""
-        embedder = components.make_embedder(self.settings)
-        self._exits.push_async_callback(embedder.close)
-        return embedder
-
     def write_note(self, note: dict[str, object]) -> None:
-        """Tell the commands on this machine who holds the data directory, and where it listens."""
+        """Leave a note for commands on this machine: which process holds the data directory, and where it listens."""
         holder = self._lock or self.log
         if isinstance(holder, DirectoryLock | SqliteLog):
             holder.write_note(note)
@@ -254,43 +383,7 @@ class Worker:
         """Return the offset before which everything of a topic's partition is done."""
         return handled(self._app, topic, partition)
 
-    async def stop(self) -> None:
-        """Stop the agents and close everything, the newest first; safe to call at any point of starting."""
-        self.started = False
-        self.stopping.set()
-        await self._exits.aclose()
-
-    async def _stop_agents(self) -> None:
-        """Flush what was recalled, then read and decide no more."""
-        await self.recalls.flush_last()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._app.stop()
-        await self.rebuilding.close()
-        for partition in self.shards.held():
-            self.observe.revoke(partition)
-            self.remember.revoke(partition)
-
     def _took(self, step: str, seconds: float) -> None:
-        """Keep how long a record took; remember only queues it, and its pool knows how long deciding takes."""
+        """Record how long a step took; remember only queues the record, so its pool measures it instead."""
         if step != "remember":
             self.metrics.took(step, seconds)
-
-    def _background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        async def run() -> None:
-            try:
-                await work()
-            except Exception as error:  # noqa: BLE001 - the boundary of a background step
-                self.fail(error)
-
-        task = asyncio.get_running_loop().create_task(run())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    def fail(self, error: BaseException) -> None:
-        """End the worker with the first error that no step could handle: the log has everything for the next start."""
-        trace = None if isinstance(error, ShardDamaged) else error  # that one says everything itself
-        log.error("the worker stops: %s: %s", type(error).__name__, error, exc_info=trace)
-        if self.failure is not None and not self.failure.done():
-            self.failure.set_exception(error)

@@ -1,1 +1,12 @@
-"""TODO projections/index."""
+"""Indexes: similarity search over active memories, beside the shards, which say what is true.
+
+`protocol` is what every index promises; `registry` lists the adapters, one line each, and `adapter` says what such an
+entry has (schemes, secret, package, factory, probe). An index is a folder: `embedded` searches in this process,
+`weaviate` on a server; `remote` has what every index on a server needs. `entries` makes index entries of memories.
+
+The path of a change: a shard folds it, `sync` queues it and puts or removes it, `durability` keeps what the index may
+still lose. The path of a search: `sync` brings the index to the user's last change, the index returns two legs, and
+`projections/queries` ranks them against the shard.
+
+Another index: docs/contributing/index.md.
+"""

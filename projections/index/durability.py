@@ -1,4 +1,4 @@
-"""What an index was told so lately that it may lose it, and how far it safely is."""
+"""Durability of the index: which writes it may still lose, and up to where in each ledger it is safe."""
 
 from __future__ import annotations
 
@@ -12,41 +12,49 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
 
 SAFE_AFTER_SECONDS: Final = 30.0
-"""An index that is killed may lose what it acknowledged so recently; Weaviate does, of vectors, for about 3 s."""
+"""An index that is killed may lose writes that it acknowledged so recently: Weaviate vectors of about 3 s."""
 LOOK_EVERY_SECONDS: Final = 2.0
-"""Shorter than any index takes to start, so that no restart goes unnoticed."""
+"""How often the index is checked: shorter than any index takes to start, so that no restart goes unnoticed."""
 UNSEEN_SECONDS: Final = 3 * LOOK_EVERY_SECONDS
-"""Who has not looked for so long stood still, and may have missed a restart."""
+"""A process that has not checked for so long stood still, and may have missed a restart."""
 
 
 class UnconfirmedWrites:
-    """Nothing told becomes safe while the index does not answer, or nobody has looked whether it does."""
+    """Writes that the index acknowledged less than SAFE_AFTER_SECONDS ago, in the order of their acknowledgement.
+
+    Time confirms a write only while the index is known to be up: it answered the last check, and that check was less
+    than UNSEEN_SECONDS ago. Otherwise it may have been killed, and the write be lost, without anybody noticing.
+    """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
-        self.is_seen = True
-        """The index answered when it was looked at last."""
+        self.is_up = True
+        """The index answered the last check."""
         self._monotonic = monotonic
-        self._looked = monotonic()
-        self._told: deque[tuple[float, Mapping[Owner, Sequence[str]]]] = deque()
+        self._checked = monotonic()
+        self._writes: deque[tuple[float, Mapping[Owner, Sequence[str]]]] = deque()
         self._reached: deque[tuple[float, list[tuple[Shard, int]]]] = deque()
+        """When the index held all of each ledger up to an offset; safe when that is long enough ago."""
 
-    def has_stood_still(self) -> bool:
-        """Tell whether nobody has looked in time."""
-        return self._monotonic() - self._looked > UNSEEN_SECONDS
+    def has_stalled(self) -> bool:
+        """Tell whether the last check is so long ago that a restart may have been missed."""
+        return self._monotonic() - self._checked > UNSEEN_SECONDS
 
-    def looks(self) -> None:
-        """Note that somebody looks."""
-        self._looked = self._monotonic()
+    def note_check(self) -> None:
+        """Note that the index is being checked now."""
+        self._checked = self._monotonic()
 
-    def note(self, some: Mapping[Owner, Sequence[str]]) -> None:
-        """Note what the index was told, and forget what has become safe."""
-        self._told.append((self._monotonic(), some))
-        self._forget_safe()
+    def add(self, batch: Mapping[Owner, Sequence[str]]) -> None:
+        """Add a batch that the index has acknowledged, and drop those that have become safe."""
+        self._writes.append((self._monotonic(), batch))
+        self._drop_safe()
 
-    def reaches(self, shards: Sequence[Shard]) -> list[tuple[Shard, int]]:
-        """Note that the index is where the shards are; return how far in each ledger it safely is, if that is new."""
+    def confirm(self, shards: Sequence[Shard]) -> list[tuple[Shard, int]]:
+        """Note that the index holds all that these shards have folded.
+
+        Returns shards with the offset of their ledger before which the index is safe by now, where that has moved.
+        """
         safe: list[tuple[Shard, int]] = []
-        if not self._forget_safe():
+        if not self._drop_safe():
             return safe
         now = self._monotonic()
         self._reached.append((now, [(shard, shard.offset(shard.ledger_topic)) for shard in shards]))
@@ -54,20 +62,21 @@ class UnconfirmedWrites:
             safe = self._reached.popleft()[1]
         return safe
 
-    def forget(self) -> None:
-        """Forget everything: the index is another."""
-        self._told.clear()
+    def clear(self) -> None:
+        """Forget everything: the index is another one, or empty."""
+        self._writes.clear()
         self._reached.clear()
 
-    def take_back(self) -> Iterator[Mapping[Owner, Sequence[str]]]:
-        """Yield, and forget, what the index may have lost."""
+    def take_all(self) -> Iterator[Mapping[Owner, Sequence[str]]]:
+        """Yield every batch that the index may have lost, and forget it."""
         self._reached.clear()
-        while self._told:
-            yield self._told.popleft()[1]
+        while self._writes:
+            yield self._writes.popleft()[1]
 
-    def _forget_safe(self) -> bool:
-        if not self.is_seen or self.has_stood_still():
+    def _drop_safe(self) -> bool:
+        """Drop writes that are old enough; return False, and drop none, while the index may be down."""
+        if not self.is_up or self.has_stalled():
             return False
-        while self._told and self._told[0][0] < self._monotonic() - SAFE_AFTER_SECONDS:
-            self._told.popleft()
+        while self._writes and self._writes[0][0] < self._monotonic() - SAFE_AFTER_SECONDS:
+            self._writes.popleft()
         return True

@@ -1,4 +1,4 @@
-"""What the index holds of a memory, and of all that a ledger's fold knows of a user."""
+"""Index entries, made from memories of a shard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def index_entry(owner: Owner, memory: Memory, vector: bytes) -> IndexEntry:
-    """Return what the index holds of a memory."""
+    """Return the entry of a memory; `vector` is float32, little-endian."""
     return IndexEntry(
         tenant=owner.tenant,
         user_id=owner.user_id,
@@ -38,14 +38,17 @@ def index_entry(owner: Owner, memory: Memory, vector: bytes) -> IndexEntry:
 
 
 def entries_of(owner: Owner, ledger: LedgerFold) -> list[IndexEntry]:
-    """Return entries of a user's active memories."""
+    """Return the entries of all active memories of a user."""
     known = ledger.vectors(owner).all()
     active = (m for m in ledger.state(owner).memories.values() if m.status == ACTIVE)
     return [index_entry(owner, m, known[m.memory_id]) for m in active]
 
 
 def split(owner: Owner, ledger: LedgerFold, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
-    """Return entries of those memories that are active, and for each other one at which version it is gone."""
+    """Return entries of the active ones of these memories, and at which version each of the others is gone.
+
+    One that the shard does not know is gone at every version.
+    """
     state, vectors = ledger.state(owner), ledger.vectors(owner)
     named = {memory_id: state.memories.get(memory_id) for memory_id in ids}
     active = [m for m in named.values() if m is not None and m.status == ACTIVE]

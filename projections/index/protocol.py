@@ -1,20 +1,36 @@
-"""The index protocol: where similarity search happens. Two legs come back unfused; ranking fuses them."""
+"""The index protocol: what every index promises, and what it may do.
+
+The shards say what is true, and an index holds a copy: the caller (`IndexSync`) puts and removes after a shard has
+changed, drops hits whose version is not the shard's, and fills an index anew that has lost what it held. A search
+returns two legs, which ranking fuses.
+
+Errors. Any method that is a coroutine may raise IndexUnavailable, and no other exception for a server that is away,
+slow, or refuses: the caller then tries the same again, later. What was asked may have been done in part. Only `search`
+raises IndexChanged.
+
+Tests: tests/contract/index_suite.py holds every adapter to this file.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     import numpy as np
     from numpy.typing import NDArray
 
+    LoadEntries: TypeAlias = Callable[[str, str], Sequence["IndexEntry"]]
+    """Returns a user's active memories from the shard, given tenant and user id."""
+
 
 ANY_VERSION: Final = 2**31
 """Later than any version of a memory."""
+SCORE_DIGITS: Final = 6
+"""Decimal places of a semantic score: equal vectors may differ in the last bit of their product."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +44,9 @@ class IndexEntry:
     agent_id: str | None
     """None: visible to every agent of the user."""
     tokens: tuple[str, ...]
-    """What our analyser made of the content, in order, with repeats."""
+    """The analyser's words of the content, in order, with repeats; they may be none."""
     vector: NDArray[np.float32]
-    """Unit length."""
+    """Unit length. Vectors of several lengths, and of several models of one length, may stand beside each other."""
     embedding_model: str
     kind: str
     category: str
@@ -46,8 +62,11 @@ class IndexQuery:
     tenant: str
     user_id: str
     tokens: tuple[str, ...]
+    """The analyser's words of the question; none: no keyword leg."""
     vector: NDArray[np.float32] | None
+    """Unit length; None: no semantic leg."""
     embedding_model: str | None
+    """Only vectors of this model, and of this length, are compared; None where `vector` is None."""
     limit: int
     """At most so many hits for each leg."""
     agent_id: str | None = None
@@ -64,7 +83,11 @@ class IndexQuery:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory that a leg found: `score` is BM25 (k1 1.2, b 0.75) or the cosine."""
+    """A memory that a leg found.
+
+    `score` is BM25 (k1 1.2, b 0.75) with the weights of the user's own memories, or the cosine, rounded to
+    SCORE_DIGITS.
+    """
 
     memory_id: str
     version: int
@@ -73,83 +96,142 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Legs:
-    """Both legs of a hybrid search, each by score descending, then memory_id. Keyword hits have a score above 0."""
+    """Both legs of a hybrid search, each by score descending, then memory_id, also among equals at the limit.
+
+    Keyword hits have a score above 0. A late writer may have left a memory at an old version, so that a memory occurs
+    at two versions, or after it was removed: the caller drops hits whose version is not the shard's.
+    """
 
     keyword: tuple[Hit, ...]
     semantic: tuple[Hit, ...]
 
 
 class IndexUnavailable(Exception):
-    """The index cannot be reached or is busy: try again later."""
+    """The index cannot be reached, or is busy: try the same again later. The message names where it is, and why."""
 
 
 class IndexChanged(IndexUnavailable):
-    """The index holds other things than before: it was emptied, or is another one at the same place."""
+    """The index holds other things than when it was opened: it was emptied, or is another one at the same place.
+
+    `identity` tells the new name from now on; the caller fills the index by it, and searches again.
+    """
 
 
 class IndexGenerations(Protocol):
     """The generations of an index that workers share: complete, one beside the other; one of them is searched."""
 
     async def known(self) -> tuple[int, list[int]]:
-        """Return which one is searched, and all that there are. Raises IndexUnavailable."""
+        """Return the generation that is searched, and all there are in ascending order. Raises IndexUnavailable."""
         ...
 
     def open(self, generation: int) -> Index:
-        """Return a generation as an index of its own, made when it is first written to."""
+        """Return a generation as an index of its own, made on the server when it is first used.
+
+        It has the identity of the generation that is searched, and no generations of its own are asked for. The caller
+        closes it.
+        """
         ...
 
     async def activate(self, generation: int) -> None:
-        """Let a generation be the one that is searched, for every worker at once. Raises IndexUnavailable."""
+        """Let an existing generation be the one that is searched, by every worker. Raises IndexUnavailable.
+
+        This worker's index searches it from now on, another worker's after its `reopen`, or sooner.
+        """
         ...
 
     async def drop(self, generation: int) -> None:
-        """Delete a generation, if there is one. Raises IndexUnavailable."""
+        """Delete a generation; one that does not exist is no error. Raises IndexUnavailable."""
         ...
 
 
 class Index(Protocol):
-    """Finds memories by words and by meaning. Puts and removals may arrive twice and in any order."""
+    """Finds memories by words and by meaning.
 
-    async def kept_as(self) -> str | None:
-        """Return the name of what the index holds, which outlives this process; None: nothing does.
+    Each call may come twice, and calls in any order: a writer may have stood still while another worker had its users.
+    So a put or removal goes by the version that it names, and never undoes what is newer; at worst it leaves something
+    old beside it. Several workers may have an index of the same server open, each writing for its own users and all of
+    them the same global memories.
 
-        One that was emptied, or is another one at the same place, has another name. Raises IndexUnavailable.
+    Whoever made an index closes it, `IndexSync` for a worker. Nothing is called after `close`.
+    """
+
+    @property
+    def outlives_process(self) -> bool:
+        """Whether what is put outlives this process; it never changes.
+
+        True: it may also be lost or exchanged without this process. `identity` names it, `generations` are what a
+        rebuild switches, and the caller repeats what was put shortly before an outage. False: nothing is kept, and
+        what a user has is loaded from the shard when it is searched.
         """
         ...
 
-    def follows(self, tenant: str, user_id: str) -> bool:
-        """Tell whether the user's changes must be put and removed; False: they are taken from the shard when asked."""
+    async def identity(self) -> str | None:
+        """Return the name of what the index holds: where it is, and what tells its contents from others there.
+
+        All workers read the same name, as long as the contents are the same, and `search` and `check` find out when
+        they are not. None where nothing outlives this process. Raises IndexUnavailable.
+        """
         ...
 
-    def let_go(self, tenant: str, user_id: str) -> None:
-        """Another worker has the user now: drop what is kept in this process only."""
+    def needs_changes(self, tenant: str, user_id: str) -> bool:
+        """Tell whether the user's changes must be put and removed; False: the next search loads them from the shard."""
+        ...
+
+    def release(self, tenant: str, user_id: str) -> None:
+        """Drop what this process keeps of a user, whom another worker has now; what outlives it stays."""
         ...
 
     @property
     def generations(self) -> IndexGenerations | None:
-        """The generations of what is kept outside this process; None where nothing is."""
+        """The generations on the server; None where nothing outlives this process."""
         ...
 
     async def reopen(self) -> None:
-        """Look again at what is searched: it may be another generation, and the shards may be others."""
+        """Forget what this process knows: the generation that is searched, and the shards, may be others now.
+
+        Connects to nothing; the next use does.
+        """
         ...
 
     async def put(self, entries: Sequence[IndexEntry]) -> None:
-        """Store each entry unless the index holds the same memory at the same or a later version."""
+        """Hold each memory at the entry's version, or at the later one that is held. Raises IndexUnavailable.
+
+        When it returns, every index of this server finds the entries, and no older versions that were there before.
+        The entries may be of several users, and name a memory twice: the later version stays.
+
+        An equal version that is held may be left as it is only where nothing of it can be lost. The caller puts the
+        same version again to heal a server that was killed and has lost part of what it acknowledged: such an index
+        must write it once more.
+        """
         ...
 
     async def remove(self, tenant: str, user_id: str, memory_ids: Mapping[str, int]) -> None:
-        """Drop memories, each unless it is held at a later version than is named; unknown ids are no error."""
-        ...
+        """Drop memories, each unless it is held at a later version than is named. Raises IndexUnavailable.
 
-    async def check(self) -> None:
-        """Raise IndexUnavailable unless the index answers."""
-        ...
-
-    async def close(self) -> None:
-        """Let go of connections."""
+        Unknown ids and users are no error. Nothing need be kept of what was removed.
+        """
         ...
 
     async def search(self, query: IndexQuery) -> Legs:
-        """Search one user's memories; an unknown user has empty legs."""
+        """Search one user's memories; an unknown user has empty legs. Raises IndexUnavailable, IndexChanged.
+
+        The words are the shard's: an index on a server answers the keyword leg from the user's memories in the shard
+        (`remote.local_search`), because a server weighs words by everybody's memories. What its loader raises is
+        raised.
+
+        Where the contents are gone it does not answer from what is there by then: it raises IndexChanged, or
+        IndexUnavailable while the place itself is missing, which `check` makes anew.
+        """
+        ...
+
+    async def check(self) -> None:
+        """Raise IndexUnavailable unless the index answers; called every few seconds, also while it is written to.
+
+        Makes what is missing on the server (a lost collection is made anew, empty), and reads the identity again: it
+        is a new one then.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close the connections; a second time is no error."""
         ...

@@ -1,192 +1,283 @@
-"""Keeps the index after the shards: what changed, what it was told, and what it may have lost."""
+"""Index synchronisation: a write-behind queue that brings every change of the shards to the index."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from projections.index.durability import UnconfirmedWrites
+from projections.index.next_generation import NextGeneration
+from projections.index.pending import PendingChanges
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardUnavailable
+from schemas.identity import Owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from projections.index.protocol import Index, IndexEntry, IndexGenerations, IndexQuery, Legs
+    from projections.index.protocol import Index, IndexEntry, IndexGenerations, IndexQuery, Legs, LoadEntries
     from projections.shard.shard import Shard
-    from schemas.identity import Owner
 
-TOLD_AT_ONCE: Final = 500
-"""Memories that the index is told of in one call."""
+BATCH_MEMORIES: Final = 500
+"""Memories that are written in one call."""
+
+
+class IndexSource(Protocol):
+    """What the index is made from: the shards that this worker holds."""
+
+    def all(self) -> Sequence[Shard]:
+        """Return the shards held."""
+        ...
+
+    def is_held(self, owner: Owner) -> bool:
+        """Tell whether the shard of an owner is held."""
+        ...
+
+    def entries(self, owner: Owner) -> list[IndexEntry]:
+        """Return an entry for each active memory of an owner. Raises NotHeld, ShardUnavailable."""
+        ...
+
+    def split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
+        """Return entries of those memories that are active, and the versions of the others. Raises as `entries`."""
+        ...
 
 
 class IndexSync:
-    """Tells the index of changes, each at least once. What it cannot be told of waits, and nothing is forgotten."""
+    """Writes changes to the index behind the shards, each at least once. What cannot be written waits.
+
+    A change goes through these states:
+
+        mark_dirty           flush             the index was up for SAFE_AFTER_SECONDS
+      -------------> pending ------> in flight ------> unconfirmed ------> safe
+                        ^                |                  |
+                        |                | the write failed | an outage, a restart or a stall was noticed
+                        +----------------+------------------+
+
+    Nothing of this is kept on disk but the offset of each ledger before which all changes are safe. A worker that
+    starts, comes to hold a shard, or meets another index than before marks everything behind that offset as dirty. It
+    is another index when its identity has changed, which is compared before every write and around every search.
+
+    Writers, searchers and two background tasks meet here. `_writing` lets one batch go at a time, because a put must
+    not overtake a later removal of the same memory. Whoever waits for the lock finds that its changes were written by
+    somebody else, or writes the next batch, with the changes of all who wait. Methods that are not async run to their
+    end on the event loop, and are called under no lock; so a change may be marked while its user is in flight, and is
+    then written again.
+    """
 
     def __init__(
         self,
-        index: Index,
-        split: Callable[[Owner, Sequence[str]], tuple[list[IndexEntry], dict[str, int]]],
-        entries: Callable[[Owner], Sequence[IndexEntry]],
-        shards: Callable[[], Sequence[Shard]],
-        is_held: Callable[[Owner], bool],
+        make_index: Callable[[LoadEntries], Index],
+        source: IndexSource,
         *,
+        batch_memories: int = BATCH_MEMORIES,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`split` returns a user's named memories: entries of those that are active, the others' ids and versions.
-
-        `entries` returns those of all active memories of a user, `shards` those that are held.
-        """
-        self.index = index
-        self._split = split
-        self._entries = entries
-        self._shards = shards
-        self._is_held = is_held
-        self._kept_as: str | None = None
-        """What the index was found to hold when it was told last."""
-        self._beside: Index | None = None
-        """Another generation, which is being built and follows the shards as well."""
-        self._number_beside = 0
-        self._behind: dict[Owner, dict[str, None]] = {}
-        self._being_told: frozenset[Owner] = frozenset()
-        self._lately = UnconfirmedWrites(monotonic)
+        """Synchronise an index with the shards held; whoever opens the shards reports their changes here."""
+        self.index = make_index(lambda tenant, user_id: source.entries(Owner(tenant, user_id)))
+        self._source = source
+        self._batch_memories = batch_memories
+        self._pending = PendingChanges()
+        self._unconfirmed = UnconfirmedWrites(monotonic)
+        self._next = NextGeneration(self.index)
+        self._writing = asyncio.Lock()
+        self._identity: str | None = None
+        """Of the index that was written to last; None before the first write, or where nothing is kept."""
+        self._has_backlog = False
+        """More may be pending than a writer should wait for: after an outage, or when much was missed."""
         self._doubts = 0
-        """How often it was in doubt whether the index has what it was told."""
-        self._telling = asyncio.Lock()
-        self._lags = False
+        """How often it came into doubt whether the index has what was written to it."""
 
-    def note(self, owner: Owner, ids: Iterable[str]) -> None:
-        """Note that memories have changed."""
-        self._behind.setdefault(owner, {}).update(dict.fromkeys(ids))
+    # -- what the shards report
 
-    def note_missed(self, shard: Shard) -> None:
-        """Note what the index may have missed before this shard was held here; if it is known, else when it is."""
-        if self._kept_as is not None:
-            self._note_missed(shard.ledger.memories_since(shard.indexed(self._kept_as)))
+    def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
+        """Have memories written to the index, or removed from it."""
+        self._pending.add(owner, ids)
 
-    def let_go(self, owners: Iterable[Owner]) -> None:
+    def mark_missed(self, shard: Shard) -> None:
+        """Have all written that the index may have missed before this shard was held here.
+
+        Does nothing before the first write, which finds out which index it is, and then does this for all shards.
+        """
+        if self._identity is not None:
+            self._mark_backlog(shard.ledger.memories_since(shard.indexed(self._identity)))
+
+    def forget(self, owners: Iterable[Owner]) -> None:
         """Forget users whose partition another worker has now."""
         for owner in owners:
-            self._behind.pop(owner, None)
-            self.index.let_go(owner.tenant, owner.user_id)
+            self._pending.discard(owner)
+            self.index.release(owner.tenant, owner.user_id)
+
+    # -- writing and searching
 
     async def search(self, owner: Owner, query: IndexQuery) -> Legs:
-        """Search the index when it has been told of the user's last change. Raises IndexUnavailable."""
+        """Search the index when it has the user's last change. Raises IndexUnavailable, ShardUnavailable."""
         while True:
-            # Asked first: while it waits, somebody else may find that the index is another, and begin to fill it.
-            if await self._is_another() or owner in self._behind or owner in self._being_told:
-                await self.tell_of(owner)
-            asked = self._kept_as
+            # Compared before the look at what is pending: while that waits, another task may find that the index is
+            # another one, and mark as dirty what it missed.
+            if await self._is_another_index() or owner in self._pending:
+                await self.flush_user(owner)
+            asked = self._identity
             legs = await self.index.search(query)
-            if asked == self._kept_as and not await self._is_another():  # else it was empty, or is being filled
+            # The index may have been emptied or exchanged during the search, and was empty then, or is being filled.
+            if asked == self._identity and not await self._is_another_index():
                 return legs
 
-    async def tell(self) -> None:
-        """Bring the index to where the shards are. Raises IndexUnavailable, ShardUnavailable: nothing is forgotten."""
-        while await self._tell_next():
+    async def flush(self) -> None:
+        """Write all that is pending. Raises IndexUnavailable, ShardUnavailable; what was not written stays pending."""
+        while await self._flush_next():
             pass
 
-    async def tell_of(self, owner: Owner) -> None:
-        """Bring the index to where a user's shard is, for that user alone. Raises as `tell`.
+    async def flush_user(self, owner: Owner) -> None:
+        """Write what is pending of one user, ahead of all others. Raises as `flush`.
 
-        It goes before what `tell` still has to tell. Not for those who write: they are to wait until all was told, so
-        that it comes to that, and what many have written is told in one call.
+        For searches only. Writers use `try_flush`: in that, one call carries the changes of many who wait, and the
+        queue gets empty.
         """
-        while await self._tell_next(owner) and (owner in self._behind or owner in self._being_told):
+        while await self._flush_next(owner) and owner in self._pending:
             pass
 
-    async def tell_if_it_answers(self) -> None:
-        """Bring the index to where the shards are, so that who has written finds it; not one that lags behind."""
+    async def try_flush(self) -> None:
+        """Write all that is pending, so that a writer finds what it wrote.
+
+        Does nothing while the index is down or has a backlog: a writer does not wait for that.
+        """
         with contextlib.suppress(IndexUnavailable, ShardUnavailable):
-            while not self._lags and await self._tell_next():
+            while not self._has_backlog and await self._flush_next():
                 pass
 
-    async def _tell_next(self, owner: Owner | None = None) -> bool:
-        """Tell the index of what is next, of one user if one is named; return whether there was anything."""
-        async with self._telling:  # a put must not overtake a later removal; who waits comes next
-            await self._recognise()
-            some = self._take(list(self._behind) if owner is None else [owner])
-            if some:
-                self._being_told, doubts = frozenset(some), self._doubts
-                try:
-                    await self._tell(some)
-                except asyncio.CancelledError:  # which says nothing about the index
-                    self._note_all(some)
-                    raise
-                except BaseException:
-                    self._note_all(some)
-                    self._doubt()
-                    raise
-                finally:
-                    self._being_told = frozenset()
-                self._note_told(some, doubts)
+    async def _flush_next(self, owner: Owner | None = None) -> bool:
+        """Write the next batch, of one user if one is named; return whether there was any."""
+        async with self._writing:
+            await self._recognise_index()
+            batch = self._pending.take(self._batch_memories, owner, self._source.is_held, self._is_indexed)
+            if batch:
+                await self._write_batch(batch)
             elif owner is None:
-                self._lags = False
-                self._keep_reached()
-            return bool(some)
+                self._has_backlog = False
+                self._keep_safe_offsets()
+            return bool(batch)
 
-    async def look(self) -> None:
-        """See whether the index answers; if not, it is in doubt.
+    async def _write_batch(self, batch: Mapping[Owner, Sequence[str]]) -> None:
+        """Write a batch that was taken, or put it back. Raises as `flush`."""
+        doubts = self._doubts
+        self._pending.begin(batch)
+        try:
+            await self._write(batch)
+        except asyncio.CancelledError:  # the caller was cancelled, which says nothing about the index
+            self._pending.add_all(batch)
+            raise
+        except BaseException:
+            self._pending.add_all(batch)
+            self._requeue_unconfirmed()
+            raise
+        finally:
+            self._pending.end()
+        self._note_written(batch, doubts)
 
-        To be called every LOOK_EVERY_SECONDS, also while it is being told.
+    async def _write(self, batch: Mapping[Owner, Sequence[str]]) -> None:
+        split = {owner: self._source.split(owner, ids) for owner, ids in batch.items()}
+        await _put_and_remove(self.index, split)
+        await self._next.write(lambda index: _put_and_remove(index, split))
+
+    def _note_written(self, batch: Mapping[Owner, Sequence[str]], doubts: int) -> None:
+        """Note a batch that was acknowledged, and that was begun when there had been so many doubts.
+
+        If there are more by now, the index may have been killed in the middle of the batch, and have lost what it had
+        of it: the batch is pending again, although every call succeeded.
         """
-        if self._outlives:
-            self._notice_if_it_stood_still()
-            was_seen = self._lately.is_seen
+        if self._doubts != doubts:
+            self._pending.add_all(batch)
+        elif self._outlives_process:
+            self._unconfirmed.add(batch)
+
+    def _is_indexed(self, owner: Owner) -> bool:
+        return self.index.needs_changes(owner.tenant, owner.user_id)
+
+    # -- which index it is, and whether it is up
+
+    @property
+    def _outlives_process(self) -> bool:
+        """What is written outlives this process, and may be lost or exchanged without it."""
+        return self.index.outlives_process
+
+    async def _is_another_index(self) -> bool:
+        return self._outlives_process and await self.index.identity() != self._identity
+
+    async def _recognise_index(self) -> None:
+        """Find out which index it is; if it is another one than before, mark all that it may have missed."""
+        try:
+            if not await self._is_another_index():
+                return
+            identity = await self.index.identity()
+        except IndexUnavailable:
+            self._has_backlog = True
+            raise
+        missed = []
+        if identity is not None:
+            missed = [shard.ledger.memories_since(shard.indexed(identity)) for shard in self._source.all()]
+        # Set only now: a shard that cannot be read has raised above, and then all of this is to be done again.
+        self._identity = identity
+        self._unconfirmed.clear()
+        for changes in missed:
+            self._mark_backlog(changes)
+
+    async def check_health(self) -> None:
+        """See whether the index is up; if it was down, or may have been, have unconfirmed writes written again.
+
+        To be called every LOOK_EVERY_SECONDS, also while a write goes on: it takes no lock. A restart that falls
+        between two calls is noticed because it takes longer; one that this process slept through is assumed.
+        """
+        if self._outlives_process:
+            self._requeue_if_stalled()
+            was_up = self._unconfirmed.is_up
             try:
                 await self.index.check()
             except IndexUnavailable:
-                self._lately.is_seen = False
+                self._unconfirmed.is_up = False
             else:
-                self._lately.is_seen = True
-            if was_seen != self._lately.is_seen:  # also of what it took while it did not answer in time
-                self._doubt()
-            elif was_seen and not self._behind and not self._telling.locked():
-                self._keep_reached()
-            self._notice_if_it_stood_still()
+                self._unconfirmed.is_up = True
+            if was_up != self._unconfirmed.is_up:
+                # Also when it is up again: writes that it took meanwhile, without answering the check, may be lost.
+                self._requeue_unconfirmed()
+            elif was_up and not self._pending and not self._writing.locked():
+                self._keep_safe_offsets()
+            self._requeue_if_stalled()
 
-    def _notice_if_it_stood_still(self) -> None:
-        """Doubt when this process did not look in time: the index may have been killed meanwhile."""
-        if self._lately.has_stood_still():
-            self._doubt()
-        self._lately.looks()
+    def _requeue_if_stalled(self) -> None:
+        """Assume that the index was killed when this process has not checked it in time."""
+        if self._unconfirmed.has_stalled():
+            self._requeue_unconfirmed()
+        self._unconfirmed.note_check()
 
-    @property
-    def _outlives(self) -> bool:
-        """What is put outlives this process, and may be lost or exchanged without it."""
-        return self.index.generations is not None
+    def _requeue_unconfirmed(self) -> None:
+        """Make what was written recently pending again: the index may have been killed, and have lost it."""
+        self._has_backlog = True
+        self._doubts += 1
+        for batch in self._unconfirmed.take_all():
+            self._pending.add_all(batch)
 
-    async def _is_another(self) -> bool:
-        return self._outlives and await self.index.kept_as() != self._kept_as
+    def _keep_safe_offsets(self) -> None:
+        """Keep in the shards up to where the index is safe. Nothing is pending or in flight when this is called."""
+        if self._identity is not None:
+            for shard, offset in self._unconfirmed.confirm(self._source.all()):
+                shard.keep_indexed(self._identity, offset)
 
-    async def _recognise(self) -> None:
-        """Find out what the index holds; note all that it may have missed if that is not what was told last."""
-        try:
-            if not await self._is_another():
-                return
-            kept_as = await self.index.kept_as()
-        except IndexUnavailable:
-            self._lags = True
-            raise
-        missed = []
-        if kept_as is not None:
-            missed = [shard.ledger.memories_since(shard.indexed(kept_as)) for shard in self._shards()]
-        self._kept_as = kept_as  # not before all that it missed is known: it is not asked for again
-        self._lately.forget()
-        for changed in missed:
-            self._note_missed(changed)
+    def _mark_backlog(self, changes: Mapping[Owner, Iterable[str]]) -> None:
+        """Mark what the index has missed; it may be much, and writers do not wait for it."""
+        self._has_backlog = self._has_backlog or bool(changes)
+        self._pending.add_all(changes)
 
     # -- generations
 
     @property
     def generations(self) -> IndexGenerations | None:
-        """The generations of an index that outlives this process."""
+        """The generations of an index that outlives this process; None where it does not."""
         return self.index.generations
 
     async def build(self, generation: int, owners: Sequence[Owner], go_on: Callable[[], None] = lambda: None) -> None:
-        """Fill a generation of the index with these users, beside the one that is searched; both follow from now on.
+        """Fill a generation of the index with these users; from now on every change is written to it as well.
 
         Does nothing where the index is made from the shards when it is searched. `go_on` is called before each user
         and raises what ends it. Raises IndexUnavailable.
@@ -195,105 +286,40 @@ class IndexSync:
         if generations is None:
             return
         go_on()
-        self._beside, self._number_beside = (beside := generations.open(generation)), generation
-        await beside.check()  # now it is there, whether anybody has memories or not
+        index = await self._next.open(generations, generation)
         for owner in owners:
-            async with self._telling:
+            async with self._writing:
                 go_on()
-                if not self._is_held(owner):
+                if not self._source.is_held(owner):
                     raise IndexUnavailable("partitions have moved between workers meanwhile: rebuild again")
-                entries, doubts = self._entries(owner), self._doubts
-                await beside.put(entries)
-                self._note_told({owner: [entry.memory_id for entry in entries]}, doubts)
+                entries = self._source.entries(owner)
+                doubts = self._doubts
+                await index.put(entries)
+                self._note_written({owner: [entry.memory_id for entry in entries]}, doubts)
 
     async def switch(self) -> None:
-        """Follow shards of another generation."""
+        """Synchronise with shards of another generation, which have just taken the place of the former ones."""
         if self.index.generations is None:
-            async with self._telling:
-                self._behind.clear()
+            async with self._writing:
+                self._pending.clear()
                 await self.index.reopen()
 
     async def drop_built(self) -> None:
-        """Follow with one generation only again, whichever is searched by now."""
-        if self._beside is not None:
-            async with self._telling:
-                beside, self._beside = self._beside, None
-                if beside is not None:  # it may have been found deleted while this waited
-                    await beside.close()
+        """Write to one generation only again, whichever is searched by now."""
+        if self._next.is_open:
+            async with self._writing:
+                await self._next.drop()
                 await self.index.reopen()
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections to the index."""
         await self.drop_built()
         await self.index.close()
 
-    def _take(self, owners: Iterable[Owner]) -> dict[Owner, list[str]]:
-        """Take off the list what the index is told next of these users, as much as one call holds."""
-        some: dict[Owner, list[str]] = {}
-        count = 0
-        for owner in owners:
-            if count >= TOLD_AT_ONCE:
-                break
-            if owner not in self._behind or not self._is_held(owner):
-                continue  # the user is moving between workers: whoever comes to hold the shard sees to it
-            waiting = self._behind.pop(owner)
-            if self.index.follows(owner.tenant, owner.user_id):
-                some[owner] = list(waiting)[: TOLD_AT_ONCE - count]
-                count += len(some[owner])
-                if left := list(waiting)[len(some[owner]) :]:
-                    self._behind[owner] = dict.fromkeys(left)
-        return some
 
-    async def _tell(self, changed: Mapping[Owner, Sequence[str]]) -> None:
-        split = {owner: self._split(owner, ids) for owner, ids in changed.items()}
-        await _put_and_remove(self.index, split)
-        if (beside := self._beside) is not None:
-            try:
-                await _put_and_remove(beside, split)
-            except IndexUnavailable:
-                if not await self._beside_is_deleted():
-                    raise
-                # who froze in a rebuild that was given up, and slept through the next one, was not told
-                self._beside = None
-                await beside.close()
-
-    async def _beside_is_deleted(self) -> bool:
-        generations = self.index.generations
-        return generations is not None and self._number_beside not in (await generations.known())[1]
-
-    def _doubt(self) -> None:
-        """Note again what the index was told recently: it may have been killed."""
-        self._lags = True
-        self._doubts += 1
-        for some in self._lately.take_back():
-            self._note_all(some)
-
-    def _keep_reached(self) -> None:
-        """Keep in the shards how far the index safely is; after a kill of everything it is told from there."""
-        if self._kept_as is not None:
-            for shard, offset in self._lately.reaches(self._shards()):
-                shard.keep_indexed(self._kept_as, offset)
-
-    def _note_told(self, some: Mapping[Owner, Sequence[str]], doubts: int) -> None:
-        """Note what the index has been told since there were so many doubts."""
-        if self._doubts != doubts:  # it may have been killed in the middle, and have lost the first half
-            self._note_all(some)
-        elif self._outlives:
-            self._lately.note(some)
-
-    def _note_missed(self, changed: Mapping[Owner, Iterable[str]]) -> None:
-        """Note what the index has missed; it may be much, and who writes does not wait for all of it."""
-        self._lags = self._lags or bool(changed)
-        self._note_all(changed)
-
-    def _note_all(self, changed: Mapping[Owner, Iterable[str]]) -> None:
-        for owner, ids in changed.items():
-            self.note(owner, ids)
-
-
-async def _put_and_remove(index: Index, changed: Mapping[Owner, tuple[list[IndexEntry], dict[str, int]]]) -> None:
+async def _put_and_remove(index: Index, split: Mapping[Owner, tuple[list[IndexEntry], dict[str, int]]]) -> None:
     """Remove what is gone, and put what is active."""
-    for owner, (_, gone) in changed.items():
+    for owner, (_, gone) in split.items():
         if gone:
             await index.remove(owner.tenant, owner.user_id, gone)
-    await index.put([entry for entries, _ in changed.values() for entry in entries])
+    await index.put([entry for entries, _ in split.values() for entry in entries])

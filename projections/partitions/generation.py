@@ -1,4 +1,4 @@
-"""Opens the shards of a generation's folder: one of a partition's users, and the one of what everybody knows."""
+"""A generation's folder, and the shards in it: one for each partition, and one for global memories."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
     from schemas.log import Log
 
-    Changed: TypeAlias = Callable[[Owner, Sequence[str]], None]
+    OnChange: TypeAlias = Callable[[Owner, Sequence[str]], None]
 
 
-def made(folder: Path) -> Path:
-    """Return a generation's folder, made if there is none, without copies that a killed process has not finished."""
+def prepare_folder(folder: Path) -> Path:
+    """Return a generation's folder, created if it is missing, without unfinished copies of a killed process."""
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(copy_of(Path("*")).name):
-        left.unlink()
+    for unfinished in folder.glob(copy_of(Path("*")).name):
+        unfinished.unlink()
     return folder
 
 
 def path_in(folder: Path, partition: int) -> Path:
-    """Return where a partition's shard is kept."""
+    """Return the file of a partition's shard."""
     return folder / f"{partition}.sqlite"
 
 
-def open_shard(folder: Path, log: Log, partition: int, partitions: int, changed: Changed) -> Shard:
-    """Open the shard of one of so many partitions. Raises ShardDamaged, ShardUnavailable."""
+def open_shard(folder: Path, log: Log, partition: int, partitions: int, on_change: OnChange) -> Shard:
+    """Open the shard of one of `partitions` partitions. Raises ShardDamaged, ShardUnavailable."""
 
     def belongs(owner: Owner) -> bool:
         """Tell whether decisions of an owner stand in the ledger of the partition."""
@@ -41,14 +41,14 @@ def open_shard(folder: Path, log: Log, partition: int, partitions: int, changed:
             return owner == partition_owner(partition)
         return not owner.is_global and partition_of(owner.key, partitions) == partition
 
-    return Shard(path_in(folder, partition), log, partition, changed, belongs=belongs)
+    return Shard(path_in(folder, partition), log, partition, on_change, belongs=belongs)
 
 
-def open_globals(folder: Path, log: Log, changed: Changed) -> Shard:
+def open_globals(folder: Path, log: Log, on_change: OnChange) -> Shard:
     """Open the shard of the global memories of all tenants. Raises ShardDamaged, ShardUnavailable."""
     path = folder / "globals.sqlite"
-    return Shard(path, log, 0, changed, belongs=lambda owner: owner.is_global, holds_globals=True)
+    return Shard(path, log, 0, on_change, belongs=lambda owner: owner.is_global, holds_globals=True)
 
 
-def nobody(_owner: Owner, _ids: Sequence[str]) -> None:
-    """Hear what a shard folds that nobody asks yet."""
+def ignore_changes(_owner: Owner, _ids: Sequence[str]) -> None:
+    """Do nothing with what a shard folds: it is not searched yet."""

@@ -1,7 +1,7 @@
-"""Takes a partition's shard from a worker that has one: copying a file is faster than folding what it was made of.
+"""State transfer, receiving: fetches a shard's file from another worker, which is faster than folding the log again.
 
-A copy is a fold of our log like any other, or it is not used: its length and checksum are those that the giver sends,
-its tables are of our version, and its marks are those of our log. Whatever goes wrong, the partition is folded.
+A copy is used only if it is a fold of this log like any other: its length and checksum are those that the sender
+names, its tables are of this version, and its marks are those of the log. Otherwise the partition is folded.
 """
 
 from __future__ import annotations
@@ -26,67 +26,75 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
+    from projections.partitions.assignment import Lease
     from projections.shard.log_position import Mark
     from projections.shard.shard import Shard
     from schemas.log import Log
 
 WORTH_RECORDS: Final = 20_000
-"""A copy that saves folding no more than this is not asked for: folding them takes about four seconds."""
+"""A copy that saves folding no more records than this is not fetched: folding them takes about four seconds."""
 CHECKSUM_BYTES: Final = 32
-WRITTEN_AT_ONCE: Final = 4 << 20
+WRITE_BYTES: Final = 4 << 20
+"""What is received is written in pieces of this size."""
 SPARE_BYTES: Final = 256 << 20
-"""What a copy leaves free on the disk, for the other shards."""
-SAY_EVERY_SECONDS: Final = 5.0
+"""How much a copy must leave free on the disk, for the other shards."""
+PROGRESS_SECONDS: Final = 5.0
+"""How often progress is logged."""
 
 MOVED: Final = "the partition was taken away meanwhile"
 log = logging.getLogger("mnemolog.shard")
 
 
 class NotCopied(Exception):
-    """The copy cannot be had, or is not what it should be: the partition is folded from the log."""
+    """The copy cannot be fetched, or is not what it should be: the partition is folded from the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A worker's file of a partition: who has it, up to which offset of each topic it is folded, and how long it is."""
+    """A file of a partition's shard that another worker sends on request."""
 
-    giver: str
+    url: str
+    """Of the worker that has it."""
     partition: int
     offsets: Mapping[str, int]
+    """For each topic the offset up to which it is folded."""
     version: int
+    """Of its tables."""
     size: int
+    """In bytes, without the checksum."""
 
 
-class Elsewhere(Protocol):
-    """What other workers have."""
+class ShardSource(Protocol):
+    """The files of shards that other workers have."""
 
     async def offers(self, partition: int) -> Sequence[Offer]:
-        """Return what can be had now; never fails."""
+        """Return the offers of a partition; a worker that does not answer in time makes none. Never fails."""
 
     def content(self, offer: Offer) -> AsyncGenerator[bytes, None]:
-        """Yield the file in parts, then its checksum (`checksum`). Raises NotCopied."""
+        """Yield the file in parts, then its checksum, as `checksum` makes it. Raises NotCopied."""
 
 
 def checksum() -> blake2b:
-    """Return the hash that a file is sent with, of CHECKSUM_BYTES, to be fed with it."""
+    """Return an empty hash, of CHECKSUM_BYTES, to be updated with the file."""
     return blake2b(digest_size=CHECKSUM_BYTES)
 
 
 class ShardReceiver:
-    """Fetches copies, each beside the shard's own file; whoever holds the shard puts it in place."""
+    """Fetches copies of shards, each beside the shard's own file, and puts them in its place."""
 
-    def __init__(self, log: Log, elsewhere: Elsewhere, worth: int = WORTH_RECORDS) -> None:
-        """Copy nothing that saves folding no more than `worth` records."""
+    def __init__(self, log: Log, source: ShardSource, worth: int = WORTH_RECORDS) -> None:
+        """Fetch nothing that saves folding no more than `worth` records."""
         self._log = log
-        self._elsewhere = elsewhere
+        self._source = source
         self._worth = worth
 
-    async def bring(self, shard: Shard, is_wanted: Callable[[], bool], give_up: Callable[[Shard], None]) -> bool:
-        """Put another worker's file in the place of the shard's own, which is given up; False: the shard is as it was.
+    async def replace_if_ahead(self, shard: Shard, lease: Lease, give_up: Callable[[Shard], None]) -> bool:
+        """Replace a shard's file by another worker's that is far ahead of it; return False if the shard is as it was.
 
-        A file that could not be put there leaves none, or the copy: either is opened and folded on.
+        Returns True when the shard was given up: `give_up` has closed it, and the caller opens it again. If the disk
+        fails just then, what the caller opens is the copy, or an empty shard; either is a fold of the log.
         """
-        copy = await self.fetch(shard, is_wanted)
+        copy = await self.fetch(shard, lease)
         if copy is None:
             return False
         give_up(shard)
@@ -96,10 +104,10 @@ class ShardReceiver:
             log.warning("shard %s is folded: its copy cannot be put in place: %s", shard.path.name, error)
         return True
 
-    async def fetch(self, shard: Shard, is_wanted: Callable[[], bool]) -> Path | None:
-        """Return a verified copy that is far ahead of the shard; None when there is none, or it is not wanted any more.
+    async def fetch(self, shard: Shard, lease: Lease) -> Path | None:
+        """Return a verified copy that is far ahead of the shard; None when there is none, or the lease has ended.
 
-        Nothing is held in memory but WRITTEN_AT_ONCE, and nothing is left on the disk but what is returned.
+        It keeps about WRITE_BYTES in memory, and leaves nothing on the disk but what it returns.
         """
         ends = {topic: await self._log.end(topic, shard.partition) for topic in shard.topics}
         own = sum(shard.offset(topic) for topic in shard.topics)
@@ -109,92 +117,102 @@ class ShardReceiver:
         def saves(offsets: Mapping[str, int]) -> int:
             return sum(min(end, offsets.get(topic, 0)) for topic, end in ends.items()) - own
 
-        offers = [o for o in await self._elsewhere.offers(shard.partition) if o.version == VERSION]
+        offers = [o for o in await self._source.offers(shard.partition) if o.version == VERSION]
         offer = max(offers, key=lambda o: saves(o.offsets), default=None)
         if offer is None or saves(offer.offsets) <= self._worth:
             log.info("shard %s is folded: no worker has a file that is far ahead", shard.path.name)
             return None
-        copy, began = copy_of(shard.path), time.monotonic()
-        said = f"shard {shard.path.name}: {saves(offer.offsets):,} records in {offer.size / 1e6:,.0f} MB"
-        log.info("%s are copied from %s", said, offer.giver)
+        copy = copy_of(shard.path)
+        began = time.monotonic()
+        what = f"shard {shard.path.name}: {saves(offer.offsets):,} records in {offer.size / 1e6:,.0f} MB"
+        log.info("%s are copied from %s", what, offer.url)
         try:
-            await self._download(offer, copy, is_wanted)
-            marks = await in_thread(examined, copy)
+            await self._download(offer, copy, lease)
+            marks = await in_thread(marks_of, copy)
             is_ours = await are_of(self._log, shard.partition, [m for m in marks if m[0] in shard.topics])
             _require(is_ours, "it is no fold of this log")
             is_whole = {topic: following for topic, following, _ in marks}.items() >= offer.offsets.items()
             _require(is_whole, "it is not the file that was offered")
-            _require(is_wanted(), MOVED)
+            _require(lease.is_valid, MOVED)
         except (NotCopied, OSError) as error:
-            log.warning("shard %s is folded, because no copy came from %s: %s", shard.path.name, offer.giver, error)
+            log.warning("shard %s is folded, because no copy came from %s: %s", shard.path.name, offer.url, error)
             copy.unlink(missing_ok=True)
             return None
         except BaseException:
             copy.unlink(missing_ok=True)
             raise
-        log.info("%s were copied in %.1f s", said, time.monotonic() - began)
+        log.info("%s were copied in %.1f s", what, time.monotonic() - began)
         return copy
 
-    async def _download(self, offer: Offer, copy: Path, is_wanted: Callable[[], bool]) -> None:
-        """Write the file, and flush it to the disk: what takes the place of a shard must outlive a power cut."""
+    async def _download(self, offer: Offer, copy: Path, lease: Lease) -> None:
+        """Write the file, and flush it to the disk: what replaces a shard must outlive a power cut.
+
+        A thread writes and hashes one piece while the next is received. The last CHECKSUM_BYTES received may be the
+        checksum, which is no part of the file, so they are always kept back.
+        """
         free = shutil.disk_usage(copy.parent).free
         _require(
             free >= offer.size + SPARE_BYTES,
             f"{offer.size:,} bytes do not fit on the disk, where {free:,} are free: free space",
         )
-        seen, said, waiting, size, received = checksum(), time.monotonic(), list[bytes](), 0, 0
+        digest = checksum()
+        logged = time.monotonic()
+        unwritten = list[bytes]()
+        size = 0  # of `unwritten`
+        received = 0
         writing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         writing.set_result(None)
 
-        def write(some: memoryview) -> None:
-            file.write(some)
-            seen.update(some)
+        def write(piece: memoryview) -> None:
+            file.write(piece)
+            digest.update(piece)
 
         async def hand_over() -> None:
-            """Have everything but what may be the checksum written, while more is received."""
-            nonlocal writing, waiting, size
+            """Have everything written but what may be the checksum, while more is received."""
+            nonlocal writing, unwritten, size
             await writing
-            _require(is_wanted(), MOVED)
-            body = b"".join(waiting)
-            waiting, size = [body[-CHECKSUM_BYTES:]], CHECKSUM_BYTES
+            _require(lease.is_valid, MOVED)
+            body = b"".join(unwritten)
+            unwritten = [body[-CHECKSUM_BYTES:]]
+            size = CHECKSUM_BYTES
             writing = asyncio.ensure_future(in_thread(write, memoryview(body)[:-CHECKSUM_BYTES]))
 
         with copy.open("wb") as file:
             try:
-                async with aclosing(self._elsewhere.content(offer)) as parts:
+                async with aclosing(self._source.content(offer)) as parts:
                     async for part in parts:
-                        waiting.append(part)
+                        unwritten.append(part)
                         size += len(part)
                         received += len(part)
                         _require(received <= offer.size + CHECKSUM_BYTES, "it is longer than what was offered")
-                        if size >= WRITTEN_AT_ONCE:
+                        if size >= WRITE_BYTES:
                             await hand_over()
-                        if time.monotonic() - said > SAY_EVERY_SECONDS:
-                            said = time.monotonic()
+                        if time.monotonic() - logged > PROGRESS_SECONDS:
+                            logged = time.monotonic()
                             mb = f"{received / 1e6:,.0f} of {offer.size / 1e6:,.0f} MB"
-                            log.info("shard %s: %s copied from %s", copy.stem, mb, offer.giver)
+                            log.info("shard %s: %s copied from %s", copy.stem, mb, offer.url)
                 await hand_over()
             finally:
                 await asyncio.gather(writing, return_exceptions=True)
             await writing
-            is_whole = file.tell() == offer.size and seen.digest() == waiting[0]
+            is_whole = file.tell() == offer.size and digest.digest() == unwritten[0]
             _require(is_whole, "it was cut off, or changed on the way")
-            await in_thread(flush, file)
+            await in_thread(sync_to_disk, file)
 
 
 def copy_of(path: Path) -> Path:
-    """Return where a shard's copy is kept until it is put in place."""
+    """Return where the copy of a shard is kept until it is put in place."""
     return path.with_name(f"{path.name}.copy")
 
 
-def flush(file: BinaryIO) -> None:
-    """Bring a file to the disk."""
+def sync_to_disk(file: BinaryIO) -> None:
+    """Write a file through to the disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
-def examined(copy: Path) -> list[Mark]:
-    """Return what a file is a fold of. Raises NotCopied when it is damaged, or has other tables."""
+def marks_of(copy: Path) -> list[Mark]:
+    """Return the marks of what a copy has folded. Raises NotCopied when it is damaged, or has other tables."""
     where = f"{copy.resolve().as_uri()}?immutable=1"
     try:
         with closing(sqlite3.connect(where, uri=True)) as connection:
@@ -208,9 +226,9 @@ def examined(copy: Path) -> list[Mark]:
 
 
 def put_in_place(copy: Path, path: Path) -> None:
-    """Let a copy take the place of a shard's file that nobody has open; killed in between, there is none, or the copy.
+    """Move a copy to the place of a shard's file, which must be closed. A kill in between leaves no file, or the copy.
 
-    Nothing may be left of the old one: SQLite would play its write-ahead log into the new one.
+    Nothing may be left of the old file: SQLite would play its write-ahead log into the new one.
     """
     for name in ("", "-wal", "-shm", "-is-damaged"):
         path.with_name(path.name + name).unlink(missing_ok=True)

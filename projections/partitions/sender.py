@@ -1,4 +1,4 @@
-"""Lends the files of shards that nobody uses here any more to the workers that have their partitions now."""
+"""State transfer, sending: offers files of shards that are closed here to the workers that have their partitions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
-READ_AT_ONCE: Final = 1 << 20
+READ_BYTES: Final = 1 << 20
+"""A file is read and sent in pieces of this size."""
 
 log = logging.getLogger("mnemolog.shard")
 
@@ -29,73 +30,81 @@ class InUse(Exception):
 
 
 class ShardSender:
-    """A file that is lent is one that nobody writes: it is taken back before the shard is opened again."""
+    """Sends files of closed shards, to which nothing is written meanwhile. Opening a shard ends its transfers first.
+
+    A transfer that is revoked like this ends without its checksum, by which the receiver knows that it is not whole.
+    """
 
     def __init__(self, path_of: Callable[[int], Path], is_open: Callable[[int], bool]) -> None:
+        """`is_open` tells whether a partition's shard is open here, or about to be opened."""
         self._path_of = path_of
         self._is_open = is_open
-        self._lent: defaultdict[int, set[_Reading]] = defaultdict(set)
+        self._transfers: defaultdict[int, set[_Transfer]] = defaultdict(set)
 
     async def offer(self, partition: int) -> Offer | None:
-        """Return what is here of a partition, None when nothing is. Raises InUse."""
+        """Return what there is of a partition, without a URL; None when there is nothing. Raises InUse."""
         self._require_unused(partition)
-        return await in_thread(_offered, self._path_of(partition), partition)
+        return await in_thread(_offer_of, self._path_of(partition), partition)
 
     async def content(self, partition: int) -> AsyncGenerator[bytes, None]:
-        """Yield a file in parts, then its checksum, which is missing when the file was taken back. Raises InUse."""
+        """Yield a file in parts, then its checksum, which is missing when the transfer was revoked. Raises InUse."""
         path = self._path_of(partition)
         self._require_unused(partition)
         if _size(path.with_name(f"{path.name}-wal")) or not path.exists():
             raise InUse(f"{path.name} is not whole without what stands beside it: ask again in a moment")
-        reading = _Reading(path)
-        self._lent[partition].add(reading)
+        transfer = _Transfer(path)
+        self._transfers[partition].add(transfer)
         try:
-            while part := await in_thread(reading.read):
+            while part := await in_thread(transfer.read):
                 yield part
-            if not reading.is_closed:
-                yield reading.seen.digest()
+            if not transfer.is_closed:
+                yield transfer.digest.digest()
         finally:
-            self._lent[partition].discard(reading)
-            reading.close()
+            self._transfers[partition].discard(transfer)
+            transfer.close()
 
-    async def take_back(self, partition: int) -> None:
-        """Read a partition's file no more; to be called before it is opened, where `is_open` says so already."""
-        for reading in self._lent.pop(partition, ()):
-            await in_thread(reading.close)
+    async def revoke(self, partition: int) -> None:
+        """End the transfers of a partition. Called before its shard is opened, when `is_open` says so already."""
+        for transfer in self._transfers.pop(partition, ()):
+            await in_thread(transfer.close)
 
     def _require_unused(self, partition: int) -> None:
         if self._is_open(partition):
             raise InUse(f"the shard of partition {partition} is open: ask again in a moment")
 
 
-class _Reading:
-    """A file that is being read. It is closed before SQLite opens it: closing it later would drop SQLite's locks."""
+class _Transfer:
+    """A file that is being read, in threads.
+
+    It must be closed before SQLite opens the same file: POSIX drops a process's locks on a file as soon as the process
+    closes any descriptor of it, and SQLite would go on without its locks. So `close` waits for a read that goes on.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_RDONLY)
         self._busy = Lock()
         self.is_closed = False
-        self.seen = checksum()
+        self.digest = checksum()
 
     def read(self) -> bytes:
-        """Return the next part; nothing at the end, or when it is closed."""
+        """Return the next part; nothing at the end, or when the file is closed."""
         with self._busy:
             if self.is_closed:
                 return b""
-            part = os.read(self._file, READ_AT_ONCE)
-            self.seen.update(part)
+            part = os.read(self._file, READ_BYTES)
+            self.digest.update(part)
             return part
 
     def close(self) -> None:
-        """Close it, when what is being read now has been."""
+        """Close the file, after the read that goes on."""
         with self._busy:
             if not self.is_closed:
                 self.is_closed = True
                 os.close(self._file)
 
 
-def _offered(path: Path, partition: int) -> Offer | None:
-    """Bring what a killed process left beside a file into it, and return what it is a fold of."""
+def _offer_of(path: Path, partition: int) -> Offer | None:
+    """Return what a file is a fold of, once its write-ahead log, which a killed process may have left, is in it."""
     if not path.exists() or is_damaged(path):
         return None
     try:

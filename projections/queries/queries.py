@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.embedding.embedder import Embedder
+    from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.queries.filters import Filters
     from projections.queries.search import Found
@@ -45,9 +46,9 @@ class UnknownMemory(Exception):
 class Queries:
     """Answers about users whose partitions this worker holds; others raise NotHeld."""
 
-    def __init__(self, shards: Shards, embedder: Embedder) -> None:
+    def __init__(self, shards: Shards, index_sync: IndexSync, embedder: Embedder) -> None:
         self._shards = shards
-        self.index_search = IndexSearch(shards, embedder)
+        self.index_search = IndexSearch(shards, index_sync, embedder)
         self._ranked = RankedMemoriesByUser()
 
     def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:

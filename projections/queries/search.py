@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from projections.embedding.embedder import Embedder, Vectors
     from projections.index.protocol import Hit
+    from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.queries.filters import Filters
     from projections.queries.ranking import Ranked
@@ -62,8 +63,9 @@ class Pool:
 class IndexSearch:
     """Search by words and by meaning. Hits give ids; text, importance and status come from the shard."""
 
-    def __init__(self, shards: Shards, embedder: Embedder) -> None:
+    def __init__(self, shards: Shards, index_sync: IndexSync, embedder: Embedder) -> None:
         self._shards = shards
+        self._index_sync = index_sync
         self._embedder = embedder
 
     async def vector(self, query: str) -> Vectors:
@@ -130,7 +132,7 @@ class IndexSearch:
                     if any(memory_id not in state.memories for memory_id in wrong):
                         # of another log, or decided by another worker, who has the user now
                         await self._shards.come_to_end(one)
-                    self._shards.following.note(one, wrong)
+                    self._index_sync.mark_dirty(one, wrong)
                 if len(mine) >= min(limit, len(hits)) or asked.limit >= len(state.memories):
                     break
                 # The index does not know expiry: some of its hits may be hidden, and visible ones lie deeper.
@@ -145,7 +147,7 @@ class IndexSearch:
     async def _legs(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""
         if past is None:
-            return await self._shards.following.search(owner, asked)
+            return await self._index_sync.search(owner, asked)
         return await search_state(owner, state, self._shards.of(owner).ledger.vectors(owner).all(), asked)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import faust
 from faust.types import TP
 
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from schemas.log import LogError, Position, Record
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
 from streams.delivery.delivery import Delivery

@@ -16,7 +16,7 @@ from schemas.messages.dead_letters import first_position
 from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.delivery.dead_letter import put_aside
-from streams.delivery.retry import fold_patiently
+from streams.delivery.retry import catch_up
 from streams.extraction.request import append_answer, too_large
 from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
     from schemas.log import Log
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
@@ -62,12 +63,15 @@ class _Session:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    partition: int
     owner: Owner
     agent_id: str | None
     session_id: str
-    term: int
-    """Of the partition: a window that is joined while its partition is taken away belongs to nobody."""
+    lease: Lease
+    """Of the partition: a window that a turn joins after the lease has ended must not stay here."""
+
+    @property
+    def partition(self) -> int:
+        return self.lease.partition
 
 
 class Observe:
@@ -107,7 +111,7 @@ class Observe:
         """Take one record in; return when the next may come."""
         record = delivery.record
         position = record.position
-        term = self._shards.term(position.partition)
+        lease = self._shards.assignment.lease(position.partition)
         try:
             message = observation_of_record(record)
         except InRegistryAvro as found:
@@ -118,7 +122,7 @@ class Observe:
             await self._put_aside(delivery, "decode", str(error))
         else:
             await self._observe(delivery, message)
-        if self._shards.term(position.partition) != term or not delivery.is_current():
+        if not lease.is_current(delivery):
             return
         place = (position.topic, position.partition)
         self._delivered[place] = max(self._delivered.get(place, 0), position.offset + 1)
@@ -130,10 +134,10 @@ class Observe:
             if await self.rewriting.reappend(delivery, message):  # with the id and time of this first position
                 self._counted("observe", "moved")
             return
-        term = self._shards.term(partition)
-        await self._shards.ready(partition)
-        await fold_patiently(lambda: self._shards.up_to(position.topic, partition, position.offset + 1))
-        if self._shards.term(partition) != term or not delivery.is_current():
+        lease = self._shards.assignment.lease(partition)
+        await self._shards.assignment.wait_until_ready(partition)
+        await catch_up(self._shards, position.topic, partition, position.offset + 1)
+        if not lease.is_current(delivery):
             return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here
         first = self._shards.at(partition).observations.first(owner, message.envelope.event_id)
         # What was sent back stands for its first record, which could not be read then, and may be folded by now.
@@ -188,7 +192,7 @@ class Observe:
             if session is not None and closes_before(session.window, piece, self._limits):
                 await self._close(place)
                 session = None
-            if self._shards.term(place.partition) != place.term:
+            if not place.lease.is_valid:
                 return
             now = asyncio.get_running_loop().time()
             if session is None:
@@ -261,7 +265,7 @@ class Observe:
             end = await append_answer(self._log, partition, item)
         self._counted("extract", type(item).__name__)
         self._extracted(item)
-        await fold_patiently(lambda: self._shards.up_to(INBOX.name, partition, end))
+        await catch_up(self._shards, INBOX.name, partition, end)
         for piece in window.pieces:
             self._done(partition, owner, piece)
 
@@ -277,8 +281,8 @@ class Observe:
                 ack()
 
     def _place(self, partition: int, message: TurnRecorded) -> _Place:
-        term = self._shards.term(partition)
-        return _Place(partition, message.envelope.owner, message.envelope.agent_id, message.session_id, term)
+        lease = self._shards.assignment.lease(partition)
+        return _Place(message.envelope.owner, message.envelope.agent_id, message.session_id, lease)
 
     def _ended(self, partition: int, end: SessionEnded) -> list[_Place]:
         """Return the open windows that an end closes; one that names no agent ends the session with all of them."""

@@ -1,4 +1,4 @@
-"""project: follows the ledger, so that shards and index come to every decision, whoever made it."""
+"""project: follows the ledger, so that shards and index come to every decision, whichever worker made it."""
 
 from __future__ import annotations
 
@@ -9,44 +9,54 @@ from projections.index.durability import LOOK_EVERY_SECONDS
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardUnavailable
 from schemas.topics import LEDGER
-from streams.delivery.retry import fold_patiently
+from streams.delivery.retry import catch_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from streams.delivery.delivery import Delivery
 
 
 class Project:
-    """Brings the shard to the decision at hand, and the index after it; one that is away holds nothing up."""
+    """Brings the shard to each decision, and the index after it. An index that is away holds up nothing."""
 
-    def __init__(self, *, shards: Shards, counted: Callable[[str, str], None] = lambda _step, _outcome: None) -> None:
+    def __init__(
+        self,
+        *,
+        shards: Shards,
+        index_sync: IndexSync,
+        every_seconds: float = LOOK_EVERY_SECONDS,
+        counted: Callable[[str, str], None] = lambda _step, _outcome: None,
+    ) -> None:
+        """Flush and check the index every so many seconds."""
         self._shards = shards
+        self._index_sync = index_sync
+        self._every_seconds = every_seconds
         self._counted = counted
 
     async def handle(self, delivery: Delivery) -> None:
-        """Fold up to one record of the ledger. Raises NotHeld when its partition is taken away meanwhile."""
+        """Fold up to one record of the ledger. Raises NotHeld when its partition is released meanwhile."""
         position = delivery.record.position
         if position.topic == LEDGER.name:
-            await self._shards.ready(position.partition)
-        following = position.offset + 1
-        await fold_patiently(lambda: self._shards.up_to(position.topic, position.partition, following))
-        await self._shards.following.tell_if_it_answers()
+            await self._shards.assignment.wait_until_ready(position.partition)
+        await catch_up(self._shards, position.topic, position.partition, position.offset + 1)
+        await self._index_sync.try_flush()
         self._counted("project", "folded")
         delivery.ack()
 
-    async def tell_index(self) -> None:
-        """Bring the index to where the shards are, for ever."""
+    async def flush_index(self) -> None:
+        """Write pending changes to the index, again and again, until cancelled."""
         while True:
             try:
-                await self._shards.following.tell()
+                await self._index_sync.flush()
             except (IndexUnavailable, ShardUnavailable):
                 self._counted("project", "waiting")
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            await asyncio.sleep(self._every_seconds)
 
-    async def look_after_index(self) -> None:
-        """Look for ever whether the index may have lost what it was told last, however long telling takes."""
+    async def check_index(self) -> None:
+        """Check again and again, until cancelled, whether the index may have lost writes, also while it is flushed."""
         while True:
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
-            await self._shards.following.look()
+            await asyncio.sleep(self._every_seconds)
+            await self._index_sync.check_health()

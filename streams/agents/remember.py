@@ -21,12 +21,13 @@ from streams.decisions.decide import close_tick, decide, decide_tick, policy_of
 from streams.decisions.draft import Place
 from streams.decisions.wakes import shows_memories
 from streams.delivery.dead_letter import put_aside
-from streams.delivery.retry import append_patiently, fold_patiently
+from streams.delivery.retry import append_patiently, catch_up
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
+    from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.state.memory import UserState
     from schemas.log import Log, Record
@@ -56,6 +57,7 @@ class Remember:
         *,
         log: Log,
         shards: Shards,
+        index_sync: IndexSync,
         pool: KeyedPool,
         parameters: Parameters,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
@@ -65,6 +67,7 @@ class Remember:
         """`remove` takes a partition's observations away that were logged before an instant, and counts them."""
         self._log = log
         self._shards = shards
+        self._index_sync = index_sync
         self._pool = pool
         self._parameters = parameters
         self._counted = counted
@@ -95,12 +98,12 @@ class Remember:
                 self._counted("remember", "dead")
             delivery.ack()
             return
-        term = self._shards.term(partition)
-        await self._shards.ready(partition)
+        lease = self._shards.assignment.lease(partition)
+        await self._shards.assignment.wait_until_ready(partition)
         if isinstance(item, Tick):
             await self._pool.settle(partition)
-        if self._shards.term(partition) != term or not delivery.is_current():
-            return  # taken away meanwhile: the items before it were dropped, and it must not be decided before them
+        if not lease.is_current(delivery):
+            return  # the items before it were dropped with the lease, and it must not be decided before them
         if isinstance(item, Tick):
             await self._pool.submit(partition, owner, lambda: self._apply_tick(delivery, item))
             await self._pool.settle(partition)
@@ -266,11 +269,12 @@ class Remember:
         return [*mine, *shared]
 
     async def _append(self, owner: Owner, decision: Decision) -> None:
-        """Append a decision and fold up to it. State is never updated before the log has acknowledged."""
+        """Append a decision, then fold and index it. State is never updated before the log has acknowledged."""
         topic, partition = self._shards.ledger_of(owner)
         record = NewRecord(topic=topic, partition=partition, key=owner.key, value=codec.encode_remembered(decision))
         [appended] = await append_patiently(self._log, [record])
-        await fold_patiently(lambda: self._shards.folded(owner, appended.position.offset + 1))
+        await catch_up(self._shards, topic, partition, appended.position.offset + 1)
+        await self._index_sync.try_flush()
 
     async def _give_up(self, record: Record, detail: str) -> None:
         await put_aside(self._log, record, "failed", detail)

@@ -8,7 +8,7 @@ import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable

@@ -12,6 +12,7 @@ from schemas.log import LogUnavailable
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from projections.partitions.shards import Shards
     from schemas.log import Appended, Log, NewRecord, Record
 
 log = logging.getLogger("mnemolog.shard")
@@ -59,6 +60,11 @@ async def fold_patiently(action: Callable[[], Awaitable[None]]) -> None:
         log.warning("waiting: %s", error)
 
     await patiently(action, ShardUnavailable, warn)
+
+
+async def catch_up(shards: Shards, topic: str, partition: int, end: int) -> None:
+    """Fold a topic's partition up to the offset `end`, when its shard's file can be written. Raises NotHeld."""
+    await fold_patiently(lambda: shards.up_to(topic, partition, end))
 
 
 class PatientReads:

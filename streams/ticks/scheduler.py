@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardUnavailable
 from projections.state.evolve import is_decided
 from schemas import codec

@@ -54,3 +54,15 @@ class Followed:
         if not self.loaded_early:
             await self.index.reopen()
         return await self.index.search(asked)
+
+    def release(self, tenant, user_id):
+        self.index.release(tenant, user_id)
+
+    async def reopen(self):
+        await self.index.reopen()
+
+    async def check(self):
+        await self.index.check()
+
+    async def close(self):
+        await self.index.close()

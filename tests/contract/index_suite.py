@@ -1,6 +1,8 @@
-"""What every index must do. An adapter's test inherits IndexSuite and supplies the fixture `index`.
+"""What every index must do when it puts, removes and searches: through the protocol alone.
 
-`index` is an empty Index. An adapter that searches a moment after it has written waits inside its fixture's wrapper.
+An adapter's test inherits IndexSuite and supplies the fixture `index`: an empty index behind a shard, as `Followed` is.
+An index that finds only later what it has written waits in that wrapper. An index that outlives the process passes
+SharedIndexSuite too.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from contract.index_examples import (
     query,
 )
 
-from projections.index.protocol import ANY_VERSION, Index, Legs
+from projections.index.protocol import ANY_VERSION, SCORE_DIGITS, Index, Legs
 from projections.text import analyser
 
 
@@ -72,6 +74,29 @@ class IndexSuite:
         found = (await index.search(query(vector=mixed(ANIMALS, ANIMALS, FOOD)))).semantic
         assert four(found)[:2] == ["cat", "coffee"]
         assert [hit.score for hit in found] == pytest.approx([2 / 5**0.5, 1 / 5**0.5, 0, 0], abs=1e-5)
+
+    async def test_scores_of_meaning_are_rounded_so_that_equals_are_equal(self, index: Index):
+        thirds = [entry(f"e{n}", "x", mixed(FOOD, n * WORK, SPORT)) for n in range(5)]
+        await index.put(thirds)
+        found = (await index.search(query(vector=mixed(FOOD, FOOD, WORK)))).semantic
+        assert len(found) == 5
+        for hit in found:  # an index may round in single precision
+            assert hit.score == pytest.approx(round(hit.score, SCORE_DIGITS), abs=1e-7)
+
+    async def test_closing_twice_is_no_error(self, index: Index):
+        await index.put(FOUR)
+        for _ in range(2):
+            await index.close()
+
+    async def test_what_was_released_or_reopened_is_found_again(self, index: Index):
+        await index.put(FOUR)
+        before = await index.search(query("用户 Anna", FOOD))
+        index.release("default", "u1")
+        index.release("default", "never seen")
+        assert await index.search(query("用户 Anna", FOOD)) == before
+        await index.reopen()
+        await index.check()
+        assert await index.search(query("用户 Anna", FOOD)) == before
 
     async def test_a_leg_that_is_not_asked_is_empty(self, index: Index):
         await index.put(FOUR)

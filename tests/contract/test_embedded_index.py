@@ -12,7 +12,7 @@ from contract.index_examples import ANIMALS, CAT, COFFEE, FOOD, FOUR, entry, fou
 from contract.index_suite import IndexSuite
 
 from projections.index.embedded.index import EmbeddedIndex
-from projections.index.protocol import ANY_VERSION, Legs
+from projections.index.protocol import ANY_VERSION, Index, Legs
 
 
 class TestLoadedAtTheFirstSearch(IndexSuite):
@@ -31,6 +31,22 @@ class TestKeptUpToDate(IndexSuite):
         await index.remove("default", "u1", {COFFEE.memory_id: 1})
         await index.search(query("用户"))
         assert index.shard.loads == [("default", "u1")]
+
+
+async def test_nothing_outlives_the_process():
+    index: Index = EmbeddedIndex(shard_of(*FOUR).load)
+    assert not index.outlives_process
+    assert index.generations is None
+    assert await index.identity() is None
+
+
+async def test_a_user_needs_changes_only_while_the_table_is_loaded():
+    index = EmbeddedIndex(shard_of(*FOUR).load)
+    assert not index.needs_changes("default", "u1")
+    await index.search(query("用户"))
+    assert index.needs_changes("default", "u1")
+    index.release("default", "u1")
+    assert not index.needs_changes("default", "u1")
 
 
 def shard_of(*entries):
@@ -139,8 +155,8 @@ async def test_a_forgotten_user_is_loaded_anew():
     index = EmbeddedIndex(shard.load)
     await index.search(query("用户"))
     shard.memories.clear()
-    index.let_go("default", "u1")
-    index.let_go("default", "never seen")
+    index.release("default", "u1")
+    index.release("default", "never seen")
     assert await index.search(query("用户", FOOD)) == Legs((), ())
     assert index.nbytes == 0
 

@@ -11,9 +11,9 @@ import uvicorn
 from contract.front_door import FrontDoor, front_door, turn
 
 from mnemolog.cluster.peers import Peers
-from mnemolog.cluster.shard_source import PeersShards
+from mnemolog.cluster.shard_source import PeerShardSource
 from mnemolog.http.app import make_http
-from mnemolog.server import _listen, _url
+from mnemolog.server import listen, url_of
 from projections.partitions.receiver import CHECKSUM_BYTES, NotCopied, Offer, checksum
 from projections.shard.tables import VERSION
 from schemas.identity import Owner
@@ -29,8 +29,8 @@ USER = Owner("default", "u1")
 @asynccontextmanager
 async def answering(door: FrontDoor) -> AsyncIterator[str]:
     """Let a worker answer other workers at a URL."""
-    listening = _listen("127.0.0.1", 0)
-    url = _url(listening)
+    listening = listen("127.0.0.1", 0)
+    url = url_of(listening)
     config = uvicorn.Config(make_http(door.worker), lifespan="off", log_config=None, access_log=False)
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve(sockets=[listening]))
@@ -42,11 +42,11 @@ async def answering(door: FrontDoor) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def copies(door: FrontDoor, url: str, seconds: float = 60.0) -> AsyncIterator[PeersShards]:
+async def copies(door: FrontDoor, url: str, seconds: float = 60.0) -> AsyncIterator[PeerShardSource]:
     """Ask a worker at a URL, under a name that the worker of the door knows."""
     peers = Peers(door.worker.shards, dict, lambda: [url], door.worker.url)
     try:
-        yield PeersShards(peers, seconds)
+        yield PeerShardSource(peers, seconds)
     finally:
         await peers.aclose()
 
@@ -66,7 +66,7 @@ async def test_the_file_of_a_partition_that_moved_away_comes_over_whole(tmp_path
             await door.remember(f"the fact {number}")
         partition = await moves_off(door)
         [offer] = await elsewhere.offers(partition)
-        assert (offer.giver, offer.version, offer.offsets[LEDGER.name]) == (url, VERSION, 3)
+        assert (offer.url, offer.version, offer.offsets[LEDGER.name]) == (url, VERSION, 3)
         content = b"".join([part async for part in elsewhere.content(offer)])
         file = (tmp_path / "shards" / "1" / f"{partition}.sqlite").read_bytes()
         told = checksum()
@@ -83,7 +83,7 @@ async def test_a_worker_that_has_the_partition_still_is_asked_again_until_it_let
         await asyncio.sleep(0.6)
         assert not asking.done()
         await moves_off(door)
-        assert [offer.giver for offer in await asking] == [url]
+        assert [offer.url for offer in await asking] == [url]
 
 
 async def test_who_answers_nothing_useful_is_not_waited_for(tmp_path: Path):

@@ -25,16 +25,16 @@ def run(helm: str, command: list[str], values: dict[str, Any], chart: Path = CHA
     )
 
 
-def rendered(helm: str, values: dict[str, Any]) -> list[dict[str, Any]]:
+def rendered(helm: str, values: dict[str, Any], chart: Path = CHART) -> list[dict[str, Any]]:
     """Return the manifests, AssertionError with helm's words when there are none."""
-    done = run(helm, ["template", RELEASE], values)
+    done = run(helm, ["template", RELEASE], values, chart)
     assert (done.returncode, done.stderr) == (0, "")
     return [manifest for manifest in yaml.safe_load_all(done.stdout) if manifest]
 
 
-def refusal(helm: str, values: dict[str, Any]) -> str:
+def refusal(helm: str, values: dict[str, Any], chart: Path = CHART) -> str:
     """Return what helm says when it refuses the values; AssertionError when it does not."""
-    done = run(helm, ["template", RELEASE], values)
+    done = run(helm, ["template", RELEASE], values, chart)
     assert done.returncode != 0, "helm accepted it"
     return done.stderr
 

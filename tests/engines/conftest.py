@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 ENGINES: Final = {
     "kafka": kafka_server,
+    "kafka_jars": kafka_server,
     "own_kafka": kafka_server,
     "secure_kafka": kafka_server,
     "weaviate": weaviate_server,
+    "weaviate_program": weaviate_server,
     "node": weaviate_server,
     "registry": registry_server,
     "own_registry": registry_server,
@@ -35,6 +37,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             config.hook.pytest_deselected(items=missing)
             items[:] = [item for item in items if item not in missing]
             print(f"\n{len(missing)} tests need the engine {fixture}: run `make engines`")  # noqa: T201
+
+
+@pytest.fixture
+def kafka_jars() -> None:
+    """Ask for Kafka to be there; nothing is started."""
+    if not kafka_server.is_installed():
+        pytest.fail(f"Kafka is not in {kafka_server.JARS}: run `make engines`")
+
+
+@pytest.fixture
+def weaviate_program() -> None:
+    """Ask for Weaviate to be there; nothing is started."""
+    if not weaviate_server.is_installed():
+        pytest.fail(f"Weaviate is not in {weaviate_server.CACHE}: run `make engines`")
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from contract.log_suite import new
 
-from mnemolog.operations import dead_letters
+from mnemolog.operations.dead_letters import DeadLetters
 from schemas.log import LogError, RecordTooLarge
 from schemas.messages.dead_letters import TOO_LARGE
 from schemas.topics import DEAD_LETTERS, MAX_LETTER_BYTES, MAX_RECORD_BYTES
@@ -40,7 +40,7 @@ async def test_the_largest_record_that_a_producer_can_send_becomes_a_dead_letter
     await producer.stop()
     [record] = await log.read(topic, 0, 0)
     await put_aside(log, record, "decode", "neither single-object Avro nor JSON" * 100)
-    [letter] = [x for x in await dead_letters.letters(log) if x.topic == topic]
+    [letter] = [x for x in await DeadLetters(log).waiting() if x.topic == topic]
     assert (letter.value, letter.key) == (value, b"default/u1")
     await log.stop()
 
@@ -71,7 +71,7 @@ async def test_a_record_larger_than_any_letter_leaves_its_beginning_and_stops_no
     await producer.stop()
     [record] = await log.read(topic, 0, 0)
     await put_aside(log, record, "decode", "neither single-object Avro nor JSON")
-    [letter] = [x for x in await dead_letters.letters(log) if x.topic == topic]
+    [letter] = [x for x in await DeadLetters(log).waiting() if x.topic == topic]
     assert (letter.reason, letter.value) == (TOO_LARGE, value[:KEPT_BYTES])
     await log.stop()
 

@@ -14,7 +14,6 @@ from engines.test_schema_registry import NOW, registered
 from support.kafka_server import JARS
 from support.registry_avro import end, in_registry_avro, turn
 
-from mnemolog.operations.drain import drain
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from schemas import codec
@@ -150,7 +149,7 @@ async def run(kafka: str, registry: RegistryServer, folder: Path) -> dict[str, d
         await send(kafka, "registry without keys", avro, keyed=False)
         for _ in range(2):
             await send(kafka, "everything twice", avro)
-        counts = await drain(worker, DRAIN_S)
+        counts = await worker.drain.run_local(DRAIN_S)
         assert counts["dead"] == 0
         found: dict[str, dict[str, list[str]]] = {}
         for producer in PRODUCERS:

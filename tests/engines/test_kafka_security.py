@@ -16,7 +16,6 @@ from support import secure_kafka_server
 from support.secure_kafka_server import PASSWORD, USER, SecureKafka
 
 from mnemolog.log.configured import opened_log
-from mnemolog.operations.drain import drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
@@ -61,8 +60,8 @@ async def sample(folder: Path, **given: Any) -> dict[str, int]:
     await worker.start()
     try:
         messages = [parse_event(e, tenant="default", accepted_at=NOW, event_id="") for e in sample_events()]
-        await worker.publishing.publish(messages)
-        return await drain(worker, 120.0)
+        await worker.publisher.publish(messages)
+        return await worker.drain.run_local(120.0)
     finally:
         await worker.stop()
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mnemolog.cluster import scatter_gather
-from mnemolog.operations.drain import drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
@@ -26,11 +24,11 @@ async def remembered(folder: Path, broker: str) -> tuple[dict[str, str], dict[st
     try:
         messages = [parse_event(e, tenant="default", accepted_at=NOW, event_id="") for e in sample_events()]
         for begin in range(0, len(messages), 50):
-            await worker.publishing.publish(messages[begin : begin + 50])
-        counts = await drain(worker, 120.0)
+            await worker.publisher.publish(messages[begin : begin + 50])
+        counts = await worker.drain.run_local(120.0)
         answer = await worker.commands.tick("ladder", TICK, 60.0)
         assert answer.applied
-        return await worker.shards.digests(), counts, await scatter_gather.rebuild(worker, "all")
+        return await worker.shards.digests(), counts, await worker.rebuild.run("all")
     finally:
         await worker.stop()
 

@@ -13,8 +13,6 @@ import pytest
 from support.examples import XIAOMING
 from support.registry_avro import SAID_AT, end, in_registry_avro, theirs, turn
 
-from mnemolog.cluster.scatter_gather import rebuild
-from mnemolog.operations.drain import drain
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from schemas.codec import Undecodable, released_schema
@@ -209,11 +207,11 @@ async def test_what_producers_write_by_the_registry_is_remembered_once_and_in_or
             in_registry_avro(4711, turn("t-4", "四"), released_schema(TurnRecorded)),
         ]
         await produce(worker, *values, *values[:2])
-        counts = await drain(worker, PATIENCE_S)
+        counts = await worker.drain.run_local(PATIENCE_S)
         assert (counts["observations"], counts["remembered"], counts["dead"]) == (3, 3, 1)
         turns = worker.shards.of(XIAOMING).observations.turns(XIAOMING, "s1", 10)
         assert [t.message.content for t in turns] == ["一", "二", "三"]
-        assert (await rebuild(worker, "all"))["equal"]
+        assert (await worker.rebuild.run("all"))["equal"]
 
 
 async def test_a_registry_that_is_down_stops_no_start_and_has_our_schemas_when_it_is_back(
@@ -222,7 +220,7 @@ async def test_a_registry_that_is_down_stops_no_start_and_has_our_schemas_when_i
     registry.stop()
     async with working(registry, tmp_path / "data") as worker:
         assert "not registered yet" in caplog.text
-        await worker.publishing.publish([parse_event(SAID, tenant="default", accepted_at=NOW, event_id="t-1")])
+        await worker.publisher.publish([parse_event(SAID, tenant="default", accepted_at=NOW, event_id="t-1")])
         await until(lambda: remembered(worker) == ["一"])
         registry.start()
         await until(lambda: worker.registry.is_registered)
@@ -252,5 +250,5 @@ async def test_known_schemas_flow_while_the_registry_is_away_and_after_a_restart
         registry.thaw()
         await until(lambda: "三" in remembered(worker))
         await until(lambda: worker.registry.is_registered)
-        counts = await drain(worker, PATIENCE_S)
+        counts = await worker.drain.run_local(PATIENCE_S)
         assert (counts["remembered"], counts["dead"]) == (4, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import numpy as np
@@ -13,34 +13,32 @@ import pytest
 from contract.alike import compare, world
 from contract.followed import FakeShard, Followed
 from contract.index_examples import ANIMALS, CAT, COFFEE, FOOD, FOUR, SPORT, WORK, entry, four, mixed, query
+from contract.index_store import IndexStore, no_memories
 from contract.index_suite import IndexSuite
-from support.weaviate_server import running_weaviate
+from contract.shared_index_suite import SharedIndexSuite
 
+from projections.index.adapter import IndexConfig
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.protocol import IndexChanged, IndexUnavailable, Legs
+from projections.index.weaviate.adapter import WEAVIATE
 from projections.index.weaviate.address import WeaviateAddress
 from projections.index.weaviate.index import WeaviateIndex
 from projections.text import analyser
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from support.weaviate_server import WeaviateServer
 
-    from projections.index.embedded.index import Load
-    from projections.index.protocol import IndexEntry
-
-
-def nothing(_tenant: str, _user_id: str) -> list[IndexEntry]:
-    """Load what a shard has that holds no memory: words are found nowhere."""
-    return []
+    from projections.index.protocol import LoadEntries
 
 
 @asynccontextmanager
-async def empty_index(weaviate: WeaviateServer, load: Load = nothing) -> AsyncIterator[WeaviateIndex]:
+async def empty_index(
+    weaviate: WeaviateServer, load: LoadEntries = no_memories, **options: Any
+) -> AsyncIterator[WeaviateIndex]:
     """Open an index that holds nothing, whatever the tests before have left."""
-    index = WeaviateIndex(WeaviateAddress.parse(weaviate.url), load, partitions=8)
+    index = WeaviateIndex(WeaviateAddress.parse(weaviate.url), load, partitions=8, **options)
     try:
         first = WeaviateIndex(WeaviateAddress.parse(weaviate.url), load, partitions=8, generation=1)
         await first.collection.open()
@@ -67,6 +65,40 @@ class PutAtOnce(Followed):
         if self.loaded_early:
             for tenant, user_id in {(one.tenant, one.user_id) for one in entries}:
                 await self.index.search(query("x", user_id=user_id, tenant=tenant))
+
+
+class WeaviateStore(IndexStore):
+    """A node as the suite has it."""
+
+    def __init__(self, node: WeaviateServer) -> None:
+        super().__init__(WEAVIATE, IndexConfig(url=node.url, secret=None, partitions=8))
+        self._node = node
+
+    async def step(self) -> None:
+        await asyncio.sleep(0.002)
+
+    async def stop(self) -> None:
+        await asyncio.to_thread(self._node.stop)
+
+    async def start(self) -> None:
+        await asyncio.to_thread(self._node.start)
+
+    async def wipe(self) -> None:
+        http = self._node.url.removeprefix("weaviate://").partition("?")[0]
+        async with httpx.AsyncClient(base_url=f"http://{http}/v1", timeout=30) as client:
+            for alias in (await client.get("/aliases")).json()["aliases"]:
+                (await client.delete(f"/aliases/{alias['alias']}")).raise_for_status()
+            for made in (await client.get("/schema")).json()["classes"]:
+                (await client.delete(f"/schema/{made['class']}")).raise_for_status()
+
+
+class TestSharedWeaviateIndex(SharedIndexSuite):
+    @pytest.fixture
+    async def store(self, weaviate: WeaviateServer) -> AsyncIterator[WeaviateStore]:
+        store = WeaviateStore(weaviate)
+        await store.wipe()
+        yield store
+        await store.close()
 
 
 class TestWeaviateIndex(IndexSuite):
@@ -102,7 +134,7 @@ async def test_the_words_of_a_user_are_loaded_once_and_again_when_another_worker
         await followed.put([replace(CAT, version=2, tokens=analyser.tokens("Anna keeps a cat"))])
         assert len((await followed.search(query("Anna"))).keyword) == 3
         assert shard.loads == [("default", "u1")]
-        index.let_go("default", "u1")
+        index.release("default", "u1")
         shard.put(replace(CAT, version=3, tokens=analyser.tokens("a cat")))
         assert len((await followed.search(query("Anna"))).keyword) == 2
 
@@ -121,21 +153,6 @@ async def test_a_question_deeper_than_weaviate_answers_is_answered_all_the_same(
         assert expected == [hit.memory_id for hit in equals.semantic]
 
 
-async def test_what_it_holds_is_there_after_a_restart(weaviate: WeaviateServer, tmp_path: Path):
-    assert weaviate  # another node: this one is stopped
-    with running_weaviate(tmp_path) as node:
-        async with empty_index(node) as index:
-            await index.put(FOUR)
-            before = await index.search(query(vector=FOOD))
-            node.stop()
-            with pytest.raises(IndexUnavailable):
-                await index.search(query(vector=FOOD))
-            node.start()
-            assert before == await index.search(query(vector=FOOD))
-            await index.put([replace(CAT, version=2)])
-            assert len((await index.search(query(vector=FOOD))).semantic) == 4
-
-
 async def test_a_model_of_another_length_is_held_beside_the_first(weaviate: WeaviateServer):
     longer = np.eye(7, dtype=np.float32)
     async with empty_index(weaviate) as index:
@@ -144,27 +161,11 @@ async def test_a_model_of_another_length_is_held_beside_the_first(weaviate: Weav
         assert four((await index.search(query(vector=longer[0]))).semantic) == ["cat"]
 
 
-async def test_another_generation_is_filled_beside_the_active_one_and_then_takes_its_place(weaviate: WeaviateServer):
-    address = WeaviateAddress.parse(weaviate.url)
-    fresh = WeaviateIndex(address, nothing, partitions=8, generation=2)
-    async with empty_index(weaviate) as index:
-        await index.put([COFFEE])
-        await fresh.put([CAT])
-        assert four((await index.search(query(vector=FOOD))).semantic) == ["coffee"]
-        assert await index.collection.generations() == (1, [1, 2])
-        await index.collection.activate(2)
-        assert four((await index.search(query(vector=FOOD))).semantic) == ["cat"]
-        await index.collection.activate(1)
-        await index.collection.drop(2)
-        assert four((await index.search(query(vector=FOOD))).semantic) == ["coffee"]
-    await fresh.close()
-
-
 class Frozen(WeaviateIndex):
     """A worker's index that stands still at one step until it is woken."""
 
     def __init__(self, address, step):
-        super().__init__(address, nothing, partitions=8)
+        super().__init__(address, no_memories, partitions=8)
         self.step, self.reached, self.woken = step, asyncio.Event(), asyncio.Event()
 
     async def pause(self, step):
@@ -229,37 +230,18 @@ async def test_a_writer_that_is_killed_late_leaves_what_others_wrote_meanwhile(w
         await late.close()
 
 
-async def test_what_two_workers_put_at_once_is_there_once(weaviate: WeaviateServer):
-    other = WeaviateIndex(WeaviateAddress.parse(weaviate.url), nothing, partitions=8)
-    async with empty_index(weaviate) as index:
-        await index.put([CAT])
-        await asyncio.gather(index.put(FOUR), other.put(FOUR))
-        alone = await index.search(query(vector=FOOD))
-        assert len({hit.memory_id for hit in alone.semantic}) == len(alone.semantic) == 4
-        await index.put(FOUR)
-        assert alone == await other.search(query(vector=FOOD))
-        await other.close()
-
-
-async def test_a_collection_that_was_made_anew_has_another_name_and_a_generation_beside_it_the_same(
-    weaviate: WeaviateServer,
-):
-    address = WeaviateAddress.parse(weaviate.url)
-    beside, other = (WeaviateIndex(address, nothing, partitions=8, generation=number) for number in (2, None))
+async def test_a_collection_that_was_deleted_below_its_alias_is_made_anew_under_another_name(weaviate: WeaviateServer):
+    other = WeaviateIndex(WeaviateAddress.parse(weaviate.url), no_memories, partitions=8)
     async with empty_index(weaviate) as index:
         await index.put([COFFEE])
-        before = await index.kept_as()
-        assert before == await beside.kept_as() == await other.kept_as()
-        await beside.put([COFFEE])
+        before = await index.identity()
+        assert await other.identity() == before
         await index.collection.drop(1)
-        assert await index.kept_as() != before
-        assert await other.kept_as() == before  # it was not told
+        assert await index.identity() != before
         with pytest.raises(IndexChanged, match="filled anew"):
             await other.search(query(vector=FOOD))
-        assert await other.kept_as() == await index.kept_as()
-        await index.collection.drop(2)
+        assert await other.identity() == await index.identity()
     await other.close()
-    await beside.close()
 
 
 async def test_a_collection_without_what_this_version_needs_is_named(weaviate: WeaviateServer):

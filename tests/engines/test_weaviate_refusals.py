@@ -11,7 +11,6 @@ from contract.index_examples import FOOD, FOUR, query
 from engines.test_weaviate_index import empty_index
 
 from projections.index.protocol import IndexUnavailable
-from projections.index.weaviate import index as index_module
 
 if TYPE_CHECKING:
     from support.weaviate_server import WeaviateServer
@@ -37,9 +36,9 @@ async def test_what_it_refuses_is_said_and_can_be_put_when_it_takes_it(weaviate:
         assert len((await index.search(query(vector=FOOD))).semantic) == 4
 
 
-async def test_what_it_refuses_at_first_is_tried_again(weaviate: WeaviateServer, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(index_module, "_PAUSE_SECONDS", 3.0)  # longer than Weaviate takes to change its mind
-    async with empty_index(weaviate) as index:
+async def test_what_it_refuses_at_first_is_tried_again(weaviate: WeaviateServer):
+    pause = 3.0  # longer than Weaviate takes to change its mind
+    async with empty_index(weaviate, retry_pause_seconds=pause) as index:
         await index.collection.open()
         await make_tenants(weaviate, by_itself=False)
         putting = asyncio.create_task(index.put(FOUR))

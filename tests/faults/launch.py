@@ -17,7 +17,6 @@ from typing import IO, TYPE_CHECKING
 from faults.kill_points import KillSwitch, MortalWorker
 from faults.spoken import USERS, spoken
 
-from mnemolog.operations.drain import drain
 from mnemolog.settings import from_environment
 from schemas.identity import Owner
 from schemas.inputs.input_events import parse_event
@@ -46,9 +45,9 @@ async def publish(folder: Path, point: str, acknowledged: IO[str]) -> None:
     now = datetime.now(UTC)
     messages = [parse_event(event, tenant="default", accepted_at=now, event_id="") for event in spoken()]
     for begin in range(0, len(messages), EVENTS_AT_ONCE):
-        accepted = await worker.publishing.publish(messages[begin : begin + EVENTS_AT_ONCE])
+        accepted = await worker.publisher.publish(messages[begin : begin + EVENTS_AT_ONCE])
         print(*(a.event_id for a in accepted), sep="\n", file=acknowledged, flush=True)
-    await drain(worker, DRAIN_SECONDS)
+    await worker.drain.run_local(DRAIN_SECONDS)
     await asyncio.sleep(COMMIT_SECONDS)
     await worker.stop()
 
@@ -61,7 +60,7 @@ async def remind(folder: Path, point: str, acknowledged: IO[str]) -> None:
     await worker.start()
     due_at = worker.clock.now() + timedelta(seconds=DUE_SECONDS)
     for user in USERS:
-        answer = await worker.wakes.commands.schedule(
+        answer = await worker.wake_commands.schedule(
             Owner("default", user), due_at, "call mum", channel="dm", agent_id=None, command_id=f"remind {user}"
         )
         print(answer.outcomes[0].subject if answer.outcomes else "", file=acknowledged, flush=True)

@@ -8,7 +8,6 @@ import orjson
 from contract.front_door import turn
 from faults.sample_worker import START
 
-from mnemolog.operations import dead_letters
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import NewRecord
@@ -55,9 +54,7 @@ async def put(worker: Worker, topic: str, owner: Owner, value: bytes, **more: An
 
 async def set_aside(worker: Worker) -> list[tuple[str, bytes | None, bytes]]:
     """Return topic, key and bytes of the dead letters."""
-    return sorted(
-        ((x.topic, x.key, x.value) for x in await dead_letters.letters(worker.log)), key=lambda x: (x[0], x[2])
-    )
+    return sorted(((x.topic, x.key, x.value) for x in await worker.dead_letters.waiting()), key=lambda x: (x[0], x[2]))
 
 
 def as_set_aside(records: Sequence[NewRecord]) -> list[tuple[str, bytes | None, bytes]]:

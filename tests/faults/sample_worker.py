@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from contract.front_door import HashEmbedder
 
-from mnemolog.cluster import scatter_gather
 from mnemolog.commands.commands import Fact
-from mnemolog.operations.drain import drain
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
@@ -118,13 +116,13 @@ def gate_of(worker: Worker) -> Gate:
 
 async def publish(worker: Worker, messages: Sequence[Observation]) -> None:
     for begin in range(0, len(messages), AT_ONCE):
-        await worker.publishing.publish(messages[begin : begin + AT_ONCE])
+        await worker.publisher.publish(messages[begin : begin + AT_ONCE])
 
 
 async def live_through(worker: Worker) -> None:
     """Publish the sample, have every kind of command decided, and let 30 days pass."""
     await publish(worker, sample())
-    await drain(worker, DRAIN_SECONDS)
+    await worker.drain.run_local(DRAIN_SECONDS)
     commands = worker.commands
     for owner in (LIN, MAYA):
         known = sorted(worker.shards.state(owner).memories.values(), key=lambda m: m.memory_id)
@@ -136,7 +134,7 @@ async def live_through(worker: Worker) -> None:
         await commands.recall(owner, [first], START, f"{owner.user_id}-recalls")
     await commands.remember(LIN, Fact(content="The office closes at six", scope="global"), "everybody")
     assert (await commands.tick("ladder", TICK, TICK_SECONDS)).applied
-    await drain(worker, DRAIN_SECONDS)
+    await worker.drain.run_local(DRAIN_SECONDS)
 
 
 def access_counts(worker: Worker) -> dict[str, tuple[int, int]]:
@@ -157,16 +155,16 @@ async def records(worker: Worker) -> list[Record]:
 
 async def settled(worker: Worker) -> None:
     """Wait until everything in the log is extracted, decided and folded."""
-    await drain(worker, DRAIN_SECONDS)
+    await worker.drain.run_local(DRAIN_SECONDS)
     for shard in worker.shards.all():
         await shard.catch_up()
-    await worker.shards.following.tell()
+    await worker.index_sync.flush()
 
 
 async def rebuilt(worker: Worker) -> str:
     """Return the total digest, which a rebuild finds again."""
     live = (await worker.shards.digests())["total"]
-    report = await scatter_gather.rebuild(worker, "all")
+    report = await worker.rebuild.run("all")
     assert report["digest_before"] == report["digest_after"] == live == (await worker.shards.digests())["total"]
     return live
 
@@ -185,7 +183,7 @@ async def _main(folder: Path) -> dict[str, Any]:
         standing = await rebuilt(worker)
     async with running(folder / "machine", clock=MachineClock()) as worker:
         await publish(worker, sample())
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         [first] = await worker.log.read(CONVERSATIONS.name, worker.shards.partition(LIN), 0, 1)
         assert (await worker.commands.tick("ladder", TICK, TICK_SECONDS)).applied
         machine = await rebuilt(worker)

@@ -12,7 +12,6 @@ from contract.front_door import turn
 from faults.sample_worker import DRAIN_SECONDS, running
 
 from mnemolog.http.app import make_http
-from mnemolog.operations.drain import drain
 from mnemolog.worker.worker import Worker
 from schemas.log import LogFull, LogUnavailable
 from streams.transports.sqlite.log import SqliteLog
@@ -101,7 +100,7 @@ async def test_a_log_that_refuses_is_a_503_that_says_when_to_come_back_and_then_
         assert (await http.get("/health/ready")).status_code == 200
         log.refusal = None
         assert (await http.post(path, json=body)).status_code in (201, 202)
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
 
 
 async def test_what_a_log_stored_before_it_went_silent_is_once_when_the_caller_tries_again(tmp_path: Path):
@@ -114,7 +113,7 @@ async def test_what_a_log_stored_before_it_went_silent_is_once_when_the_caller_t
         log.held.set()
         answer = await http.post("/v1/events?wait=20", json=BERLIN)
         assert answer.json()["accepted"][0]["state"] == "remembered"
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         memories = (await http.get("/v1/memories", params={"user_id": "u1"})).json()["items"]
         assert [(m["value"], m["access_count"]) for m in memories] == [("Berlin", 0)]
 
@@ -127,6 +126,6 @@ async def test_agents_wait_for_a_log_that_refuses_and_go_on(tmp_path: Path):
         assert worker.failure is not None
         assert not worker.failure.done()
         log.refusal = None
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         state = (await http.get("/v1/events/t-1", params={"user_id": "u1"})).json()
         assert state["state"] == "remembered"

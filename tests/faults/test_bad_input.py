@@ -21,9 +21,6 @@ from faults.poison import (
 from faults.sample_worker import DRAIN_SECONDS, START, running
 from support.examples import candidate, piece, remember
 
-from mnemolog.cluster import scatter_gather
-from mnemolog.operations import dead_letters
-from mnemolog.operations.drain import drain
 from schemas import codec
 from schemas.messages.envelope import Sealed
 from schemas.messages.inbox import CandidatesExtracted, DecayDue, RememberFact
@@ -69,12 +66,12 @@ async def test_poison_on_the_input_topics_becomes_dead_letters_and_stops_nobody(
         await put(worker, CONVERSATIONS.name, BEN, spelt(BEN, "b-2", content="I like tea."), key=None, partition=wrong)
         conflict = await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-1", content="I live in Rome."))
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-2", content="I moved to Paris.", session_id="s2"))
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         assert await set_aside(worker) == as_set_aside([*bad, conflict])
         assert cities(worker, ANNA) == ["Berlin", "Paris"]
         assert cities(worker, BEN) == ["Oslo"]
         assert [m.content for m in worker.shards.state(BEN).memories.values() if m.attribute == "likes"]
-        assert (await scatter_gather.rebuild(worker, "all"))["equal"]
+        assert (await worker.rebuild.run("all"))["equal"]
         assert worker.failure is not None
         assert not worker.failure.done()
 
@@ -82,16 +79,16 @@ async def test_poison_on_the_input_topics_becomes_dead_letters_and_stops_nobody(
 async def test_a_dead_letter_that_is_sent_back_comes_again_as_it_was_until_it_can_be_read(tmp_path: Path):
     async with running(tmp_path, partitions=2, idle_seconds=0.2) as worker:
         bad = [await put(worker, CONVERSATIONS.name, ANNA, value) for value in (b"garbage", UNKNOWN_SCHEMA)]
-        await drain(worker, DRAIN_SECONDS)
-        first = await dead_letters.letters(worker.log)
-        assert sorted(await dead_letters.retry(worker.log)) == sorted(x.envelope.event_id for x in first)
-        await drain(worker, DRAIN_SECONDS)
-        again = await dead_letters.letters(worker.log)
+        await worker.drain.run_local(DRAIN_SECONDS)
+        first = await worker.dead_letters.waiting()
+        assert sorted(await worker.dead_letters.retry()) == sorted(x.envelope.event_id for x in first)
+        await worker.drain.run_local(DRAIN_SECONDS)
+        again = await worker.dead_letters.waiting()
         assert await set_aside(worker) == as_set_aside(bad)
         assert {x.envelope.event_id for x in again}.isdisjoint(x.envelope.event_id for x in first)
         [of_garbage] = [x.envelope.event_id for x in again if x.value == b"garbage"]
-        assert await dead_letters.retry(worker.log, [of_garbage]) == [of_garbage]
-        await drain(worker, DRAIN_SECONDS)
+        assert await worker.dead_letters.retry([of_garbage]) == [of_garbage]
+        await worker.drain.run_local(DRAIN_SECONDS)
         assert await set_aside(worker) == as_set_aside(bad)
 
 
@@ -137,10 +134,10 @@ async def test_poison_in_the_inbox_becomes_dead_letters_and_stops_nobody(tmp_pat
         bad = [await put(worker, INBOX.name, ANNA, value, **more) for value, more in poison_for_the_inbox()]
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-1"))
         await put(worker, CONVERSATIONS.name, BEN, spelt(BEN, "b-1", content="I live in Oslo."))
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         assert await set_aside(worker) == as_set_aside(bad)
         assert (cities(worker, ANNA), cities(worker, BEN)) == (["Berlin"], ["Oslo"])
-        assert (await scatter_gather.rebuild(worker, "all"))["equal"]
+        assert (await worker.rebuild.run("all"))["equal"]
 
 
 async def test_a_drain_ends_and_counts_an_observation_whose_answer_is_poison_as_dead(tmp_path: Path):
@@ -149,21 +146,21 @@ async def test_a_drain_ends_and_counts_an_observation_whose_answer_is_poison_as_
         await put(worker, INBOX.name, ANNA, poison)
         await worker.shards.of(ANNA).catch_up()  # as a worker does that is given the partition now
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "z-1"))
-        counts = await drain(worker, DRAIN_SECONDS)
+        counts = await worker.drain.run_local(DRAIN_SECONDS)
         assert (counts["observations"], counts["dead"], counts["remembered"]) == (1, 1, 0)
-        assert (await worker.publishing.states(ANNA, ["z-1"]))["z-1"]["state"] == "dead"
+        assert (await worker.event_states.of(ANNA, ["z-1"]))["z-1"]["state"] == "dead"
 
 
 async def test_what_is_no_letter_among_the_dead_letters_is_listed_and_stays(tmp_path: Path):
     async with running(tmp_path, partitions=2, idle_seconds=0.2) as worker:
         await put(worker, DEAD_LETTERS.name, ANNA, b"no letter")
         await put(worker, ARTICLES.name, ANNA, b"garbage")
-        await drain(worker, DRAIN_SECONDS)
-        listed = await dead_letters.letters(worker.log)
+        await worker.drain.run_local(DRAIN_SECONDS)
+        listed = await worker.dead_letters.waiting()
         assert {(x.topic, x.value) for x in listed} == {(DEAD_LETTERS.name, b"no letter"), (ARTICLES.name, b"garbage")}
-        assert len(await dead_letters.retry(worker.log)) == 1
-        await drain(worker, DRAIN_SECONDS)
-        assert {x.value for x in await dead_letters.letters(worker.log)} == {b"no letter", b"garbage"}
+        assert len(await worker.dead_letters.retry()) == 1
+        await worker.drain.run_local(DRAIN_SECONDS)
+        assert {x.value for x in await worker.dead_letters.waiting()} == {b"no letter", b"garbage"}
 
 
 async def test_a_fact_in_the_inbox_from_elsewhere_is_remembered_whatever_the_length_of_its_vector(tmp_path: Path):
@@ -172,6 +169,6 @@ async def test_a_fact_in_the_inbox_from_elsewhere_is_remembered_whatever_the_len
         item: RememberFact = replace(remember("Anna plays chess", "command"), envelope=said(ANNA, "i-1").envelope)
         await put(worker, INBOX.name, ANNA, codec.encode(replace(item, vector=Sealed.clear(b""))))
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-1"))
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         assert {m.content for m in worker.shards.state(ANNA).memories.values()} >= {"Anna plays chess"}
-        assert (await scatter_gather.rebuild(worker, "all"))["equal"]
+        assert (await worker.rebuild.run("all"))["equal"]

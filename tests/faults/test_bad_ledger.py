@@ -21,8 +21,6 @@ from faults.poison import (
 from faults.sample_worker import DRAIN_SECONDS, records, running, settled
 from support.counting import decisions
 
-from mnemolog.cluster import scatter_gather
-from mnemolog.operations.drain import drain
 from schemas import codec
 from schemas.messages.decision import Decision
 from schemas.messages.events import MemoryExpired
@@ -62,7 +60,7 @@ async def poison_for_the_ledger(worker: Worker) -> list[NewRecord]:
 async def test_poison_in_the_ledger_is_void_for_every_reader_and_only_decisions_are_counted(tmp_path: Path):
     async with running(tmp_path, partitions=2, idle_seconds=0.2) as worker:
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-1"))
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         before = await worker.shards.digests()
         put_there = await poison_for_the_ledger(worker)
         await settled(worker)
@@ -70,9 +68,9 @@ async def test_poison_in_the_ledger_is_void_for_every_reader_and_only_decisions_
         assert sum(s.ledger.void_decisions for s in worker.shards.all()) == len(list(decisions(put_there))) > 0
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-2", content="I moved to Paris.", session_id="s2"))
         await put(worker, CONVERSATIONS.name, BEN, spelt(BEN, "b-1", content="I live in Oslo."))
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         assert (cities(worker, ANNA), cities(worker, BEN)) == (["Berlin", "Paris"], ["Oslo"])
-        assert (await scatter_gather.rebuild(worker, "all"))["equal"]
+        assert (await worker.rebuild.run("all"))["equal"]
         digest = await worker.shards.digests()
     async with running(tmp_path, partitions=2) as worker:
         assert await worker.shards.digests() == digest
@@ -83,7 +81,7 @@ async def test_what_only_a_newer_version_can_read_stops_the_worker_which_says_up
     """To skip it would be to decide without what it says; the log keeps it until the upgrade."""
     async with running(tmp_path, partitions=2, idle_seconds=0.2) as worker:
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-1"))
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         before = await worker.shards.digests()
         await put(worker, topic, ANNA, UNKNOWN_SCHEMA)
         assert worker.failure is not None

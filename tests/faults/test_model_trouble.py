@@ -13,7 +13,6 @@ from contract.scripted_model import Memories, Mode, ScriptedModel
 from faults.sample_worker import DRAIN_SECONDS, START, rebuilt, running
 
 from mnemolog.http.app import make_http
-from mnemolog.operations.drain import drain
 from schemas import codec
 from schemas.identity import Owner
 from schemas.inputs.input_events import parse_event
@@ -68,13 +67,13 @@ async def asking(folder: Path, base_url: str, **settings: object) -> AsyncIterat
 async def say(worker: Worker, user: str, word: str) -> tuple[Owner, str]:
     """Publish a turn of a user with a word in it, and return how to ask about it."""
     event = turn(f"{user}-{word}", f"My word is {word}.", user_id=user, session_id=f"{user}-{word}")
-    await worker.publishing.publish([parse_event(event, tenant="default", accepted_at=START, event_id="")])
+    await worker.publisher.publish([parse_event(event, tenant="default", accepted_at=START, event_id="")])
     return Owner("default", user), event["event_id"]
 
 
 async def state(worker: Worker, said: tuple[Owner, str]) -> dict[str, Any]:
     owner, event_id = said
-    return (await worker.publishing.states(owner, [event_id]))[event_id]
+    return (await worker.event_states.of(owner, [event_id]))[event_id]
 
 
 async def until_waiting(worker: Worker, said: Sequence[tuple[Owner, str]]) -> list[str]:
@@ -114,7 +113,7 @@ async def test_an_answer_that_cannot_be_used_is_a_rejection_that_keeps_it_and_ot
         async with asking(tmp_path, model.base_url, llm_concurrency=1) as worker:
             bad = [await say(worker, f"user-{word}", word) for word, _, _, _ in BAD_ANSWERS]
             good = [await say(worker, f"user-{word}", "fine") for word, _, _, _ in BAD_ANSWERS]
-            assert await worker.publishing.wait([*bad, *good], SECONDS)
+            assert await worker.event_states.wait([*bad, *good], SECONDS)
             kept = {i.envelope.user_id: i for i in await answers(worker) if isinstance(i, ExtractionRejected)}
             for said, (word, _, why, raw) in zip(bad, BAD_ANSWERS, strict=True):
                 found = await state(worker, said)
@@ -137,7 +136,7 @@ async def test_one_bad_entry_is_dropped_and_the_good_ones_stay(tmp_path: Path):
     with MoodyModel({"echo": "one_bad"}) as model:
         async with asking(tmp_path, model.base_url) as worker:
             said = await say(worker, "anna", "echo")
-            assert await worker.publishing.wait([said], SECONDS)
+            assert await worker.event_states.wait([said], SECONDS)
             found = await state(worker, said)
             assert (found["state"], len(found["memory_ids"])) == ("remembered", 2)
             [item] = await answers(worker)
@@ -163,9 +162,9 @@ async def test_an_outage_is_waited_out_and_nothing_is_lost(tmp_path: Path, mode:
                 while len(model.requests) <= asked + 3:  # noqa: ASYNC110 - the model's thread has no event of this loop
                     await asyncio.sleep(PAUSE_SECONDS)
             model.play("ok")
-            assert await worker.publishing.wait(said, SECONDS)
+            assert await worker.event_states.wait(said, SECONDS)
             assert [(await state(worker, one))["state"] for one in said] == ["remembered"] * len(said)
-            exposed = await worker.metrics.exposition(worker)
+            exposed = await worker.metrics.exposition(worker.gauges)
             assert b'mnemolog_retries_total{reason="unavailable",step="extract"}' in exposed
 
 
@@ -176,7 +175,7 @@ async def test_retry_after_is_kept_to(tmp_path: Path):
         async with asking(tmp_path, model.base_url) as worker:
             began = asyncio.get_running_loop().time()
             said = await say(worker, "anna", "alpha")
-            assert await worker.publishing.wait([said], SECONDS)
+            assert await worker.event_states.wait([said], SECONDS)
             assert asyncio.get_running_loop().time() - began >= 1.0
             assert len(model.requests) == 2
 
@@ -191,16 +190,16 @@ async def test_a_model_that_comes_up_after_the_worker_was_started_again_loses_no
         await until_waiting(worker, before)
         assert await is_ready(worker)
         with MoodyModel(port=PORT) as model:
-            assert await worker.publishing.wait(said, SECONDS)
+            assert await worker.event_states.wait(said, SECONDS)
             assert [(await state(worker, one))["state"] for one in said] == ["remembered"] * 3
-            await drain(worker, DRAIN_SECONDS)
+            await worker.drain.run_local(DRAIN_SECONDS)
             assert len(model.requests) == 3
 
 
 async def test_a_window_that_fails_eight_times_while_others_succeed_is_rejected(tmp_path: Path):
     with MoodyModel({"poison": "500"}) as model:
         async with asking(tmp_path, model.base_url) as worker:
-            assert await worker.publishing.wait([await say(worker, "first", "fine")], SECONDS)
+            assert await worker.event_states.wait([await say(worker, "first", "fine")], SECONDS)
             poisoned = await say(worker, "anna", "poison")
             after = await say(worker, "anna", "fine")
             await until_waiting(worker, [poisoned])
@@ -209,9 +208,9 @@ async def test_a_window_that_fails_eight_times_while_others_succeed_is_rejected(
                 others += 1
                 assert others < 40
                 other = await say(worker, f"other-{others}", "fine")
-                assert await worker.publishing.wait([other], SECONDS)
+                assert await worker.event_states.wait([other], SECONDS)
                 assert (await state(worker, other))["state"] == "remembered"
             assert others >= 7
             assert "failed 8 times while others succeeded" in (await state(worker, poisoned))["reason"]
-            assert await worker.publishing.wait([after], SECONDS)
+            assert await worker.event_states.wait([after], SECONDS)
             assert (await state(worker, after))["state"] == "remembered"

@@ -25,10 +25,8 @@ from faults.sample_worker import (
     sample,
 )
 
-from mnemolog.cluster import scatter_gather
 from mnemolog.commands.commands import Fact
 from mnemolog.http.app import make_http
-from mnemolog.operations.drain import drain
 from mnemolog.operations.rebuild import RebuildRunning
 from projections.queries.filters import Filters
 from projections.shard.errors import ShardDamaged, ShardFull
@@ -92,7 +90,7 @@ async def test_a_rebuild_asks_neither_model_nor_embedder(tmp_path: Path):
         extractor.is_forbidden = embedder.is_forbidden = True
         plan: list[tuple[What, int]] = [("all", 2), ("shards", 3), ("index", 3)]
         for what, generation in plan:
-            report = await scatter_gather.rebuild(worker, what)
+            report = await worker.rebuild.run(what)
             assert (report["generation"], report["equal"]) == (generation, True)
             assert report["digest_after"] == (await worker.shards.digests())["total"] == before["total"]
         assert await worker.shards.digests() == before
@@ -102,7 +100,7 @@ async def test_a_rebuild_asks_neither_model_nor_embedder(tmp_path: Path):
         embedder.is_forbidden = True
     shutil.rmtree(tmp_path / "shards")
     async with running(tmp_path, extractor=extractor, embedder=embedder) as worker:
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         assert await worker.shards.digests() == before
         assert worker.failure is not None
         assert not worker.failure.done()
@@ -120,11 +118,11 @@ async def test_a_rebuild_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp
                 await asyncio.Event().wait()
 
         gate_of(worker).before_bulk = stop_there
-        rebuilding = asyncio.create_task(scatter_gather.rebuild(worker, "all"))
+        rebuilding = asyncio.create_task(worker.rebuild.run("all"))
         await asyncio.wait_for(in_the_middle.wait(), DRAIN_SECONDS)
-        assert 0.0 < worker.rebuilding.progress.ratio < 1.0
+        assert 0.0 < worker.rebuilder.progress.ratio < 1.0
         with pytest.raises(RebuildRunning, match="wait until it is done"):
-            await scatter_gather.rebuild(worker, "all")
+            await worker.rebuild.run("all")
         rebuilding.cancel()
         await asyncio.gather(rebuilding, return_exceptions=True)
         assert await worker.shards.digests() == before
@@ -150,7 +148,7 @@ async def test_while_digests_are_computed_searches_answer_and_commands_are_decid
         before, goes_on = await worker.shards.digests(), threading.Event()
         READING.submit(goes_on.wait, DRAIN_SECONDS)
         asking = asyncio.create_task(worker.shards.digests())
-        rebuilding = asyncio.create_task(scatter_gather.rebuild(worker, "all"))
+        rebuilding = asyncio.create_task(worker.rebuild.run("all"))
         try:
             for number in range(5):
                 await worker.commands.remember(LIN, Fact(content=f"Lin has boat {number}"), f"meanwhile {number}")
@@ -168,7 +166,7 @@ async def test_while_digests_are_computed_searches_answer_and_commands_are_decid
 async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_meanwhile(tmp_path: Path):
     async with running(tmp_path / "quiet") as worker:
         await publish(worker, sample())
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         expected, counted = await worker.shards.digests(), access_counts(worker)
     async with running(tmp_path / "busy", kind=GatedWorker) as worker:
 
@@ -183,7 +181,7 @@ async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_m
         publishing = asyncio.create_task(_publish_slowly(worker, messages[100:], again))
         rebuilds = 0
         while not publishing.done():
-            rebuilding = asyncio.create_task(scatter_gather.rebuild(worker, "all"))
+            rebuilding = asyncio.create_task(worker.rebuild.run("all"))
             rebuilds += 1
             if rebuilds > 1:
                 again.set()
@@ -196,7 +194,7 @@ async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_m
         await publishing
         assert during > 10
         assert report["generation"] > 2
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         assert await worker.shards.digests() == expected
         assert access_counts(worker) == counted
         assert await rebuilt(worker) == expected["total"]
@@ -215,7 +213,7 @@ async def _publish_slowly(worker: Worker, messages: Sequence[Observation], again
     for begin in range(0, len(messages), 20):
         if begin > len(messages) / 2:
             await again.wait()
-        await worker.publishing.publish(messages[begin : begin + 20])
+        await worker.publisher.publish(messages[begin : begin + 20])
         await asyncio.sleep(0.05)
 
 
@@ -223,7 +221,7 @@ async def _publish_until_refused(worker: Worker, messages: Sequence[Observation]
     """Return how many messages were accepted before the shard's disk was full."""
     for begin in range(100, len(messages), 10):
         try:
-            await worker.publishing.publish(messages[begin : begin + 10])
+            await worker.publisher.publish(messages[begin : begin + 10])
         except ShardFull as full:
             assert "free space on its disk" in str(full)  # noqa: PT017 - what was accepted before matters
             return begin
@@ -264,11 +262,11 @@ async def test_a_full_shard_disk_is_waited_out_and_readiness_says_what_to_do(tmp
     messages = sample()
     async with running(tmp_path / "room") as worker:
         await publish(worker, messages)
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         expected = await worker.shards.digests()
     async with running(tmp_path / "full") as worker, http_of(worker) as http:
         await publish(worker, messages[:100])
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         assert (await http.get("/health/ready")).status_code == 200
         leave_pages(worker, 1)
         assert await _publish_until_refused(worker, messages) < len(messages)
@@ -280,7 +278,7 @@ async def test_a_full_shard_disk_is_waited_out_and_readiness_says_what_to_do(tmp
         assert not worker.failure.done()
         leave_pages(worker, 1 << 20)
         await publish(worker, messages)
-        await drain(worker, DRAIN_SECONDS)
+        await worker.drain.run_local(DRAIN_SECONDS)
         assert (await http.get("/health/ready")).status_code == 200
         assert await worker.shards.digests() == expected
         assert await rebuilt(worker) == expected["total"]

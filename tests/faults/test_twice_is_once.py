@@ -57,9 +57,9 @@ async def test_the_sample_published_again_in_any_order_changes_nothing(tmp_path:
         before, counted = await worker.shards.digests(), access_counts(worker)
         assert any(met for met, _ in counted.values())
         assert any(recalled for _, recalled in counted.values())
-        positions = await worker.publishing.publish(sample()[:10])
+        positions = await worker.publisher.publish(sample()[:10])
         await publish(worker, sample())
-        assert await worker.publishing.publish(sample()[:10]) == positions
+        assert await worker.publisher.publish(sample()[:10]) == positions
         for seed in (1, 2):
             shuffled = in_another_order(sample(), seed)
             assert shuffled != sample()

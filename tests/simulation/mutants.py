@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from simulation.simulated_worker import Books, Parts
 
@@ -21,6 +21,7 @@ from streams.agents.remember import Remember
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from projections.partitions.assignment import Lease
     from projections.state.memory import UserState
     from schemas.identity import Owner
     from schemas.log import Record
@@ -51,12 +52,8 @@ class _ShardsThatAreKept(Shards):
 
 
 class _ShardsThatAreNotFoldedFirst(Shards):
-    async def hold(self, partition: int, term: int | None = None) -> None:  # noqa: ARG002 - it does not look
-        if partition not in self._held:
-            resting = self._resting.pop(partition) if partition in self._resting else None
-            self._held[partition] = resting or self._open(self._folder, partition)
-        self._folded.add(partition)
-        self._tell()
+    async def hold(self, partition: int, lease: Lease | None = None) -> None:  # noqa: ARG002 - it does not look
+        self.assignment.hold(partition, self.assignment.take(partition) or self.open(partition))
 
 
 class _AcknowledgesBeforeItAppends(Remember):
@@ -110,15 +107,15 @@ class _CountsEverything(LedgerFold):
 
 
 class _ShardsThatMoveTheirOffsetsFirst(Shards):
-    def _open(self, *args: Any) -> Shard:
-        shard = super()._open(*args)
+    def open(self, partition: int) -> Shard:
+        shard = super().open(partition)
         shard.__class__ = _MovesItsOffsetFirst
         return shard
 
 
 class _ShardsThatCountVoidDecisions(Shards):
-    def _open(self, *args: Any) -> Shard:
-        shard = super()._open(*args)
+    def open(self, partition: int) -> Shard:
+        shard = super().open(partition)
         shard.ledger.__class__ = _CountsEverything
         return shard
 

@@ -207,7 +207,7 @@ async def _catch_up(worker: SimulatedWorker) -> None:
     """Let a worker read what others had decided before it was given its partitions."""
     for shard in worker.shards.all():
         await shard.catch_up()
-    await worker.shards.following.tell()
+    await worker.index_sync.flush()
 
 
 def play(workload: Workload, parts: Parts = PRODUCTION, *, calm: bool = False) -> Played:

@@ -15,7 +15,9 @@ from simulation.simulated_group import AGENTS
 from simulation.virtual_loop import WORKER
 
 from projections.index.embedded.index import EmbeddedIndex
-from projections.partitions.shards import NotHeld, Shards
+from projections.index.sync import IndexSync
+from projections.partitions.assignment import NotHeld
+from projections.partitions.shards import Shards
 from schemas.log import LogUnavailable
 from streams.agents.observe import Observe
 from streams.agents.project import Project
@@ -117,7 +119,9 @@ class SimulatedWorker:
     def _compose(self) -> None:
         world = self._world
         log = world.log
-        self.shards = world.parts.shards(self.folder, log, world.group.partitions, EmbeddedIndex)
+        self.shards = world.parts.shards(self.folder, log, world.group.partitions)
+        self.index_sync = IndexSync(EmbeddedIndex, self.shards)
+        self.shards.subscribe(self.index_sync)
         self.observe = world.parts.observe(
             log=log,
             shards=self.shards,
@@ -129,9 +133,13 @@ class SimulatedWorker:
             limits=WindowLimits(rounds=ROUNDS, idle=timedelta(seconds=IDLE_SECONDS)),
         )
         self.remember = world.parts.remember(
-            log=log, shards=self.shards, pool=KeyedPool(8, self._fail), parameters=Parameters()
+            log=log,
+            shards=self.shards,
+            index_sync=self.index_sync,
+            pool=KeyedPool(8, self._fail),
+            parameters=Parameters(),
         )
-        self.project = Project(shards=self.shards)
+        self.project = Project(shards=self.shards, index_sync=self.index_sync)
         ticking = TickScheduler(
             log=log,
             shards=self.shards,

@@ -12,7 +12,6 @@ from simulation.scripted_extractor import vector
 from support.counting import counted
 from support.workbench import hold_all
 
-from projections.index.embedded.index import EmbeddedIndex
 from projections.index.protocol import IndexQuery
 from projections.partitions.shards import Shards
 from projections.state.digest import digests
@@ -87,8 +86,8 @@ def check_windows(log: SimulatedLog) -> None:
 def check_folds(log: SimulatedLog, workers: dict[int, SimulatedWorker], folder: Path) -> list[UserState]:
     """Check that live fold = rebuilt fold = fold with repeated and void decisions; return the users' states."""
     partitions = max(workers) + 1
-    rebuilt = hold_all(Shards(folder / "rebuilt", log, partitions, EmbeddedIndex))
-    doubled = hold_all(Shards(folder / "doubled", log, partitions, EmbeddedIndex))
+    rebuilt = hold_all(Shards(folder / "rebuilt", log, partitions))
+    doubled = hold_all(Shards(folder / "doubled", log, partitions))
     chains = counted(log.records)
     try:
         for shard in rebuilt.all():
@@ -125,7 +124,7 @@ async def check_index(workers: dict[int, SimulatedWorker]) -> None:
                 embedding_model="hash",
                 limit=10_000,
             )
-            legs = await worker.shards.following.search(owner, query)
+            legs = await worker.index_sync.search(owner, query)
             found = {hit.memory_id: hit.version for hit in legs.semantic}
             assert found == {m.memory_id: m.text_version for m in active}, f"{owner}: the index is not the shard"
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from support.examples import remember
 from support.memory_log import MemoryLog
 
-from projections.index.embedded.index import EmbeddedIndex
 from projections.partitions.receiver import Offer, ShardReceiver
 from projections.partitions.shards import Shards
 from projections.state.digest import digests
@@ -44,22 +43,22 @@ class CountedLog(MemoryLog):
 class Neighbour:
     """Another worker, without a network between; `lies` are of its offer, `meanwhile` happens after the first part."""
 
-    giver = "http://neighbour"
+    url = "http://neighbour"
 
-    def __init__(self, lending: ShardSender) -> None:
-        self.lending = lending
+    def __init__(self, sender: ShardSender) -> None:
+        self.sender = sender
         self.lies: dict[str, Any] = {}
         self.asked_for = 0
         self.spoil: Callable[[bytes], bytes] = lambda part: part
         self.meanwhile: Callable[[], Awaitable[object]] = lambda: asyncio.sleep(0)
 
     async def offers(self, partition: int) -> list[Offer]:
-        offer = await self.lending.offer(partition)
-        return [replace(offer, giver=self.giver, **self.lies)] if offer is not None else []
+        offer = await self.sender.offer(partition)
+        return [replace(offer, url=self.url, **self.lies)] if offer is not None else []
 
     async def content(self, offer: Offer) -> AsyncGenerator[bytes, None]:
         self.asked_for += 1
-        async with aclosing(self.lending.content(offer.partition)) as parts:
+        async with aclosing(self.sender.content(offer.partition)) as parts:
             async for part in parts:
                 yield self.spoil(part)
                 await self.meanwhile()
@@ -73,19 +72,19 @@ async def moves_away(bench: Workbench, facts: int = FACTS) -> Neighbour:
     await bench.shards.at(0).catch_up()
     bench.shards.release(0)
     bench.shards.assign([])
-    return Neighbour(bench.shards.lending)
+    return Neighbour(bench.shards.sender)
 
 
-async def holding(shards: Shards, neighbour: Neighbour, worth: int = WORTH) -> None:
-    """Be given the partition."""
-    shards.taking = ShardReceiver(shards._log, neighbour, worth)
+async def hold(shards: Shards, log: MemoryLog, neighbour: Neighbour, worth: int = WORTH) -> None:
+    """Assign the partition to a worker that may copy its shard from a neighbour, and have it held."""
+    shards.receiver = ShardReceiver(log, neighbour, worth)
     shards.assign([0])
     await shards.hold(0)
 
 
 async def folded(log: MemoryLog, folder: Path) -> dict[str, list[Any]]:
     """Return the rows that a fold of the whole log has."""
-    shards = Shards(folder, log, 1, EmbeddedIndex)
+    shards = Shards(folder, log, 1)
     shards.assign([0])
     await shards.hold(0)
     found = rows(folder / "0.sqlite")
@@ -103,7 +102,7 @@ def rows(path: Path) -> dict[str, list[Any]]:
 async def is_a_fold(shards: Shards, log: MemoryLog, tmp_path: Path) -> bool:
     """Tell whether a shard holds what a fold from offset 0 does, in its file and by its digest."""
     expected = await folded(log, tmp_path / "fold")
-    other = Shards(tmp_path / "fold", log, 1, EmbeddedIndex)
+    other = Shards(tmp_path / "fold", log, 1)
     other.assign([0])
     await other.hold(0)
     both = [digests(map(each.state, each.owners())) for each in (shards, other)]

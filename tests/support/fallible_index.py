@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from projections.index.protocol import IndexEntry
 
 OWNER = Owner("default", "u1")
+BATCH = 5
+"""Memories that are written in one call."""
 ACTIVE = {one.memory_id: one for one in (COFFEE, CAT)}
 
 
@@ -37,10 +39,14 @@ class FallibleIndex:
         self.beside: FallibleIndex | None = None
         self.there = [1, 2]
 
-    def follows(self, _tenant: str, user_id: str) -> bool:
+    def needs_changes(self, _tenant: str, user_id: str) -> bool:
         return user_id != "not followed"
 
-    async def kept_as(self) -> str:
+    @property
+    def outlives_process(self) -> bool:
+        return True
+
+    async def identity(self) -> str:
         await self.check()
         return self.holds
 
@@ -68,7 +74,7 @@ class FallibleIndex:
     async def reopen(self) -> None:
         self.told.append("looked again")
 
-    def let_go(self, _tenant: str, _user_id: str) -> None:
+    def release(self, _tenant: str, _user_id: str) -> None:
         raise NotImplementedError
 
     async def check(self) -> None:
@@ -82,9 +88,24 @@ class FallibleIndex:
         self.told.append("closed")
 
 
-def split(_owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
-    """Tell the memories that are active here from others."""
-    return [ACTIVE[one] for one in ids if one in ACTIVE], {one: 1 for one in ids if one not in ACTIVE}
+class ScriptedSource:
+    """Shards in which ACTIVE are the active memories of every user; no worker holds the user called moving."""
+
+    def __init__(self, *shards: Any) -> None:
+        """Take what stands for the shards held."""
+        self.shards = shards
+
+    def all(self) -> Sequence[Any]:
+        return self.shards
+
+    def is_held(self, owner: Owner) -> bool:
+        return owner.user_id != "moving"
+
+    def entries(self, _owner: Owner) -> list[IndexEntry]:
+        return list(ACTIVE.values())
+
+    def split(self, _owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
+        return [ACTIVE[one] for one in ids if one in ACTIVE], {one: 1 for one in ids if one not in ACTIVE}
 
 
 class Seconds:
@@ -96,13 +117,6 @@ class Seconds:
         return self.now
 
 
-def following_of(index: FallibleIndex, seconds: Seconds) -> IndexSync:
-    """Follow with an index; nobody holds the user called moving."""
-    return IndexSync(
-        index,
-        split,
-        lambda _: list(ACTIVE.values()),
-        lambda: (),
-        lambda owner: owner.user_id != "moving",
-        monotonic=seconds,
-    )
+def sync_of(index: FallibleIndex, seconds: Seconds, *shards: Any) -> IndexSync:
+    """Synchronise an index with shards, in batches of BATCH."""
+    return IndexSync(lambda _: index, ScriptedSource(*shards), batch_memories=BATCH, monotonic=seconds)

@@ -10,6 +10,7 @@ from support.examples import XIAOMING, vector_of
 from support.memory_log import MemoryLog
 
 from projections.index.embedded.index import EmbeddedIndex
+from projections.index.sync import IndexSync
 from projections.partitions.shards import Shards
 from schemas import codec
 from schemas.log import NewRecord
@@ -79,9 +80,9 @@ class EchoExtractor:
 
 
 def hold_all(shards: Shards) -> Shards:
-    """Let shards hold every partition as it stands in its file: the test says what is folded, and when."""
-    shards._held = {partition: shards._open(shards._folder, partition) for partition in range(shards.partitions)}
-    shards._folded = set(shards._held)
+    """Hold every partition as it stands in its file: the test says what is folded, and when."""
+    for partition in range(shards.partitions):
+        shards.assignment.hold(partition, shards.open(partition))
     return shards
 
 
@@ -99,7 +100,10 @@ class Workbench:
     ) -> None:
         """Open shards in the folder; `schemas` is what a registry would say, `observing` goes to Observe."""
         self.log = log or MemoryLog(partitions)
-        self.shards = hold_all(Shards(folder, self.log, partitions, EmbeddedIndex))
+        self.shards = Shards(folder, self.log, partitions)
+        self.index_sync = IndexSync(EmbeddedIndex, self.shards)
+        self.shards.subscribe(self.index_sync)
+        hold_all(self.shards)
         self._has_begun = False
         self.extractor = EchoExtractor()
         self.failures: list[BaseException] = []
@@ -121,7 +125,12 @@ class Workbench:
             **observing,
         )
         self.remember = Remember(
-            log=self.log, shards=self.shards, pool=self.deciding_pool, parameters=Parameters(), counted=self._count
+            log=self.log,
+            shards=self.shards,
+            index_sync=self.index_sync,
+            pool=self.deciding_pool,
+            parameters=Parameters(),
+            counted=self._count,
         )
         self.acked: list[str] = []
 
@@ -138,6 +147,8 @@ class Workbench:
             self.observe.revoke(partition)
             self.remember.revoke(partition)
             self.shards.release(partition)
+        self.shards.assign(())
+        self.shards.unassign()
         hold_all(self.shards)
         self._has_begun = False
 

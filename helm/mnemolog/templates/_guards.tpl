@@ -51,14 +51,20 @@
 {{- $own := list "BROKER" "INDEX" "SCHEMA_REGISTRY_URL" "DATA_DIR" "PARTITIONS" "HOST" "PORT" "ADVERTISED_URL" "ENCRYPTION" "MASTER_KEY_FILE" "API_KEYS_FILE" "LOG_LEVEL" "LOG_FORMAT" "LLM_BASE_URL" "LLM_MODEL" "EMBEDDING_BASE_URL" "EMBEDDING_MODEL" "REPLICATION_FACTOR" "KAFKA_SECURITY_PROTOCOL" "KAFKA_SASL_MECHANISM" "KAFKA_SSL_CAFILE" "KAFKA_SSL_CERTFILE" "KAFKA_SSL_KEYFILE" -}}
 {{- $secret := list "MASTER_KEY" "LLM_API_KEY" "EMBEDDING_API_KEY" "WEAVIATE_API_KEY" "KAFKA_SASL_USERNAME" "KAFKA_SASL_PASSWORD" -}}
 {{- $further := list "EXTRACTOR" "LLM_TEMPERATURE" "LLM_MAX_TOKENS" "LLM_TIMEOUT_SECONDS" "LLM_VISION" "IMAGE_HOSTS" "LLM_CONCURRENCY" "MEMORIZE" "USER_PROFILE" "SAVE_EVERY_TURNS" "IDLE_SECONDS" "EPISODE_MERGE_HOURS" "KEYWORD_OVERLAP" "PROFILE_CONFLICT" "DECAY_POLICY" "DECAY_EVERY_HOURS" "MIN_EPISODE_GRADE" "MAX_EPISODES" "EPISODE_MIN_STRENGTH" "KEEP_IMPORTANT" "SIMILARITY_THRESHOLD" "INTIMACY_LEVELS" "GREETING_TIMEOUT_SECONDS" "RETENTION_DAYS" "WAKE_TEXT" "WAKE_EVERY_SECONDS" "WAKE_MEMORY_LIMIT" "WAKE_QUERY" "REMINDER_TEMPLATE" "SESSION_SECONDS" -}}
+{{- /* The schemes of indexes that settings.INDEX may name: those of projections/index/registry.py that no value above writes. */ -}}
+{{- $indexes := list -}}
 {{- range $name, $value := .settings -}}
-{{- if has $name $own -}}
+{{- $isIndex := and (eq $name "INDEX") (has (first (splitList "://" (toString $value))) $indexes) -}}
+{{- if and $isIndex $.Values.weaviate.address -}}
+{{- fail "settings.INDEX and weaviate.address name two indexes: remove one of them" -}}
+{{- end -}}
+{{- if and (has $name $own) (not $isIndex) -}}
 {{- fail (printf "settings.%s is set by a value of the chart itself: use that one (see values.yaml)" $name) -}}
 {{- end -}}
 {{- if has $name $secret -}}
 {{- fail (printf "settings.%s is a secret: put it into a Secret and name that (see existingSecret in values.yaml)" $name) -}}
 {{- end -}}
-{{- if not (has $name $further) -}}
+{{- if not (or (has $name $further) $isIndex) -}}
 {{- fail (printf "settings.%s is no setting of mnemolog, and no worker would start: remove it or correct its name" $name) -}}
 {{- end -}}
 {{- end -}}

@@ -23,12 +23,14 @@
 - name: MNEMOLOG_API_KEYS_FILE
   value: {{ printf "/etc/mnemolog/api-keys/%s" .Values.apiKeys.existingSecretKey | quote }}
 {{- with .Values.weaviate }}
+{{- if not $.Values.settings.INDEX }}
 - name: MNEMOLOG_INDEX
   {{- if .address }}
   value: {{ printf "%s://%s?grpc=%d" (ternary "weaviates" "weaviate" .tls) .address (int .grpcPort) | quote }}
   {{- else }}
   value: embedded
   {{- end }}
+{{- end }}
 {{- if .existingSecret }}
 {{ include "mnemolog.secretEnvironment" (dict "name" "MNEMOLOG_WEAVIATE_API_KEY" "from" .) }}
 {{- end }}

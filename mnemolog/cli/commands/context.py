@@ -1,4 +1,4 @@
-"""`mnemolog context`: what an agent would be told about a user before its next answer."""
+"""`mnemolog context`: what an agent should know about a user before its next answer."""
 
 from typing import Annotated
 

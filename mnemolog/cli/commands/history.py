@@ -10,7 +10,7 @@ from mnemolog.client.client import AsyncClient
 
 MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
 LOUD = ("content", "importance", "status", "value", "category", "expires_at", "access_count")
-"""What of a change a table has room for."""
+"""Characters of a change that a table has room for."""
 
 MOST_WORDS = 500
 """Characters of an observation that are shown; --json has them all."""

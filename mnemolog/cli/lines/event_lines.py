@@ -1,4 +1,4 @@
-"""JSON Lines of input events: each line checked here, so that a bad one is known by its number and stops nobody."""
+"""JSON Lines of input events. Each line is checked here, so that a bad one is named by its number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_LINE_BYTES: Final = 4 * 1024 * 1024
 """A line beyond this cannot be an event: its text alone may have 64 KiB."""
 _BOM: Final = b"\xef\xbb\xbf"
 _OPENINGS: Final = (b"{", b"[")
-"""How a file of JSON over several lines begins."""
+"""The beginnings of a file that is JSON over several lines."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ MAX_BATCH_EVENTS: Final = 500
 MAX_BATCH_BYTES: Final = 7 * 1024 * 1024
 """Below the 8 MiB of a request, with room for what JSON adds between events."""
 PATIENCE_SECONDS: Final = 120.0
-"""How long an outage is waited out."""
+"""The longest wait for an outage to end."""
 LONGEST_PAUSE_SECONDS: Final = 5.0
 _PLACE: Final = re.compile(r"\$\[(\d+)\]")
 

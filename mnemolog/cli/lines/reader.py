@@ -20,7 +20,7 @@ STDIN: Final = "-"
 LINES_AT_ONCE: Final = 200
 PARTS_AHEAD: Final = 4
 PAUSE_SECONDS: Final = 0.5
-"""After so long without a line the reader is told that there are none for now."""
+"""After so long without a line the caller is told that there are none for now."""
 
 Part: TypeAlias = "tuple[list[EventLine | BadLine], int] | OSError | None"
 """Lines and the bytes that they took; or why reading ended; or None at the end."""
@@ -88,7 +88,7 @@ async def _beside(
 
 
 def _run(read: Callable[[Callable[[Part], None]], None], give: Callable[[Part], None]) -> None:
-    """Read to the end, and give what ended it: nobody must wait for ever for lines that do not come."""
+    """Read to the end, and pass on what ended it, so that no caller waits indefinitely for lines that do not come."""
     with suppress(_NobodyReads):
         try:
             read(give)
@@ -97,7 +97,7 @@ def _run(read: Callable[[Callable[[Part], None]], None], give: Callable[[Part], 
             raise
         except OSError as error:
             give(error)
-        except Exception as error:  # noqa: BLE001 - told where the lines are waited for
+        except Exception as error:  # noqa: BLE001 - raised where the lines are awaited
             failed = ReaderFailed(f"the reader failed with {type(error).__name__}: {error}")
             failed.__cause__ = error
             give(failed)
@@ -124,7 +124,7 @@ def _read_all(names: Sequence[str], give: Callable[[Part], None]) -> None:
 
 
 def _read(name: str, give: Callable[[Part], None]) -> None:
-    # stdin by its number: at the end of the process nobody waits for the lock of sys.stdin, which this thread may hold
+    # stdin by its number: the lock of sys.stdin, which this thread may hold, would block the end of the process
     with open(sys.stdin.fileno() if name == STDIN else name, "rb", closefd=name != STDIN) as stream:
         ready: list[EventLine | BadLine] = []
         seen = 0

@@ -1,4 +1,4 @@
-"""What commands share that send lines: a bar, the lines that were refused, and how far they came."""
+"""Sending lines in batches, with a progress bar and the list of refused lines; shared by `publish` and `import`."""
 
 from __future__ import annotations
 

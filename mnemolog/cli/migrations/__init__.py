@@ -1,4 +1,4 @@
-"""What other systems kept, read row by row as memories to import.
+"""Readers of other systems' memories, row by row, as memories to import.
 
 `evatar`, `luna`, `powermem` and `chromadb` each read one system's files; `rows` is what they share; `sqlite_rows` and
 `json_arrays` read files of any size without holding them.

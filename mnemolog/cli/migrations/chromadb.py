@@ -35,7 +35,7 @@ VALUES: Final = ("string_value", "int_value", "float_value")
 COLUMNS: Final = ("ids", "documents", "metadatas")
 _ENTRIES: Final = "embeddings e join segments s on s.id = e.segment_id join collections c on c.id = s.collection"
 OURS: Final = ("person_id", "source_session", "scope", "active", "created_at", "importance", "access_count")
-"""What of the metadata becomes a field of the memory."""
+"""Keys of the metadata that become fields of the memory."""
 
 
 def chromadb_rows(name: str, collection: str) -> Rows:

@@ -34,7 +34,7 @@ TABLE: Final = "memories"
 NEEDED: Final = ("id", "content", "device_id")
 KEPT: Final = ("source_type", "category")
 ENCRYPTED: Final = "[encrypted:"
-"""How a content begins whose text stands in `encrypted_content`."""
+"""The beginning of a content whose text stands in `encrypted_content`."""
 MAX_FIELD_CHARACTERS: Final = 1 << 24
 
 

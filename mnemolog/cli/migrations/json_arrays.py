@@ -16,7 +16,7 @@ CHUNK_BYTES: Final = 1 << 16
 MAX_ELEMENT_CHARACTERS: Final = 1 << 24
 _DECODER: Final = json.JSONDecoder()
 _NUMBERS_GO_ON: Final = frozenset(("", ".", "e", "E", "+", "-"))
-"""What may stand behind a value that is not whole yet: the end of what was read, or a part of a number."""
+"""What may follow a value that is not complete yet: the end of what was read, or a part of a number."""
 _STRUCTURE: Final = re.compile(r'["{}\[\]]')
 _STRING_END: Final = re.compile(r'(?:[^"\\]|\\.)*"', re.DOTALL)
 

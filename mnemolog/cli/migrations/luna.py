@@ -22,7 +22,7 @@ OWNER: Final = ("id", "user_id", "character_id")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What the value of a column fills: an attribute, with its category and the statement that tells of it."""
+    """The attribute that a column fills, with its category and the wording of the statement."""
 
     attribute: str
     category: str

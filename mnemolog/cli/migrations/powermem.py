@@ -89,4 +89,4 @@ _SPELT: Final = {
     "updatedAt": "updated_at",
     "accessCount": "access_count",
 }
-"""How PowerMem's TypeScript spells them."""
+"""The spelling of PowerMem's TypeScript."""

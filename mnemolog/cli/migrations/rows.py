@@ -97,7 +97,7 @@ def number(name: str, value: object, low: float, high: float, otherwise: float) 
     if value in (None, ""):
         return otherwise
     try:
-        found = float(value)  # type: ignore[arg-type] # what is no number is told below
+        found = float(value)  # type: ignore[arg-type] # what is no number is reported below
     except (TypeError, ValueError):
         raise BadRow(f"{name} {value!r} is no number") from None
     if found != found:  # noqa: PLR0124 - only NaN differs from itself

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Query, Request, Response
 
-from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models.requests import Id, UserOrOwner
 from mnemolog.http.problems import UNKNOWN_HERE, Problem, summary
 from mnemolog.http.routing import routes
@@ -28,7 +28,7 @@ async def _known_here(request: Request) -> None:
 @router.post("/mcp", include_in_schema=False, dependencies=[Depends(_known_here)])
 async def exchange(
     request: Request,
-    worker: Held,  # noqa: ARG001 - as every route, only of a started worker
+    worker: CurrentWorker,  # noqa: ARG001 - as every route, only of a started worker
     tenant: Tenant,  # noqa: ARG001 - as every route, for a caller who has one
     user_id: Annotated[UserOrOwner, Query()] = DEFAULT_USER,
     agent_id: Annotated[Id | None, Query()] = None,

@@ -1,6 +1,6 @@
-"""How an MCP client is answered: by the official package, and each call of a tool by a request to our own routes.
+"""The MCP server: the official package speaks the protocol, and each call of a tool is a request to our own routes.
 
-So a call passes the same checks, and goes to the worker that has its user, as if it had come without MCP.
+So a call passes the same checks, and goes to the worker that has its user, as a request without MCP does.
 """
 
 from http import HTTPStatus
@@ -40,7 +40,7 @@ INSTRUCTIONS: Final = (
 
 
 class Caller:
-    """Who asks, and how the tools are called for them."""
+    """An MCP client, and the calls of tools that are made for it."""
 
     def __init__(self, request: Request, user_id: str, agent_id: str | None) -> None:
         self._app = request.app
@@ -71,18 +71,18 @@ class Caller:
             ]
         )
 
-    async def _call(self, context: ServerRequestContext[Any, Any], asked: CallToolRequestParams) -> CallToolResult:
-        if asked.name not in {tool.name for tool in TOOLS}:
-            raise MCPError(INVALID_PARAMS, f"there is no tool {asked.name!r}: tools/list names those there are")
-        arguments = asked.arguments or {}
+    async def _call(self, context: ServerRequestContext[Any, Any], call: CallToolRequestParams) -> CallToolResult:
+        if call.name not in {tool.name for tool in TOOLS}:
+            raise MCPError(INVALID_PARAMS, f"there is no tool {call.name!r}: tools/list names those there are")
+        arguments = call.arguments or {}
         if chosen := [name for name in WHOSE if name in arguments]:
             return _refusal(f"$.{chosen[0]}: whose memory it is stands in the server's URL: leave it out")
-        answer = await self._post(f"/v1/tools/{asked.name}", arguments | self._whose, str(context.request_id))
+        answer = await self._post(f"/v1/tools/{call.name}", arguments | self._whose, str(context.request_id))
         body: dict[str, Any] = answer.json()
         if not answer.is_success:
             return _refusal(str(body["detail"]))
-        said = _told_of_search(body) if asked.name == SEARCH.name else _told_of_add(answer.status_code, body)
-        return CallToolResult(content=[TextContent(text=said)], structured_content=body)
+        text = _search_text(body) if call.name == SEARCH.name else _add_text(answer.status_code, body)
+        return CallToolResult(content=[TextContent(text=text)], structured_content=body)
 
     async def _post(self, path: str, body: dict[str, Any], request_id: str) -> httpx.Response:
         """Send a request to our own app, from its edge on; sent again under the same key, it is the same one."""
@@ -112,16 +112,17 @@ def _refusal(detail: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=detail)], is_error=True)
 
 
-def _told_of_add(status: int, memory: dict[str, Any]) -> str:
-    """Say what became of a fact; the memory itself is in the structured content."""
+def _add_text(status: int, memory: dict[str, Any]) -> str:
+    """Return what became of a fact, as text; the memory itself is in the structured content."""
     if status == HTTPStatus.ACCEPTED:
         return "Accepted; it will be remembered in a moment."
     return f"{'Remembered' if status == HTTPStatus.CREATED else 'Known already'}: {on_one_line(memory['content'])}"
 
 
-def _told_of_search(found: dict[str, Any]) -> str:
-    """Say what was found, a line for each memory, with the day on which it was true."""
+def _search_text(results: dict[str, Any]) -> str:
+    """Return the results as text: a line for each memory, with the day on which it was true."""
     lines = [
-        f"- {one['occurred_at'][:10]} [{one['category']}] {on_one_line(one['content'])}" for one in found["results"]
+        f"- {memory['occurred_at'][:10]} [{memory['category']}] {on_one_line(memory['content'])}"
+        for memory in results["results"]
     ]
     return "\n".join(lines) or f"Nothing is remembered about this. {ADD.name} remembers something."

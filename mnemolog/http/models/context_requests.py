@@ -1,4 +1,4 @@
-"""What is asked before an agent speaks, and about how the two get on: the bodies and query strings."""
+"""Bodies and queries of context, greeting and relationship."""
 
 from typing import Annotated, Literal
 
@@ -24,7 +24,7 @@ MAX_DAYS_AHEAD = 366
 
 
 class Context(Body):
-    """What to tell an agent before its next answer; a blank query finds nothing and shows the rest."""
+    """Which context an agent gets for its next answer; a blank query finds nothing and shows the rest."""
 
     user_id: UserId
     agent_id: Id | None = None

@@ -1,4 +1,4 @@
-"""The shapes of what an agent is told: for the OpenAPI document."""
+"""Answers of context, greeting and relationship, for the OpenAPI document."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The shape of what an import answers."""
+"""Answers of an import, for the OpenAPI document."""
 
 from mnemolog.http.models.responses import Shape
 

@@ -1,4 +1,4 @@
-"""What workers may ask each other: about all users of a tenant, and to take in what one of theirs shares."""
+"""Bodies of requests between workers: about all users of a tenant, shards to copy, and memories that are shared."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from schemas.vocabulary.words import Category, MemoryType
 
 
 class ShardWanted(Body):
-    """Which partition's shard a worker would copy."""
+    """The partition whose shard a worker wants to copy."""
 
     partition: Annotated[int, Field(ge=0)]
 

@@ -1,4 +1,4 @@
-"""What requests may say about one memory: what to remember as it is, and what to change of it."""
+"""Bodies about one memory: what to remember as it is, and what to change of it."""
 
 from typing import Annotated, Self
 

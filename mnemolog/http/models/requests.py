@@ -1,4 +1,4 @@
-"""What requests may say: the shapes, bounds and closed lists of INTERFACE, as pydantic models."""
+"""Request bodies and queries: their fields, bounds and closed lists, as docs/reference/http.md has them."""
 
 from datetime import datetime
 from functools import partial
@@ -33,7 +33,7 @@ MAX_WAIT_SECONDS = 60.0
 
 
 class _AnyText(Convertor[str]):
-    """A part of a path that may hold anything, percent-encoded: slashes and line ends too."""
+    """A part of a path that may hold any percent-encoded text: slashes and line ends too."""
 
     regex = "(?s:.*)"
 
@@ -110,7 +110,7 @@ MemoryId = Annotated[str, Path(min_length=1, max_length=256)]
 
 
 class Body(BaseModel):
-    """A JSON body: nothing is guessed, and what is not known is refused."""
+    """A JSON body: no value is converted, and an unknown field is refused."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -154,7 +154,7 @@ class EpisodesAsked(Asked):
 
 
 class SearchFilters(Body):
-    """What a search is narrowed to; `since` and `until` are effective times."""
+    """Filters of a search; `since` and `until` are effective times."""
 
     category: Category | None = None
     kind: Kind | None = None
@@ -195,7 +195,7 @@ class Message(Body):
 
 
 class Conversation(Body):
-    """A conversation, or the whole context again: what was accepted before is not accepted twice."""
+    """A conversation, or the whole context again: a message that was accepted before is not accepted twice."""
 
     user_id: UserId
     agent_id: Id | None = None
@@ -213,7 +213,7 @@ class EventsAsked(Body):
 
 
 class TickDue(Body):
-    """It is now `as_of`."""
+    """A tick that says: it is now `as_of`."""
 
     as_of: Instant
     policy: TickName | None = None
@@ -236,7 +236,7 @@ class Rebuild(Body):
 
 
 class RebuildPart(Body):
-    """What a worker is to build of a generation, or to switch to."""
+    """The generation that a worker is to build its part of, or to switch to."""
 
     what: Literal["all", "shards", "index"]
     generation: Annotated[int, Field(ge=1)]
@@ -245,7 +245,7 @@ class RebuildPart(Body):
 
 
 class ForwardedEvents(Body):
-    """Events of users of the worker that is asked, each in base64 as it will stand in the log."""
+    """Events of users of the worker that is asked, each in Base64 as it will be in the log."""
 
     messages: Annotated[list[str], Field(max_length=MAX_EVENTS + 1)]  # a conversation's end besides
     wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 0.0

@@ -1,4 +1,4 @@
-"""The shapes of answers, for the OpenAPI document; answers themselves are written straight from what was read."""
+"""Answers, for the OpenAPI document; routes write them from what was read, without these models."""
 
 from typing import Any
 

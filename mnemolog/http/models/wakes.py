@@ -1,4 +1,4 @@
-"""The shapes of requests and answers about wakes and reminders."""
+"""Bodies, queries and answers about wakes and reminders."""
 
 import re
 from typing import Annotated

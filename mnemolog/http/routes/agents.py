@@ -1,4 +1,4 @@
-"""What agents ask about a user or a session: profile, episodes, counts, and the turns of working memory."""
+"""Users and sessions: profile, episodes, counts, and the turns of working memory."""
 
 import asyncio
 from collections import Counter
@@ -9,20 +9,21 @@ from typing import Annotated, Any, Final
 import orjson
 from fastapi import Query, Response
 
-from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_PAGE_SIZE, EpisodesAsked, Id, Instant, KnownAt, UserOrOwner
 from mnemolog.http.routes.memories import paged
 from mnemolog.http.routing import answer, routes
-from mnemolog.worker.worker import Worker
+from projections.partitions.shards import Shards
 from projections.profile.profile import profile as profile_of
 from projections.queries.filters import Filters
+from projections.queries.queries import Queries
 from projections.shard.errors import ShardUnavailable
 from projections.shard.observation_lookup import Turn
 from schemas.identity import Owner, check_user_id
 from schemas.inputs.input_events import DEFAULT_USER
 from schemas.instant import instant
-from schemas.log import LogUnavailable
+from schemas.log import Log, LogUnavailable
 from schemas.topics import CONVERSATIONS
 
 router = routes("agents", "/v1")
@@ -34,7 +35,7 @@ FOLLOW_SECONDS: Final = 0.5
 async def profile(
     *,
     user_id: str,
-    worker: Held,
+    worker: CurrentWorker,
     tenant: Tenant,
     agent_id: Id | None = None,
     as_of: Instant | None = None,
@@ -44,30 +45,32 @@ async def profile(
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     if not worker.settings.user_profile:
         return answer(profile_of((), now))
-    await follow_turns(worker, owner)  # how the user talks is counted from them
+    await follow_turns(worker.log, worker.shards, owner)  # how the user talks is counted from them
     return answer(worker.queries.profile(owner, now, as_of, agent_id))
 
 
 @router.get("/users/{user_id:text}/episodes", response_model=responses.Memories)
-async def episodes(user_id: str, asked: Annotated[EpisodesAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+async def episodes(
+    user_id: str, query: Annotated[EpisodesAsked, Query()], worker: CurrentWorker, tenant: Tenant
+) -> Response:
     """Return what happened, the newest first."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
-    filters = Filters(kind="episodic", agent_id=asked.agent_id)
-    found = worker.queries.memories(owner, filters, now=now, as_of=asked.as_of)
-    found.sort(key=lambda memory: memory.occurred_at, reverse=True)
-    return answer(paged([(owner, memory) for memory in found], asked.page, asked.page_size, asked.as_of or now))
+    filters = Filters(kind="episodic", agent_id=query.agent_id)
+    memories = worker.queries.memories(owner, filters, now=now, as_of=query.as_of)
+    memories.sort(key=lambda memory: memory.occurred_at, reverse=True)
+    return answer(paged([(owner, memory) for memory in memories], query.page, query.page_size, query.as_of or now))
 
 
 @router.get("/users/{user_id:text}/stats", response_model=responses.Stats)
-async def stats(user_id: str, worker: Held, tenant: Tenant, agent_id: Id | None = None) -> Response:
+async def stats(user_id: str, worker: CurrentWorker, tenant: Tenant, agent_id: Id | None = None) -> Response:
     """Count a user's active memories: all, or those that an agent knows."""
     owner = Owner(tenant, check_user_id(user_id))
-    found = worker.queries.memories(owner, Filters(agent_id=agent_id), now=worker.clock.now())
+    memories = worker.queries.memories(owner, Filters(agent_id=agent_id), now=worker.clock.now())
     return answer(
         {
-            "total": len(found),
-            "by_type": Counter(memory.memory_type for memory in found),
-            "by_category": Counter(memory.category for memory in found),
+            "total": len(memories),
+            "by_type": Counter(memory.memory_type for memory in memories),
+            "by_category": Counter(memory.category for memory in memories),
         }
     )
 
@@ -75,44 +78,44 @@ async def stats(user_id: str, worker: Held, tenant: Tenant, agent_id: Id | None 
 @router.get("/sessions/{session_id:text}/turns", response_model=responses.Turns)
 async def turns(
     session_id: str,
-    worker: Held,
+    worker: CurrentWorker,
     tenant: Tenant,
     user_id: UserOrOwner = DEFAULT_USER,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE)] = 20,
 ) -> Response:
     """Return working memory: a session's most recent turns as published, oldest first."""
     owner = Owner(tenant, user_id)
-    await follow_turns(worker, owner)  # those that were accepted a moment ago are shown too
-    return answer({"items": recent_turns(worker, owner, session_id, limit)})
+    await follow_turns(worker.log, worker.shards, owner)  # those that were accepted a moment ago are shown too
+    return answer({"items": recent_turns(worker.queries, owner, session_id, limit)})
 
 
-async def follow_turns(worker: Worker, owner: Owner) -> None:
+async def follow_turns(log: Log, shards: Shards, owner: Owner) -> None:
     """Fold the turns of a user's partition to their end, or as far as the log answers in time. Raises NotHeld."""
-    partition = worker.shards.partition(owner)
-    worker.shards.at(partition)
+    partition = shards.partition(owner)
+    shards.at(partition)  # raises NotHeld at once: another worker has them
     with suppress(TimeoutError, LogUnavailable, ShardUnavailable):
         async with asyncio.timeout(FOLLOW_SECONDS):
-            end = await worker.log.end(CONVERSATIONS.name, partition)
-            await worker.shards.up_to(CONVERSATIONS.name, partition, end)
+            end = await log.end(CONVERSATIONS.name, partition)
+            await shards.up_to(CONVERSATIONS.name, partition, end)
 
 
-def recent_turns(worker: Worker, owner: Owner, session_id: str, limit: int) -> list[dict[str, Any]]:
+def recent_turns(queries: Queries, owner: Owner, session_id: str, limit: int) -> list[dict[str, Any]]:
     """Return a session's most recent turns as they are answered, oldest first."""
-    return [_turn(turn) for turn in worker.queries.turns(owner, session_id, limit)]
+    return [_turn(turn) for turn in queries.turns(owner, session_id, limit)]
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
-    said = turn.message
+    message = turn.message
     return {
-        "event_id": said.envelope.event_id,
-        "agent_id": said.envelope.agent_id,
-        "session_id": said.session_id,
-        "role": said.role,
-        "name": said.name,
-        "content": said.content,
-        "infer": said.infer,
-        "context": None if said.context is None else asdict(said.context),
-        "metadata": orjson.loads(said.metadata),
-        "occurred_at": instant(said.envelope.occurred_at),
+        "event_id": message.envelope.event_id,
+        "agent_id": message.envelope.agent_id,
+        "session_id": message.session_id,
+        "role": message.role,
+        "name": message.name,
+        "content": message.content,
+        "infer": message.infer,
+        "context": None if message.context is None else asdict(message.context),
+        "metadata": orjson.loads(message.metadata),
+        "occurred_at": instant(message.envelope.occurred_at),
         "recorded_at": instant(turn.recorded_at),
     }

@@ -1,4 +1,4 @@
-"""What an agent is told before it speaks: the context of its next answer, and a greeting."""
+"""Context and greeting: what an agent asks for before it speaks."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from fastapi import Response
 
-from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.commands.recalls import Recalls
+from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import Context, Greeting
 from mnemolog.http.routes.agents import follow_turns, recent_turns
 from mnemolog.http.routes.search import result
-from mnemolog.http.routing import answer, routes
-from mnemolog.log.health import at_leisure
-from mnemolog.worker.worker import Worker
+from mnemolog.http.routing import answer, reads, routes
+from mnemolog.log.deadline import suspend_deadline
 from projections.queries.context import ContextAsked
 from projections.queries.prompt import MemoryContext
 from projections.queries.search import Found
@@ -22,67 +22,67 @@ from schemas.identity import Owner, derived_id
 
 router = routes("agents", "/v1")
 NAMES: Final = frozenset({"role", "event_id", "session_id", "agent_id", "occurred_at", "recorded_at"})
-"""Of a turn, what says whose it is and not what was said."""
+"""Fields of a turn that say where it belongs, not what was said."""
 
 
 @router.post("/context", response_model=shapes.Context)
-async def context(asked: Context, worker: Held, tenant: Tenant) -> Response:
+@reads
+async def context(body: Context, worker: CurrentWorker, tenant: Tenant) -> Response:
     """Return Luna's MemoryContext, and what it is in Luna's prompt, in Evatar's block and in PowerMem's message."""
-    owner, working = Owner(tenant, asked.user_id), asked.working_memory
-    if working is None or asked.intimacy is None:
-        await follow_turns(worker, owner)  # those of a moment ago count too
+    owner, working = Owner(tenant, body.user_id), body.working_memory
+    if working is None or body.intimacy is None:
+        await follow_turns(worker.log, worker.shards, owner)  # those of a moment ago count too
     if working is None:
-        session_id = asked.session_id or derived_id("session", tenant, asked.user_id, asked.agent_id or "")
-        working = recent_turns(worker, owner, session_id, asked.history_limit)
+        session_id = body.session_id or derived_id("session", tenant, body.user_id, body.agent_id or "")
+        working = recent_turns(worker.queries, owner, session_id, body.history_limit)
     now = worker.clock.now()
-    if asked.include_global:
+    if body.include_global:
         await worker.follow_globals()
     names = ("query", "agent_id", "tier", "intimacy", "include_global", "top_k", "memory_limit", "similarity_threshold")
-    with worker.metrics.timed("query"), at_leisure():  # the query is embedded, perhaps far away
-        found = await worker.speaking.contexts.context(
-            owner, ContextAsked(**{n: getattr(asked, n) for n in names}), now
-        )
-    worker.metrics.counted("query", "found" if found.memories else "nothing")
-    if asked.recall:
-        _report(worker, owner, [*found.memories, *found.relevant_episodes], now)
-    return answer(_told(owner, found, working, now))
+    with worker.metrics.timed("query"), suspend_deadline():  # the query is embedded, perhaps far away
+        memory_context = await worker.contexts.context(owner, ContextAsked(**{n: getattr(body, n) for n in names}), now)
+    worker.metrics.counted("query", "found" if memory_context.memories else "nothing")
+    if body.recall:
+        _note_recalls(worker.recalls, owner, [*memory_context.memories, *memory_context.relevant_episodes], now)
+    return answer(_context_view(owner, memory_context, working, now))
 
 
 @router.post("/greeting", response_model=shapes.Greeting)
-async def greeting(asked: Greeting, worker: Held, tenant: Tenant) -> Response:
+@reads
+async def greeting(body: Greeting, worker: CurrentWorker, tenant: Tenant) -> Response:
     """Greet a user by what is known; empty when that is nothing, or the model does not answer in time."""
-    owner = Owner(tenant, asked.user_id)
-    await follow_turns(worker, owner)
-    with at_leisure():
-        said = await worker.speaking.greeting.greet(owner, asked.agent_id, worker.clock.now())
-    return answer({"greeting": said})
+    owner = Owner(tenant, body.user_id)
+    await follow_turns(worker.log, worker.shards, owner)
+    with suspend_deadline():
+        text = await worker.greeting.greet(owner, body.agent_id, worker.clock.now())
+    return answer({"greeting": text})
 
 
-def _report(worker: Worker, owner: Owner, found: list[Found], now: datetime) -> None:
-    """Report what was found for the query as recalled; what stands in every context of the user is no meeting."""
-    shown = dict.fromkeys(f.memory.memory_id for f in found if not f.owner.is_global)
+def _note_recalls(recalls: Recalls, owner: Owner, results: list[Found], now: datetime) -> None:
+    """Note what was found for the query as recalls; what every context of the user has is none."""
+    shown = dict.fromkeys(found.memory.memory_id for found in results if not found.owner.is_global)
     if shown:
-        worker.recalls.note(owner, shown, now)
+        recalls.note(owner, shown, now)
 
 
-def _told(owner: Owner, found: MemoryContext, working: list[dict[str, Any]], at: datetime) -> dict[str, Any]:
+def _context_view(owner: Owner, context: MemoryContext, working: list[dict[str, Any]], at: datetime) -> dict[str, Any]:
     return {
-        "user_profile": found.user_profile,
+        "user_profile": context.user_profile,
         "relevant_episodes": [
-            {**memory_view(one.owner, one.memory, at), "similarity": one.ranked.cosine}
-            for one in found.relevant_episodes
+            {**memory_view(found.owner, found.memory, at), "similarity": found.ranked.cosine}
+            for found in context.relevant_episodes
         ],
-        "recent_episodes": [memory_view(owner, memory, at) for memory in found.recent_episodes],
-        "working_memory": [turn for turn in working if not found.hides("\n".join(_words(turn)))],
-        "memories": [result(one, at) for one in found.memories],
-        "total_memories": found.total_memories,
-        "prompt": found.prompt,
-        "block": found.block,
-        "message": found.message,
+        "recent_episodes": [memory_view(owner, memory, at) for memory in context.recent_episodes],
+        "working_memory": [turn for turn in working if not context.hides("\n".join(_texts(turn)))],
+        "memories": [result(found, at) for found in context.memories],
+        "total_memories": context.total_memories,
+        "prompt": context.prompt,
+        "block": context.block,
+        "message": context.message,
     }
 
 
-def _words(turn: dict[str, Any]) -> Iterator[str]:
+def _texts(turn: dict[str, Any]) -> Iterator[str]:
     """Yield every text in a turn, however it is shaped."""
     left: list[Any] = [value for name, value in turn.items() if name not in NAMES]
     while left:

@@ -3,19 +3,21 @@
 from collections import Counter
 from datetime import timedelta
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import Response
 
-from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Conversation
 from mnemolog.http.problems import Problem, summary
-from mnemolog.http.routes.publishing import Wait, accept
+from mnemolog.http.routes.publishing import Wait, publish_checked
 from mnemolog.http.routing import answers, refused, routes
 from schemas.identity import derived_id
 from schemas.inputs.input_events import Fault, InvalidEvent, parse_event
-from schemas.messages.observations import Observation
+
+if TYPE_CHECKING:
+    from schemas.messages.observations import Observation
 
 router = routes("publishing")
 
@@ -26,12 +28,14 @@ router = routes("publishing")
     response_model=responses.ConversationAccepted,
     responses=answers(s200=responses.ConversationAccepted) | refused(HTTPStatus.CONFLICT),
 )
-async def converse(asked: Conversation, worker: Held, tenant: Tenant, wait: Wait = 0.0) -> Response:
+async def converse(body: Conversation, worker: CurrentWorker, tenant: Tenant, wait: Wait = 0.0) -> Response:
     """Accept a conversation. Without a session the user and the agent have one; by default it ends with the request."""
-    session_id = asked.session_id or derived_id("session", tenant, asked.user_id, asked.agent_id or "")
-    now, events, faults = worker.clock.now(), list[Observation](), list[Fault]()
-    ids = _ids(asked, session_id)
-    for place, (raw, event_id) in enumerate(zip(_turns(asked, session_id), ids, strict=True)):
+    session_id = body.session_id or derived_id("session", tenant, body.user_id, body.agent_id or "")
+    now = worker.clock.now()
+    events: list[Observation] = []
+    faults: list[Fault] = []
+    ids = _ids(body, session_id)
+    for place, (raw, event_id) in enumerate(zip(_turns(body, session_id), ids, strict=True)):
         # One microsecond apart, so that turns without times of their own keep their order.
         at = now + timedelta(microseconds=place)
         try:
@@ -42,41 +46,41 @@ async def converse(asked: Conversation, worker: Held, tenant: Tenant, wait: Wait
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
     paths = [f"$.messages[{place}]" for place in range(len(events))]
-    if asked.end_session and events:
+    if body.end_session and events:
         last = events[-1].envelope
         end_id = derived_id("conversation-end", session_id, last.event_id)
-        raw = _given(type="SessionEnded", user_id=asked.user_id, agent_id=asked.agent_id, session_id=session_id)
+        raw = _without_none(type="SessionEnded", user_id=body.user_id, agent_id=body.agent_id, session_id=session_id)
         at = max(last.occurred_at, now + timedelta(microseconds=len(events)))
         events.append(parse_event(raw, tenant=tenant, accepted_at=at, event_id=end_id))
         paths.append("$.end_session")
-    return await accept(worker, events, wait, paths, session_id=session_id)
+    return await publish_checked(worker.publish_router, events, wait, paths, session_id=session_id)
 
 
-def _turns(asked: Conversation, session_id: str) -> list[dict[str, Any]]:
-    """Return the messages as input events with the fields that were given: only those make them the same or not."""
+def _turns(body: Conversation, session_id: str) -> list[dict[str, Any]]:
+    """Return the messages as input events, with the fields that were given: two are the same if those are."""
     return [
-        _given(
+        _without_none(
             type="TurnRecorded",
-            user_id=asked.user_id,
-            agent_id=asked.agent_id,
+            user_id=body.user_id,
+            agent_id=body.agent_id,
             session_id=session_id,
-            infer=None if asked.infer else False,
+            infer=None if body.infer else False,
             **message.model_dump(),
         )
-        for message in asked.messages
+        for message in body.messages
     ]
 
 
-def _ids(asked: Conversation, session_id: str) -> list[str]:
+def _ids(body: Conversation, session_id: str) -> list[str]:
     """Return an id for each message: from agent, session, role, content and which occurrence of it this is."""
-    met: Counter[tuple[str, str]] = Counter()
+    occurrences: Counter[tuple[str, str]] = Counter()
     ids = []
-    for message in asked.messages:
-        said = (message.role, message.content)
-        ids.append(derived_id("turn", asked.agent_id or "", session_id, *said, met[said]))
-        met[said] += 1
+    for message in body.messages:
+        spoken = (message.role, message.content)
+        ids.append(derived_id("turn", body.agent_id or "", session_id, *spoken, occurrences[spoken]))
+        occurrences[spoken] += 1
     return ids
 
 
-def _given(**fields: object) -> dict[str, Any]:
+def _without_none(**fields: object) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}

@@ -6,14 +6,13 @@ from typing import Annotated
 from fastapi import Query, Response
 from pydantic import AfterValidator, Field
 
-from mnemolog.cluster import tenant_memories
-from mnemolog.http.dependencies import CommandId, Held, Tenant
+from mnemolog.cluster.tenant_memories import REACH, summed
+from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_PAGE_SIZE, Asked, MemoryId
 from mnemolog.http.problems import Problem
 from mnemolog.http.routes import memories
 from mnemolog.http.routing import answer, answers, routes
-from mnemolog.worker.worker import Worker
 from projections.queries.filters import Filters
 from projections.queries.tenant_memories import Wanted
 from projections.queries.views import evatar_view
@@ -74,41 +73,43 @@ class EvatarMemories(responses.Shape):
 
 
 @router.get("", response_model=EvatarMemories)
-async def listed(asked: Annotated[EvatarsMemories, Query()], worker: Held, tenant: Tenant) -> Response:
+async def listed(query: Annotated[EvatarsMemories, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
     """List the memories of a device, or of all, those for everyone (device `*`) included."""
-    if asked.device_id is None:
-        if asked.page * asked.page_size > tenant_memories.REACH:
-            reach = f"reaches beyond the first {tenant_memories.REACH:,} of all devices: give a device_id, or a filter"
+    if query.device_id is None:
+        if query.page * query.page_size > REACH:
+            reach = f"reaches beyond the first {REACH:,} of all devices: give a device_id, or a filter"
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"$.page: {reach}", [Fault("$.page", reach)])
-        wanted = Wanted(tenant=tenant, now=worker.clock.now(), memory_type=asked.memory_type, category=asked.category)
-        return answer(await tenant_memories.page(worker, wanted, asked.page, asked.page_size))
-    owner = Owner(tenant, asked.device_id)
-    found = await _of_device(worker, owner, Filters(memory_type=asked.memory_type, category=asked.category))
-    begin = (asked.page - 1) * asked.page_size
-    items = [evatar_view(owner, memory) for memory in found[begin : begin + asked.page_size]]
-    return answer({"items": items, "total": len(found), "page": asked.page, "page_size": asked.page_size})
+        wanted = Wanted(tenant=tenant, now=worker.clock.now(), memory_type=query.memory_type, category=query.category)
+        return answer(await worker.tenant_memories.page(wanted, query.page, query.page_size))
+    owner = Owner(tenant, query.device_id)
+    device_memories = await _of_device(worker, owner, Filters(memory_type=query.memory_type, category=query.category))
+    begin = (query.page - 1) * query.page_size
+    items = [evatar_view(owner, memory) for memory in device_memories[begin : begin + query.page_size]]
+    return answer({"items": items, "total": len(device_memories), "page": query.page, "page_size": query.page_size})
 
 
 @router.get("/stats", response_model=responses.Stats)
-async def stats(asked: Annotated[DevicesMemories, Query()], worker: Held, tenant: Tenant) -> Response:
+async def stats(query: Annotated[DevicesMemories, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
     """Count the memories of a device, or of all."""
-    if asked.device_id is None:
-        return answer(await tenant_memories.stats(worker, Wanted(tenant=tenant, now=worker.clock.now())))
-    found = await _of_device(worker, Owner(tenant, asked.device_id), Filters())
-    return answer(tenant_memories.summed((memory.memory_type, memory.category, 1) for memory in found))
+    if query.device_id is None:
+        return answer(await worker.tenant_memories.stats(Wanted(tenant=tenant, now=worker.clock.now())))
+    device_memories = await _of_device(worker, Owner(tenant, query.device_id), Filters())
+    return answer(summed((memory.memory_type, memory.category, 1) for memory in device_memories))
 
 
 @router.delete(
     "/{memory_id}", response_model=EvatarMemory, responses=answers(s202=responses.Waiting) | memories.UNKNOWN
 )
-async def deleted(memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId) -> Response:
+async def deleted(memory_id: MemoryId, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
     """Forget a memory: 200, with what it was, says that it can no longer be found."""
     owner = worker.queries.owner_of(tenant, memory_id)
-    told = await worker.commands.forget(owner, memory_id, command_id)
-    return memories.decided(worker, owner, told, view=lambda memory: evatar_view(owner, memory))
+    command = await worker.commands.forget(owner, memory_id, command_id)
+    return memories.command_answer(
+        command, owner, worker.shards, worker.clock, view=lambda memory: evatar_view(owner, memory)
+    )
 
 
-async def _of_device(worker: Worker, owner: Owner, filters: Filters) -> list[Memory]:
+async def _of_device(worker: CurrentWorker, owner: Owner, filters: Filters) -> list[Memory]:
     if owner.is_global:
         await worker.follow_globals()
     return worker.queries.memories(owner, filters, now=worker.clock.now())

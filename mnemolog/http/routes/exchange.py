@@ -1,8 +1,8 @@
-"""Export and import over HTTP: what is known of a user leaves as lines, and memories of elsewhere come in as lines."""
+"""Export and import over HTTP: the memories of a user as lines, and lines of another system as memories."""
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -10,16 +10,15 @@ import orjson
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from mnemolog.commands.batch import WAITING
-from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models.exchange_responses import Imported
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserOrNone
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routes.publishing import NDJSON, read_events
-from mnemolog.http.routing import answer, answers, routes
-from mnemolog.imports.importer import import_all, parse_line
+from mnemolog.http.routing import answer, answers, routes, takes_long
+from mnemolog.imports.importer import parse_line
+from mnemolog.imports.results import WAITING
 from mnemolog.imports.snapshot import BESIDES
-from mnemolog.worker.worker import Worker
 from projections.queries.export import export_of
 from schemas.identity import GLOBAL_USER, Owner, check_user_id
 from schemas.inputs.input_events import Fault, InvalidEvent
@@ -53,7 +52,7 @@ router = routes("exchange", "/v1")
 @router.get("/users/{user_id:text}/export", response_class=StreamingResponse, responses=_LINES)
 async def export(
     user_id: str,
-    worker: Held,
+    worker: CurrentWorker,
     tenant: Tenant,
     scope: Annotated[Scope, Query(description="`global`: what everyone knows, instead of the user's own")] = "personal",
 ) -> Response:
@@ -67,13 +66,14 @@ async def export(
         await worker.follow_globals()
     owner = Owner(tenant, GLOBAL_USER if scope == "global" else user_id)
     lines = export_of(worker.shards, owner, worker.clock.now())
-    return StreamingResponse(_chunks(worker, lines), media_type=NDJSON[0])
+    return StreamingResponse(_chunks(lines, worker.is_in_session), media_type=NDJSON[0])
 
 
 @router.post("/import", response_model=Imported, responses=answers(s202=Imported), openapi_extra=_BODY)
+@takes_long
 async def import_(
     request: Request,
-    worker: Held,
+    worker: CurrentWorker,
     tenant: Tenant,
     user_id: Annotated[UserOrNone | None, Query(description="whose they become; default: each line's own")] = None,
     wait: Wait = 5.0,
@@ -88,7 +88,9 @@ async def import_(
     if len(raws) > MAX_EVENTS:
         detail = f"the request has {len(raws)} lines: at most {MAX_EVENTS} are allowed, send them in parts"
         raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
-    now, faults, lines = worker.clock.now(), list[Fault](), list[Any]()
+    now = worker.clock.now()
+    faults: list[Fault] = []
+    lines: list[Any] = []
     for place, raw in enumerate(raws):
         if isinstance(raw, dict) and raw.get("type") in BESIDES:
             continue
@@ -100,19 +102,23 @@ async def import_(
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
-    items = await import_all(worker, tenant, lines, user_id, wait)
+    items = await worker.importer.import_all(tenant, lines, user_id, wait)
     actions = Counter(item["action"] for item in items)
-    waiting, known, refused = actions[WAITING], actions["nothing"], actions["refused"]
-    counts = {"imported": len(items) - waiting - known - refused, "known": known, "waiting": waiting}
-    body = {"items": items, "refused": refused} | counts | {"skipped": len(raws) - len(lines)}
+    waiting, known, refusals = actions[WAITING], actions["nothing"], actions["refused"]
+    counts = {"imported": len(items) - waiting - known - refusals, "known": known, "waiting": waiting}
+    body = {"items": items, "refused": refusals} | counts | {"skipped": len(raws) - len(lines)}
     return answer(body, HTTPStatus.ACCEPTED if waiting else HTTPStatus.OK)
 
 
-async def _chunks(worker: Worker, lines: Iterator[dict[str, Any]]) -> AsyncIterator[bytes]:
-    """Yield lines some at a time; others get their turn between. The last is held back if others may have decided."""
-    ready, size = list[bytes](), 0
+async def _chunks(lines: Iterator[dict[str, Any]], is_in_session: Callable[[], bool]) -> AsyncIterator[bytes]:
+    """Yield lines in chunks; between them other requests get their turn.
+
+    The last line, which says that the export is whole, is left out when another worker may have decided meanwhile.
+    """
+    ready: list[bytes] = []
+    size = 0
     for line in lines:
-        if line["type"] == "Exported" and not worker.is_in_session():
+        if line["type"] == "Exported" and not is_in_session():
             break
         ready.append(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
         size += len(ready[-1])

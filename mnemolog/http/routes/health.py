@@ -1,4 +1,4 @@
-"""What machines ask: is the process alive, may it be sent requests, how is it doing, and what does it reach."""
+"""Health: whether the process lives and is ready, its metrics, and whether it reaches what its settings name."""
 
 from dataclasses import asdict
 from http import HTTPStatus
@@ -8,11 +8,11 @@ from fastapi import Request, Response
 from mnemolog.diagnostics.checks import Checks, checked
 from mnemolog.http.dependencies import is_ready
 from mnemolog.http.models import responses
-from mnemolog.http.problems import Problem
+from mnemolog.http.problems import MOVING, OUT_OF_SESSION, Problem
 from mnemolog.http.routing import answer, refused, routes
 from mnemolog.worker.metrics import MEDIA_TYPE
 
-router = routes("health", always=(), about_itself=True)
+router = routes("health", always=(), about_process=True)
 
 
 @router.get("/health/live", response_model=responses.Health)
@@ -23,14 +23,18 @@ async def live() -> Response:
 
 @router.get("/health/ready", response_model=responses.Health, responses=refused(HTTPStatus.SERVICE_UNAVAILABLE))
 async def ready(request: Request) -> Response:
-    """Tell whether requests may be sent here: started, not ended, its log answers, its shards can be written."""
+    """Tell whether requests are answered here: started, heard of by the group, log and shards usable, nothing moves."""
     worker = request.app.state.worker
     if not is_ready(worker):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
     if (away := worker.log_watch.away) is not None:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, away)
+    if not worker.is_in_session():
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
     if (trouble := worker.shards.trouble()) is not None:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(trouble))
+    if not worker.shards.assignment.is_ready or worker.peers.unowned():
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, MOVING)
     return answer({"status": "ready"})
 
 
@@ -38,12 +42,12 @@ async def ready(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Return Prometheus metrics."""
     worker = request.app.state.worker
-    return Response(await worker.metrics.exposition(worker if is_ready(worker) else None), media_type=MEDIA_TYPE)
+    return Response(await worker.metrics.exposition(worker.gauges if is_ready(worker) else None), media_type=MEDIA_TYPE)
 
 
 @router.get("/v1/admin/checks", response_model=Checks)
 async def checks(request: Request) -> Response:
     """Reach every component that the worker's settings name, and say what to do about what is wrong."""
     worker = request.app.state.worker
-    found = await checked(worker.settings, worker.log_watch.away)
-    return answer(asdict(Checks(all(check.ok for check in found), found)))
+    checks = await checked(worker.settings, worker.log_watch.away)
+    return answer(asdict(Checks(all(check.ok for check in checks), checks)))

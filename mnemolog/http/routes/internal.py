@@ -1,7 +1,7 @@
-"""What workers ask each other: their parts of what concerns all partitions, and to accept events of their users."""
+"""Routes for the other workers of the group: a worker's part of an operation on all partitions, and its users' data."""
 
 from base64 import b64decode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import Any
@@ -9,20 +9,17 @@ from typing import Any
 from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
-from mnemolog.cluster import scatter_gather, tenant_memories
-from mnemolog.cluster.peers import FORWARDED, SHARD, Part
-from mnemolog.commands import sharing
-from mnemolog.http.dependencies import Held, is_ready
+from mnemolog.cluster.peers import FORWARDED, SHARD
+from mnemolog.http.dependencies import CurrentWorker, is_ready
 from mnemolog.http.models.internal_requests import ShardWanted, SharedMemory, TenantItems, TenantMemories, TenantPlaces
 from mnemolog.http.models.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.models.wakes import WakesPart
 from mnemolog.http.problems import Problem
-from mnemolog.http.routing import answer, routes
-from mnemolog.imports.importer import import_here, parse_line
-from mnemolog.operations.drain import drain as drain_here
+from mnemolog.http.routing import answer, reads, routes, takes_long
+from mnemolog.imports.importer import parse_line
+from mnemolog.operations.rebuild import RebuildPlan
 from mnemolog.publishing.publisher import Conflict
-from mnemolog.publishing.router import accept_here
-from mnemolog.wakes.stream import Listener, wakes_part
+from mnemolog.wakes.stream import Listener
 from projections.partitions.sender import InUse
 from projections.queries.tenant_memories import Wanted
 from schemas import codec
@@ -40,126 +37,134 @@ async def _from_a_worker(request: Request) -> None:
 router = routes("internal", "/v1/internal", dependencies=[Depends(_from_a_worker)], include_in_schema=False)
 
 
-def _wanted(asked: TenantMemories) -> Wanted:
-    return Wanted(tenant=asked.tenant, now=asked.now, memory_type=asked.memory_type, category=asked.category)
+def _wanted(body: TenantMemories) -> Wanted:
+    return Wanted(tenant=body.tenant, now=body.now, memory_type=body.memory_type, category=body.category)
 
 
-def _answered(part: Part) -> Response:
-    return answer({"partitions": sorted(part.partitions), "body": part.body, "settings": part.settings})
+def _plan(body: RebuildPart) -> RebuildPlan:
+    return RebuildPlan(body.what, body.generation, body.rebuild_id, body.switches)
+
+
+async def _answered(worker: CurrentWorker, work: Awaitable[dict[str, Any]]) -> Response:
+    here = await worker.cluster.local_answer(work)
+    return answer({"partitions": sorted(here.partitions), "body": here.body, "settings": here.settings})
 
 
 @router.post("/events")
-async def events(worker: Held, asked: ForwardedEvents) -> Response:
+async def events(worker: CurrentWorker, body: ForwardedEvents) -> Response:
     """Accept events of this worker's users, which another worker has checked as far as it could."""
-    messages = [codec.decode_as(b64decode(text), *OBSERVATIONS) for text in asked.messages]
-    conflicts: dict[str, str | None] = {}
-    items, final = list[dict[str, Any]](), False
+    messages = [codec.decode_as(b64decode(text), *OBSERVATIONS) for text in body.messages]
     try:
-        items, final = await accept_here(worker, messages, asked.wait, only_check=asked.only_check)
+        if body.only_check:
+            await worker.publish_router.check_here(messages)
+            return answer({"items": [], "final": False, "conflicts": {}})
+        published = await worker.publish_router.publish_here(messages, body.wait)
     except Conflict as conflict:
         conflicts = {str(place): str(at) if at else None for place, at in conflict.places.items()}
-    return answer({"items": items, "final": final, "conflicts": conflicts})
+        return answer({"items": [], "final": False, "conflicts": conflicts})
+    return answer({"items": published.items, "final": published.is_final, "conflicts": {}})
 
 
 @router.post("/import")
-async def import_(worker: Held, asked: ForwardedSnapshots) -> Response:
+@takes_long
+async def import_(worker: CurrentWorker, body: ForwardedSnapshots) -> Response:
     """Import what this worker's users have, which another worker has checked."""
     now = worker.clock.now()
-    some = [parse_line(raw, tenant=asked.tenant, user_id=asked.user_id, accepted_at=now) for raw in asked.snapshots]
-    return answer({"items": await import_here(worker, some, asked.wait)})
+    lines = [parse_line(raw, tenant=body.tenant, user_id=body.user_id, accepted_at=now) for raw in body.snapshots]
+    return answer({"items": await worker.importer.import_here(lines, body.wait)})
 
 
 @router.post("/digest")
-async def digest(worker: Held) -> Response:
+@reads
+async def digest(worker: CurrentWorker) -> Response:
     """Return the digests of this worker's users."""
-    return _answered(await scatter_gather.part(worker, scatter_gather.digest_part(worker)))
+    return await _answered(worker, worker.digests.read_local())
 
 
 @router.post("/drain")
-async def drain(worker: Held, asked: Drain) -> Response:
+@takes_long
+async def drain(worker: CurrentWorker, body: Drain) -> Response:
     """Drain this worker's partitions."""
-    return _answered(await scatter_gather.part(worker, drain_here(worker, asked.timeout)))
+    return await _answered(worker, worker.drain.run_local(body.timeout))
 
 
 @router.post("/ticks")
-async def ticks(worker: Held, asked: TickDue) -> Response:
+@takes_long
+async def ticks(worker: CurrentWorker, body: TickDue) -> Response:
     """Emit a tick in this worker's partitions."""
-    policy = asked.policy or worker.settings.decay_policy
-    return _answered(
-        await scatter_gather.part(worker, scatter_gather.tick_part(worker, policy, asked.as_of, asked.timeout))
-    )
+    policy = body.policy or worker.settings.decay_policy
+    return await _answered(worker, worker.ticks.emit_local(policy, body.as_of, body.timeout))
 
 
 @router.post("/share")
-async def share(worker: Held, asked: SharedMemory) -> Response:
+async def share(worker: CurrentWorker, body: SharedMemory) -> Response:
     """Have a user of this worker import what another one shares."""
-    item = codec.decode_as(b64decode(asked.message), ImportMemory)
-    return answer((await sharing.share_here(worker, item)).body)
+    item = codec.decode_as(b64decode(body.message), ImportMemory)
+    return answer((await worker.sharer.receive(item)).body)
 
 
 @router.post("/wakes")
-async def wakes(worker: Held, asked: WakesPart) -> Response:
+@reads
+async def wakes(worker: CurrentWorker, body: WakesPart) -> Response:
     """Return what was raised in some of this worker's partitions."""
-    listener = Listener(tenant=asked.tenant, user_id=asked.user_id, agent_id=asked.agent_id)
-    since = {int(partition): offset for partition, offset in asked.since.items()}
-    return answer(await wakes_part(worker, listener, since))
+    listener = Listener(tenant=body.tenant, user_id=body.user_id, agent_id=body.agent_id)
+    since = {int(partition): offset for partition, offset in body.since.items()}
+    return answer(await worker.wake_streams.wakes_here(listener, since))
 
 
 @router.post("/tenant/places")
-async def tenant_places(worker: Held, asked: TenantPlaces) -> Response:
+@reads
+async def tenant_places(worker: CurrentWorker, body: TenantPlaces) -> Response:
     """Return where memories of this worker's users stand in a list over all users."""
-    return _answered(
-        await scatter_gather.part(worker, tenant_memories.places_part(worker, _wanted(asked), asked.first))
-    )
+    return await _answered(worker, worker.tenant_memories.local_places(_wanted(body), body.first))
 
 
 @router.post("/tenant/items")
-async def tenant_items(worker: Held, asked: TenantItems) -> Response:
+@reads
+async def tenant_items(worker: CurrentWorker, body: TenantItems) -> Response:
     """Return those of the memories that this worker's users have."""
-    return _answered(
-        await scatter_gather.part(worker, tenant_memories.items_part(worker, _wanted(asked), asked.memory_ids))
-    )
+    return await _answered(worker, worker.tenant_memories.local_items(_wanted(body), body.memory_ids))
 
 
 @router.post("/tenant/counts")
-async def tenant_counts(worker: Held, asked: TenantMemories) -> Response:
+@reads
+async def tenant_counts(worker: CurrentWorker, body: TenantMemories) -> Response:
     """Count the memories of this worker's users."""
-    return _answered(await scatter_gather.part(worker, tenant_memories.counts_part(worker, _wanted(asked))))
+    return await _answered(worker, worker.tenant_memories.local_counts(_wanted(body)))
 
 
 @router.post("/generations")
-async def generations(worker: Held) -> Response:
+async def generations(worker: CurrentWorker) -> Response:
     """Return the generations of this worker's shards."""
-    return _answered(await scatter_gather.part(worker, scatter_gather.generations_part(worker)))
+    return await _answered(worker, worker.rebuild.local_generations())
 
 
 @router.post("/rebuild/build")
-async def build(worker: Held, asked: RebuildPart) -> Response:
+@takes_long
+async def build(worker: CurrentWorker, body: RebuildPart) -> Response:
     """Build this worker's part of a generation."""
-    return _answered(
-        await scatter_gather.part(worker, worker.rebuilding.build(asked.what, asked.generation, asked.rebuild_id))
-    )
+    return await _answered(worker, worker.rebuilder.build(_plan(body)))
 
 
 @router.post("/rebuild/switch")
-async def switch(worker: Held, asked: RebuildPart) -> Response:
+@takes_long
+async def switch(worker: CurrentWorker, body: RebuildPart) -> Response:
     """Switch this worker to what it has built."""
-    switching = scatter_gather.switch_part(worker, asked.what, asked.generation, asked.rebuild_id, asked.switches)
-    return _answered(await scatter_gather.part(worker, switching))
+    return await _answered(worker, worker.rebuild.switch_local(_plan(body)))
 
 
 @router.post("/rebuild/drop")
-async def drop(worker: Held, asked: RebuildPart) -> Response:
+async def drop(worker: CurrentWorker, body: RebuildPart) -> Response:
     """Give up what this worker has built and not switched to."""
-    await worker.rebuilding.drop(asked.rebuild_id)
+    await worker.rebuilder.drop(body.rebuild_id)
     return answer({})
 
 
 @router.post("/shard")
-async def shard(worker: Held, asked: ShardWanted) -> Response:
+async def shard(worker: CurrentWorker, body: ShardWanted) -> Response:
     """Return what is here of a partition that another worker has now. Raises Problem."""
     try:
-        offer = await worker.shards.lending.offer(asked.partition)
+        offer = await worker.shards.sender.offer(body.partition)
     except InUse as refusal:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal)) from None
     if offer is None:
@@ -168,9 +173,10 @@ async def shard(worker: Held, asked: ShardWanted) -> Response:
 
 
 @router.post("/shard/file")
-async def shard_file(worker: Held, asked: ShardWanted) -> Response:
+@takes_long
+async def shard_file(worker: CurrentWorker, body: ShardWanted) -> Response:
     """Return the file, then its checksum. Raises Problem."""
-    parts = worker.shards.lending.content(asked.partition)
+    parts = worker.shards.sender.content(body.partition)
     try:
         first = await anext(parts)
     except InUse as refusal:

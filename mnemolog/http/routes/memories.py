@@ -8,18 +8,19 @@ from typing import Annotated, Any
 from fastapi import Query, Response
 
 from mnemolog.commands.commands import Answer, Changes, Fact
-from mnemolog.http.dependencies import CommandId, Held, Tenant
+from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.memory_requests import NewMemory, Revision
 from mnemolog.http.models.requests import MAX_POINTS, Instant, KnownAt, MemoriesAsked, MemoryId, UserOrNone
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routing import answer, answers, refused, routes
-from mnemolog.worker.worker import Worker
+from projections.partitions.shards import Shards
 from projections.profile.attribute_values import fault_of
 from projections.queries.filters import Filters
-from projections.queries.queries import UnknownMemory
+from projections.queries.queries import Queries, UnknownMemory
 from projections.queries.views import memory_view
 from projections.state.memory import Memory
+from schemas.clock import Clock
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.input_events import Fault
 from schemas.vocabulary.refusals import Refusal, refusal_of
@@ -35,49 +36,50 @@ COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPSt
     response_model=responses.Memory,
     responses=answers(s200=responses.Memory, s202=responses.Waiting) | refused(HTTPStatus.CONFLICT),
 )
-async def remember(asked: NewMemory, worker: Held, tenant: Tenant, command_id: CommandId) -> Response:
+async def remember(body: NewMemory, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
     """Remember as is: 201 with the memory, 200 with the known one when it is an exact duplicate."""
-    fact = Fact(**asked.model_dump(exclude={"user_id"}))
-    owner = Owner(tenant, GLOBAL_USER if fact.scope == "global" else asked.user_id)
-    told = await worker.commands.remember(Owner(tenant, asked.user_id), fact, command_id)
-    return decided(worker, owner, told, {"formed": HTTPStatus.CREATED, "superseded": HTTPStatus.CREATED})
+    fact = Fact(**body.model_dump(exclude={"user_id"}))
+    owner = Owner(tenant, GLOBAL_USER if fact.scope == "global" else body.user_id)
+    command = await worker.commands.remember(Owner(tenant, body.user_id), fact, command_id)
+    statuses = {"formed": HTTPStatus.CREATED, "superseded": HTTPStatus.CREATED}
+    return command_answer(command, owner, worker.shards, worker.clock, statuses=statuses)
 
 
 @router.get("", response_model=responses.Memories)
-async def listed(asked: Annotated[MemoriesAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
     """List memories, the most important first, then those last accessed; an unknown user has none."""
-    if asked.user_id is None and asked.scope != "global":
+    if query.user_id is None and query.scope != "global":
         fault = Fault("$.user_id", "is missing: say whose memories to list, or scope=global")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
-    if asked.limit is not None and asked.model_fields_set & {"page", "page_size"}:
+    if query.limit is not None and query.model_fields_set & {"page", "page_size"}:
         fault = Fault("$.limit", "cannot be used with page or page_size: give limit for the first ones, or a page")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
     everyone, now = Owner(tenant, GLOBAL_USER), worker.clock.now()
-    whose = [everyone] if asked.scope == "global" else [Owner(tenant, asked.user_id or "")]
-    if asked.include_global and asked.scope is None:
+    whose = [everyone] if query.scope == "global" else [Owner(tenant, query.user_id or "")]
+    if query.include_global and query.scope is None:
         whose.append(everyone)
     if everyone in whose:
         await worker.follow_globals()
     names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
-    filters = Filters(**{name: getattr(asked, name) for name in names})
-    found = [
+    filters = Filters(**{name: getattr(query, name) for name in names})
+    memories = [
         (owner, memory)
         for owner in whose
         for memory in worker.queries.memories(
-            owner, filters, now=now, as_of=asked.as_of, status=asked.status, scope=asked.scope
+            owner, filters, now=now, as_of=query.as_of, status=query.status, scope=query.scope
         )
     ]
     if len(whose) > 1:
-        found.sort(key=lambda one: (one[1].importance, one[1].last_accessed_at), reverse=True)
-    page, size = (1, asked.limit) if asked.limit else (asked.page, asked.page_size)
-    return answer(paged(found, page, size, asked.as_of or now))
+        memories.sort(key=lambda pair: (pair[1].importance, pair[1].last_accessed_at), reverse=True)
+    page, size = (1, query.limit) if query.limit else (query.page, query.page_size)
+    return answer(paged(memories, page, size, query.as_of or now))
 
 
 @router.get("/{memory_id}", response_model=responses.Memory, responses=UNKNOWN)
 async def one(
     *,
     memory_id: MemoryId,
-    worker: Held,
+    worker: CurrentWorker,
     tenant: Tenant,
     user_id: UserOrNone | None = None,
     as_of: Instant | None = None,
@@ -85,7 +87,7 @@ async def one(
 ) -> Response:
     """Return a memory, whatever its status."""
     now = worker.clock.now()
-    owner_of(worker, tenant, memory_id, user_id)
+    owner_of(worker.queries, tenant, memory_id, user_id)
     owner, memory = worker.queries.memory(tenant, memory_id, now, as_of)
     return answer(memory_view(owner, memory, as_of or now))
 
@@ -94,47 +96,51 @@ async def one(
 async def revise(
     *,
     memory_id: MemoryId,
-    asked: Revision,
-    worker: Held,
+    body: Revision,
+    worker: CurrentWorker,
     tenant: Tenant,
     command_id: CommandId,
     user_id: UserOrNone | None = None,
 ) -> Response:
     """Change what is given; 409 when the memory has moved on from `expected_version`."""
-    changes = Changes(**asked.model_dump(exclude={"expected_version"}))
+    changes = Changes(**body.model_dump(exclude={"expected_version"}))
     if changes == Changes():
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
-    owner = owner_of(worker, tenant, memory_id, user_id)
+    owner = owner_of(worker.queries, tenant, memory_id, user_id)
     _, memory = worker.queries.memory(tenant, memory_id, worker.clock.now())
     if (fault := fault_of(memory.attribute, changes.value)) is not None:
         wrong = Fault("$.value", fault)
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
-    told = await worker.commands.revise(owner, memory_id, changes, command_id, asked.expected_version)
-    return decided(worker, owner, told)
+    command = await worker.commands.revise(owner, memory_id, changes, command_id, body.expected_version)
+    return command_answer(command, owner, worker.shards, worker.clock)
 
 
 @router.delete("/{memory_id}", response_model=responses.Memory, responses=COMMAND)
 async def forget(
-    memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserOrNone | None = None
+    memory_id: MemoryId, worker: CurrentWorker, tenant: Tenant, command_id: CommandId, user_id: UserOrNone | None = None
 ) -> Response:
     """Forget a memory: 200 says that it can no longer be found. Forgetting it again changes nothing."""
-    owner = owner_of(worker, tenant, memory_id, user_id)
-    return decided(worker, owner, await worker.commands.forget(owner, memory_id, command_id))
+    owner = owner_of(worker.queries, tenant, memory_id, user_id)
+    command = await worker.commands.forget(owner, memory_id, command_id)
+    return command_answer(command, owner, worker.shards, worker.clock)
 
 
 @router.post("/{memory_id}/restore", response_model=responses.Memory, responses=COMMAND)
 async def restore(
-    memory_id: MemoryId, worker: Held, tenant: Tenant, command_id: CommandId, user_id: UserOrNone | None = None
+    memory_id: MemoryId, worker: CurrentWorker, tenant: Tenant, command_id: CommandId, user_id: UserOrNone | None = None
 ) -> Response:
     """Bring a memory back; where the same text is active, that memory is returned."""
-    owner = owner_of(worker, tenant, memory_id, user_id)
-    return decided(worker, owner, await worker.commands.restore(owner, memory_id, command_id))
+    owner = owner_of(worker.queries, tenant, memory_id, user_id)
+    command = await worker.commands.restore(owner, memory_id, command_id)
+    return command_answer(command, owner, worker.shards, worker.clock)
 
 
 @router.get("/{memory_id}/history", response_model=responses.History, responses=UNKNOWN)
-async def history(memory_id: MemoryId, worker: Held, tenant: Tenant, user_id: UserOrNone | None = None) -> Response:
+async def history(
+    memory_id: MemoryId, worker: CurrentWorker, tenant: Tenant, user_id: UserOrNone | None = None
+) -> Response:
     """Return every event about a memory, and the words and answers that it came from."""
-    owner_of(worker, tenant, memory_id, user_id)
+    owner_of(worker.queries, tenant, memory_id, user_id)
     return answer(await worker.queries.history(tenant, memory_id))
 
 
@@ -142,7 +148,7 @@ async def history(memory_id: MemoryId, worker: Held, tenant: Tenant, user_id: Us
 async def importance(
     *,
     memory_id: MemoryId,
-    worker: Held,
+    worker: CurrentWorker,
     tenant: Tenant,
     since: Annotated[Instant | None, Query(alias="from", description="by default when it was formed")] = None,
     until: Annotated[Instant | None, Query(alias="to", description="by default now")] = None,
@@ -151,7 +157,7 @@ async def importance(
 ) -> Response:
     """Return importance and strength at evenly spaced instants, read from the log."""
     now = worker.clock.now()
-    owner_of(worker, tenant, memory_id, user_id)
+    owner_of(worker.queries, tenant, memory_id, user_id)
     _, memory = worker.queries.memory(tenant, memory_id, now)
     begin, end = since or memory.formed_at, until or now
     if begin > end:
@@ -161,35 +167,40 @@ async def importance(
     return answer({"memory_id": memory_id, "points": worker.queries.curve(tenant, memory_id, begin, end, points)})
 
 
-def paged(found: Sequence[tuple[Owner, Memory]], page: int, size: int, at: datetime) -> dict[str, Any]:
-    """Return one page of memories, each with whose it is, as they are shown at an instant."""
-    shown = found[(page - 1) * size : page * size]
+def paged(memories: Sequence[tuple[Owner, Memory]], page: int, size: int, at: datetime) -> dict[str, Any]:
+    """Return one page of memories, each passed with its owner, as they are shown at an instant."""
+    shown = memories[(page - 1) * size : page * size]
     items = [memory_view(owner, memory, at) for owner, memory in shown]
-    return {"items": items, "total": len(found), "page": page, "page_size": size}
+    return {"items": items, "total": len(memories), "page": page, "page_size": size}
 
 
-def owner_of(worker: Worker, tenant: str, memory_id: str, user_id: str | None) -> Owner:
+def owner_of(queries: Queries, tenant: str, memory_id: str, user_id: str | None) -> Owner:
     """Return whose memory it is; where a user is named, it must be that user's. Raises UnknownMemory."""
-    owner = worker.queries.owner_of(tenant, memory_id)
+    owner = queries.owner_of(tenant, memory_id)
     if user_id not in (None, owner.user_id) and not owner.is_global:
         raise UnknownMemory(f"user {user_id!r} has no memory {memory_id!r}")
     return owner
 
 
-def decided(
-    worker: Worker,
+def command_answer(
+    command: Answer,
     owner: Owner,
-    told: Answer,
+    shards: Shards,
+    clock: Clock,
+    *,
     statuses: dict[str, HTTPStatus] | None = None,
     view: Callable[[Memory], dict[str, Any]] | None = None,
 ) -> Response:
-    """Answer a command with the memory that it is about; a command that waits for its decision answers 202."""
-    outcome = told.outcome
+    """Answer a command with the memory that it is about; one that waits for its decision answers 202. Raises Problem.
+
+    `statuses` are those of actions that are not answered with 200; `view` is how the memory is shown.
+    """
+    outcome = command.outcome
     if outcome is None:
-        return answer({"command_id": told.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
+        return answer({"command_id": command.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
     if outcome.action == "refused" or outcome.memory_id is None:
         refusal, detail = refusal_of(outcome.reason)
         raise Problem(HTTPStatus.NOT_FOUND if refusal is Refusal.UNKNOWN else HTTPStatus.CONFLICT, detail)
-    memory = worker.shards.state(owner).memories[outcome.memory_id]
-    shown = view(memory) if view else memory_view(owner, memory, worker.clock.now())
+    memory = shards.state(owner).memories[outcome.memory_id]
+    shown = view(memory) if view else memory_view(owner, memory, clock.now())
     return answer(shown, (statuses or {}).get(outcome.action, HTTPStatus.OK))

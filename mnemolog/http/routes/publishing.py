@@ -1,4 +1,4 @@
-"""Publishing over HTTP: events come in, all are checked first, and the answer says where the log holds them."""
+"""Publishing over HTTP: all events of a request are checked first; the answer says where the log holds them."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -9,14 +9,13 @@ import orjson
 from fastapi import Query, Request, Response
 
 from mnemolog.cluster.peers import LINES
-from mnemolog.http.dependencies import Held, IdempotencyKey, Tenant
+from mnemolog.http.dependencies import CurrentWorker, IdempotencyKey, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
 from mnemolog.http.problems import Problem, summary
-from mnemolog.http.routing import answer, answers, refused, routes
+from mnemolog.http.routing import answer, answers, reads, refused, routes
 from mnemolog.publishing.publisher import Conflict
-from mnemolog.publishing.router import accept as accept_events
-from mnemolog.worker.worker import Worker
+from mnemolog.publishing.router import PublishRouter
 from schemas.identity import Owner, derived_id
 from schemas.inputs.images import VisionPolicy
 from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, parse_event
@@ -50,7 +49,7 @@ router = routes("publishing")
     openapi_extra=_BODY,
 )
 async def publish(
-    request: Request, worker: Held, tenant: Tenant, key: IdempotencyKey = None, wait: Wait = 0.0
+    request: Request, worker: CurrentWorker, tenant: Tenant, key: IdempotencyKey = None, wait: Wait = 0.0
 ) -> Response:
     """Accept one event, an array of events, or NDJSON. All are checked first: one bad event refuses the request."""
     raws, many = read_events(await request.body(), request.headers.get("content-type", ""))
@@ -73,13 +72,14 @@ async def publish(
             faults += [_placed(f, f"$[{place}]" if many else "$") for f in error.faults]
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
-    return await accept(worker, events, wait, [f"$[{n}]" if many else "$" for n in range(len(events))])
+    paths = [f"$[{place}]" if many else "$" for place in range(len(events))]
+    return await publish_checked(worker.publish_router, events, wait, paths)
 
 
 @router.get("/v1/events/{event_id:text}", response_model=responses.EventState, responses=refused(HTTPStatus.NOT_FOUND))
-async def state(event_id: str, worker: Held, tenant: Tenant, user_id: UserOrOwner = DEFAULT_USER) -> Response:
+async def state(event_id: str, worker: CurrentWorker, tenant: Tenant, user_id: UserOrOwner = DEFAULT_USER) -> Response:
     """Return how far an event has come, and what it led to."""
-    states = await worker.publishing.states(Owner(tenant, user_id), [event_id])
+    states = await worker.event_states.of(Owner(tenant, user_id), [event_id])
     if event_id not in states:
         detail = (
             f"no event {event_id!r} of user {user_id!r} is known: none was accepted, or it is older than RETENTION_DAYS"
@@ -89,26 +89,31 @@ async def state(event_id: str, worker: Held, tenant: Tenant, user_id: UserOrOwne
 
 
 @router.post("/v1/events/status", response_model=responses.EventStates)
-async def status(asked: EventsAsked, worker: Held, tenant: Tenant) -> Response:
+@reads
+async def status(body: EventsAsked, worker: CurrentWorker, tenant: Tenant) -> Response:
     """Return how far many events have come; those that were never accepted are named under `unknown`."""
-    states = await worker.publishing.states(Owner(tenant, asked.user_id), asked.event_ids)
-    ids = list(dict.fromkeys(asked.event_ids))
+    states = await worker.event_states.of(Owner(tenant, body.user_id), body.event_ids)
+    ids = list(dict.fromkeys(body.event_ids))
     return answer({"items": [states[i] for i in ids if i in states], "unknown": [i for i in ids if i not in states]})
 
 
-async def accept(
-    worker: Worker, events: Sequence[Observation], wait: float, paths: Sequence[str], **more: object
+async def publish_checked(
+    router: PublishRouter, events: Sequence[Observation], wait: float, paths: Sequence[str], **more: object
 ) -> Response:
-    """Publish checked events and answer when the log has them, or, if asked, when they are in a final state."""
+    """Publish events that were checked, and answer when the log has them or, with `wait`, when their states are final.
+
+    `paths` are the places of the events in the body, which a refusal names; `more` are further fields of the answer.
+    """
     try:
-        items, final = await accept_events(worker, events, wait)
+        published = await router.publish(events, wait)
     except Conflict as conflict:
         faults = [
             Fault(f"{paths[n]}.event_id", _conflict(events[n].envelope.event_id, str(at) if at else None))
             for n, at in conflict.places.items()
         ]
         raise Problem(HTTPStatus.CONFLICT, summary(faults), faults) from None
-    return answer({"accepted": items} | more, HTTPStatus.OK if wait and final else HTTPStatus.ACCEPTED)
+    status = HTTPStatus.OK if wait and published.is_final else HTTPStatus.ACCEPTED
+    return answer({"accepted": published.items} | more, status)
 
 
 def _check_sight(event: Observation, sight: VisionPolicy) -> None:

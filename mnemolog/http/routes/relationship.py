@@ -1,10 +1,10 @@
-"""How user and agent get on: feelings over time, what lies ahead, and how it developed."""
+"""The relationship of user and agent: feelings over time, dates that lie ahead, and a report month by month."""
 
 from typing import Annotated, Any
 
 from fastapi import Query, Response
 
-from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import EmotionsAsked, ReportAsked, UpcomingAsked
 from mnemolog.http.routes.agents import follow_turns
@@ -20,52 +20,58 @@ router = routes("agents", "/v1/users")
 
 
 @router.get("/{user_id:text}/emotions", response_model=shapes.Emotions)
-async def emotions(user_id: str, asked: Annotated[EmotionsAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+async def emotions(
+    user_id: str, query: Annotated[EmotionsAsked, Query()], worker: CurrentWorker, tenant: Tenant
+) -> Response:
     """Return feelings over time, oldest first, with counts over all of them."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
-    memories = worker.queries.state(owner, now, asked.as_of).memories.values()
+    memories = worker.queries.state(owner, now, query.as_of).memories.values()
     felt = [
         memory
-        for memory in feelings(memories, asked.as_of or now, asked.agent_id)
-        if (asked.since is None or memory.occurred_at >= asked.since)
-        and (asked.until is None or memory.occurred_at <= asked.until)
+        for memory in feelings(memories, query.as_of or now, query.agent_id)
+        if (query.since is None or memory.occurred_at >= query.since)
+        and (query.until is None or memory.occurred_at <= query.until)
     ]
-    begin = (asked.page - 1) * asked.page_size
-    page = {"total": len(felt), "page": asked.page, "page_size": asked.page_size}
-    items = [feeling_view(memory) for memory in felt[begin : begin + asked.page_size]]
+    begin = (query.page - 1) * query.page_size
+    page = {"total": len(felt), "page": query.page, "page_size": query.page_size}
+    items = [feeling_view(memory) for memory in felt[begin : begin + query.page_size]]
     return answer({"items": items} | page | feelings_summary(felt))
 
 
 @router.get("/{user_id:text}/upcoming", response_model=shapes.Upcoming)
-async def upcoming(user_id: str, asked: Annotated[UpcomingAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+async def upcoming(
+    user_id: str, query: Annotated[UpcomingAsked, Query()], worker: CurrentWorker, tenant: Tenant
+) -> Response:
     """Return dated plans and days that come back every year, the nearest first; days are those of UTC."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
-    at = asked.as_of or now
-    memories = worker.queries.state(owner, now, asked.as_of).memories.values()
-    found = ahead_of(memories, at, asked.days, asked.agent_id)
-    items = [_ahead(one) for one in found[: asked.limit]]
-    return answer({"items": items, "total": len(found), "as_of": instant(at)})
+    at = query.as_of or now
+    memories = worker.queries.state(owner, now, query.as_of).memories.values()
+    dates = ahead_of(memories, at, query.days, query.agent_id)
+    items = [_ahead(ahead) for ahead in dates[: query.limit]]
+    return answer({"items": items, "total": len(dates), "as_of": instant(at)})
 
 
 @router.get("/{user_id:text}/report", response_model=shapes.Report)
-async def report(user_id: str, asked: Annotated[ReportAsked, Query()], worker: Held, tenant: Tenant) -> Response:
+async def report(
+    user_id: str, query: Annotated[ReportAsked, Query()], worker: CurrentWorker, tenant: Tenant
+) -> Response:
     """Return how the relationship developed, month by month; `lang=zh` names event types in Luna's words."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
-    await follow_turns(worker, owner)
-    at = asked.as_of or now
-    memories = worker.queries.state(owner, now, asked.as_of).memories.values()
-    intimacies = worker.queries.turn_statistics(owner).intimacies(owner, asked.agent_id, at)
-    return answer(report_of(memories, intimacies, at, asked.agent_id, asked.lang))
+    await follow_turns(worker.log, worker.shards, owner)
+    at = query.as_of or now
+    memories = worker.queries.state(owner, now, query.as_of).memories.values()
+    intimacies = worker.queries.turn_statistics(owner).intimacies(owner, query.agent_id, at)
+    return answer(report_of(memories, intimacies, at, query.agent_id, query.lang))
 
 
-def _ahead(one: Ahead) -> dict[str, Any]:
+def _ahead(ahead: Ahead) -> dict[str, Any]:
     return {
-        "date": one.day.isoformat(),
-        "kind": one.kind,
-        "name": one.name,
-        "years": one.years,
-        "content": one.memory.content,
-        "category": one.memory.category,
-        "agent_id": one.memory.agent_id,
-        "memory_id": one.memory.memory_id,
+        "date": ahead.day.isoformat(),
+        "kind": ahead.kind,
+        "name": ahead.name,
+        "years": ahead.years,
+        "content": ahead.memory.content,
+        "category": ahead.memory.category,
+        "agent_id": ahead.memory.agent_id,
+        "memory_id": ahead.memory.memory_id,
     }

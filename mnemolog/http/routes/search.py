@@ -1,14 +1,14 @@
-"""Search over HTTP: a question to a user's memories and the shared ones; what an agent was shown is reported."""
+"""Search over HTTP: memories of a user and global ones; the memories that an agent is shown are noted as recalls."""
 
 from datetime import datetime
 from typing import Any
 
 from fastapi import Response
 
-from mnemolog.http.dependencies import Held, Tenant
+from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Search
-from mnemolog.http.routing import answer, routes
+from mnemolog.http.routing import answer, reads, routes, takes_long
 from projections.queries.filters import Filters
 from projections.queries.search import Found
 from projections.queries.views import memory_view
@@ -18,30 +18,32 @@ router = routes("memories")
 
 
 @router.post("/v1/search", response_model=responses.Results)
-async def search(asked: Search, worker: Held, tenant: Tenant) -> Response:
+@reads
+@takes_long
+async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Response:
     """Find memories by words and by meaning; importance and recency weigh lightly."""
-    now, owner = worker.clock.now(), Owner(tenant, asked.user_id)
-    at = asked.as_of or now
+    now, owner = worker.clock.now(), Owner(tenant, body.user_id)
+    at = body.as_of or now
     with worker.metrics.timed("query"):
-        if asked.scope == "global" or asked.include_global:
+        if body.scope == "global" or body.include_global:
             await worker.follow_globals()
-        found = await worker.queries.search(
+        results = await worker.queries.search(
             owner,
-            asked.query,
-            Filters(agent_id=asked.agent_id, **asked.filters.model_dump()),
+            body.query,
+            Filters(agent_id=body.agent_id, **body.filters.model_dump()),
             now=now,
-            as_of=asked.as_of,
-            limit=asked.limit,
-            scope=asked.scope,
-            include_global=asked.include_global,
-            min_score=asked.min_score,
+            as_of=body.as_of,
+            limit=body.limit,
+            scope=body.scope,
+            include_global=body.include_global,
+            min_score=body.min_score,
         )
-    worker.metrics.counted("query", "found" if found else "nothing")
-    # A look into the past was no meeting with the memory; global memories are everybody's, so nobody's recall counts.
-    shown = [f.memory.memory_id for f in found if not f.owner.is_global]
-    if asked.recall and shown and at >= now:
+    worker.metrics.counted("query", "found" if results else "nothing")
+    # A search of the past is no recall, and global memories have no user whose recall it would be.
+    shown = [found.memory.memory_id for found in results if not found.owner.is_global]
+    if body.recall and shown and at >= now:
         worker.recalls.note(owner, shown, now)
-    return answer({"results": [result(one, at) for one in found]})
+    return answer({"results": [result(found, at) for found in results]})
 
 
 def result(found: Found, at: datetime) -> dict[str, Any]:

@@ -6,8 +6,7 @@ from typing import Literal, Self
 from fastapi import Response
 from pydantic import model_validator
 
-from mnemolog.commands import sharing
-from mnemolog.http.dependencies import CommandId, Held, Tenant
+from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Body, Id, MemoryId, UserOrNone
 from mnemolog.http.problems import Problem
@@ -44,8 +43,8 @@ class Share(Body):
 async def share(
     *,
     memory_id: MemoryId,
-    asked: Share,
-    worker: Held,
+    body: Share,
+    worker: CurrentWorker,
     tenant: Tenant,
     command_id: CommandId,
     user_id: UserOrNone | None = None,
@@ -54,20 +53,20 @@ async def share(
 
     With an agent it stays one memory, which both know; with another user, or everyone, it is a copy, made once.
     """
-    source = memories.owner_of(worker, tenant, memory_id, user_id)
+    source = memories.owner_of(worker.queries, tenant, memory_id, user_id)
     now = worker.clock.now()
     memory = worker.shards.state(source).memories[memory_id]
     if memory.status_at(now) != ACTIVE:
         raise Problem(HTTPStatus.CONFLICT, f"the memory is {memory.status_at(now)}: only active ones can be shared")
-    target = Owner(tenant, GLOBAL_USER if asked.scope else asked.user_id or source.user_id)
+    target = Owner(tenant, GLOBAL_USER if body.scope else body.user_id or source.user_id)
     if source.is_global:  # everybody knows it, and has it from there
         return answer(memory_view(source, memory, now))
     if target == source:
-        if asked.agent_id is None:
+        if body.agent_id is None:
             return answer(memory_view(source, memory, now))
-        told = await worker.commands.share(source, memory_id, asked.agent_id, command_id)
-        return memories.decided(worker, source, told)
-    shared = await sharing.share(worker, source, memory, target, asked.agent_id)
+        command = await worker.commands.share(source, memory_id, body.agent_id, command_id)
+        return memories.command_answer(command, source, worker.shards, worker.clock)
+    shared = await worker.sharer.share(source, memory, target, body.agent_id)
     if shared.memory is None:
         return answer({"command_id": shared.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
     if shared.memory["status"] != ACTIVE:

@@ -1,4 +1,4 @@
-"""The two tools over HTTP: told to a model as function schemas, and called on the store that everything else uses."""
+"""The two tools over HTTP: their schemas for a model, and their calls, which answer as the memory routes do."""
 
 from http import HTTPStatus
 from typing import Annotated, Any, Literal, get_args
@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal, get_args
 from fastapi import Response
 from pydantic import Field
 
-from mnemolog.http.dependencies import CommandId, Held, Tenant
+from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.memory_requests import NewMemory
 from mnemolog.http.models.requests import MAX_FOUND, Body, Content, Id, Question, Search, UserOrOwner
 from mnemolog.http.routes import memories, search
-from mnemolog.http.routing import answer, answers, refused, routes
+from mnemolog.http.routing import answer, answers, reads, refused, routes, takes_long
 from mnemolog.http.tool_definitions import TOOLS
 from schemas.inputs.input_events import DEFAULT_USER
 from schemas.vocabulary.words import Category, MemoryType, Scope
@@ -51,7 +51,7 @@ class MemorySearch(Body):
 
 
 @router.get("", response_model=Tools)
-async def told(worker: Held) -> Response:  # noqa: ARG001 - as every route, only of a started worker
+async def told(worker: CurrentWorker) -> Response:  # noqa: ARG001 - as every route, only of a started worker
     """Return the tools as OpenAI function schemas; who calls them is not for the model to say."""
     return answer({"tools": [tool.as_function for tool in TOOLS]})
 
@@ -62,15 +62,17 @@ async def told(worker: Held) -> Response:  # noqa: ARG001 - as every route, only
     response_model=responses.Memory,
     responses=answers(s200=responses.Memory, s202=responses.Waiting) | refused(HTTPStatus.CONFLICT),
 )
-async def memory_add(asked: MemoryAdd, worker: Held, tenant: Tenant, command_id: CommandId) -> Response:
+async def memory_add(body: MemoryAdd, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
     """Remember what a model wants remembered: answers as `POST /v1/memories`."""
-    is_category = asked.type in get_args(Category)
-    given: dict[str, Any] = asked.model_dump(exclude={"type"})
-    kept = {"category": asked.type} if is_category else {"metadata": {"type": asked.type}}
-    return await memories.remember(NewMemory(**given, **kept), worker, tenant, command_id)
+    is_category = body.type in get_args(Category)
+    fields: dict[str, Any] = body.model_dump(exclude={"type"})
+    type_fields = {"category": body.type} if is_category else {"metadata": {"type": body.type}}
+    return await memories.remember(NewMemory(**fields, **type_fields), worker, tenant, command_id)
 
 
 @router.post("/memory_search", response_model=responses.Results)
-async def memory_search(asked: MemorySearch, worker: Held, tenant: Tenant) -> Response:
+@reads
+@takes_long
+async def memory_search(body: MemorySearch, worker: CurrentWorker, tenant: Tenant) -> Response:
     """Find what a model looks for: answers as `POST /v1/search`, and is a recall as that is."""
-    return await search.search(Search(**asked.model_dump()), worker, tenant)
+    return await search.search(Search(**body.model_dump()), worker, tenant)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from projections.index.embedded.table import UserTable
 from projections.index.protocol import Legs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from projections.index.protocol import IndexEntry, IndexQuery
+    from projections.index.protocol import IndexEntry, IndexQuery, LoadEntries
 
-    Load: TypeAlias = Callable[[str, str], Sequence[IndexEntry]]
-
-DEFAULT_BYTES = 1536 * 1024 * 1024
+DEFAULT_BYTES: Final = 1536 * 1024 * 1024
 
 
 class EmbeddedIndex:
@@ -33,7 +31,7 @@ class EmbeddedIndex:
     version is not the shard's.
     """
 
-    def __init__(self, load: Load, *, max_bytes: int = DEFAULT_BYTES) -> None:
+    def __init__(self, load: LoadEntries, *, max_bytes: int = DEFAULT_BYTES) -> None:
         """`load(tenant, user_id)` returns the user's active memories from the shard; what it raises, search raises."""
         self._load = load
         self._max_bytes = max_bytes
@@ -46,11 +44,16 @@ class EmbeddedIndex:
         """Estimate of the memory that all tables use."""
         return self._bytes
 
-    async def kept_as(self) -> None:
-        """Nothing outlives this process."""
+    @property
+    def outlives_process(self) -> bool:
+        """Nothing does."""
+        return False
+
+    async def identity(self) -> None:
+        """Return None: nothing outlives this process."""
         return
 
-    def follows(self, tenant: str, user_id: str) -> bool:
+    def needs_changes(self, tenant: str, user_id: str) -> bool:
         """Tell whether the user's table is loaded."""
         return (tenant, user_id) in self._tables
 
@@ -95,10 +98,10 @@ class EmbeddedIndex:
 
     @property
     def generations(self) -> None:
-        """Nothing is kept outside this process."""
+        """There are none: nothing outlives this process."""
         return
 
-    def let_go(self, tenant: str, user_id: str) -> None:
+    def release(self, tenant: str, user_id: str) -> None:
         """Drop the user's table."""
         self._drop((tenant, user_id))
 
@@ -109,10 +112,10 @@ class EmbeddedIndex:
         self._bytes = 0
 
     async def check(self) -> None:
-        """Find nothing wrong: it is in this process."""
+        """Do nothing: it is in this process."""
 
     async def close(self) -> None:
-        """Hold no connections."""
+        """Do nothing: there are no connections."""
 
     def _settle(self, user: tuple[str, str]) -> None:
         """Drop a worn table and count the others, then make room: the tables of several users may have changed."""

@@ -1,4 +1,4 @@
-"""Searches a state that is not the present one: an index of its own, made for one question."""
+"""Search in a state that is not the present one, by an index made for one question."""
 
 from __future__ import annotations
 

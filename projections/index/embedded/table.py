@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from projections.index.embedded.bm25 import Bm25
-from projections.index.protocol import Hit, Legs
+from projections.index.protocol import SCORE_DIGITS, Hit, Legs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _FIRST_ROWS = 16
 _COLUMNS = ("agent_id", "kind", "category", "memory_type", "source_type")
 _BYTES_OF_A_ROW = 400
-"""What a row costs beside vector and postings: its id, its places in dict and lists, its columns (measured)."""
+"""What a row takes beside vector and postings: its id, its places in dict and lists, its columns (measured)."""
 
 
 @dataclass(slots=True)
@@ -112,7 +112,7 @@ class UserTable:
         cosines = block.vectors[: len(rows)] @ query.vector.astype(np.float32)
         # Rounded, because equal vectors may differ in the last bit of their product, and equals are told apart by id.
         seen = visible[rows]
-        return self._best(rows[seen], np.round(cosines[seen], 6), query.limit)
+        return self._best(rows[seen], np.round(cosines[seen], SCORE_DIGITS), query.limit)
 
     def _visible(self, query: IndexQuery) -> Mask:
         visible = self._bm25.live()

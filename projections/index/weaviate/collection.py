@@ -1,4 +1,4 @@
-"""The collection in Weaviate: reached, made where it is missing, one generation of it behind the alias `Memory`."""
+"""A collection in Weaviate: one generation of the index, made where it is missing, `Memory` the alias of one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,28 @@ import asyncio
 import contextlib
 import logging
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from uuid import uuid4
 
 import httpx
 import weaviate
-from weaviate.classes.config import Configure, DataType, Property, Tokenization, VectorDistances
+from weaviate.classes.config import Configure
 from weaviate.classes.init import AdditionalConfig, Auth, GrpcConfig, Timeout
 from weaviate.exceptions import UnexpectedStatusCodeError, WeaviateBaseError
 
 from projections.index.protocol import IndexChanged, IndexUnavailable
-from projections.index.weaviate.errors import sentence
-from projections.index.weaviate.objects import COLUMNS
-from projections.index.weaviate.readiness import READY_SECONDS, Outages, WeaviateReadiness
+from projections.index.remote.outages import Outages
+from projections.index.remote.readiness import READY_SECONDS, HttpReadiness
+from projections.index.weaviate.failure import sentence
+from projections.index.weaviate.schema import (
+    ALIAS,
+    LAST_PROPERTY,
+    collection_name,
+    generation_of,
+    is_generation,
+    property_schema,
+    vector_index,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
@@ -27,41 +36,37 @@ if TYPE_CHECKING:
 
     from projections.index.weaviate.address import WeaviateAddress
 
-ALIAS: Final = "Memory"
 SEARCH_SECONDS: Final = 5.0
 WRITE_SECONDS: Final = 30.0
 PATIENCE_SECONDS: Final = 0.5
-_EXHAUSTIVE: Final = 1_000_000
-"""Up to so many memories of a user every vector is compared and the graph is not asked: the answer is exact."""
-_LEAST_GRAPH: Final = 4
-LAST_PROPERTY: Final = "copy"
-"""The property that was added last: a collection without it is of an earlier version."""
 _BUILTIN: Final = 512
 """Dimensions of the built-in embedder: a collection must have one vector index from the start."""
-_SOON: Final = [(f"grpc.{n}_reconnect_backoff_ms", ms) for n, ms in (("initial", 500), ("min", 2000), ("max", 1000))]
+_RECONNECT: Final = [
+    (f"grpc.{n}_reconnect_backoff_ms", ms) for n, ms in (("initial", 500), ("min", 2000), ("max", 1000))
+]
 """Else a channel that failed for long fails for two more minutes; `min` is how long an attempt itself may take."""
 _T = TypeVar("_T")
 
 
 class WeaviateCollection:
-    """One generation, or with none named the one that the alias names. Connects at first use."""
+    """One generation; where none is given, the one that the alias names. Connects at first use."""
 
     def __init__(self, address: WeaviateAddress, api_key: str | None, generation: int | None = None) -> None:
-        """`api_key`: None where Weaviate lets everybody in."""
+        """`api_key`: None where Weaviate asks for none."""
         self.address = address
         self.api_key = api_key
         self.dimensions: set[int] = set()
-        """Lengths of vectors that there is an index for, as far as is known here."""
+        """Lengths of vectors known to have an index. Another worker may have added more: only `make_room` reads it."""
         self.identity = ""
         """What tells the contents of this collection, and of the generations built beside it, from those of others."""
-        self._name = ALIAS if generation is None else name_of(generation)
-        self._opening = asyncio.Lock()
+        self._name = ALIAS if generation is None else collection_name(generation)
+        self._open_lock = asyncio.Lock()
         self._is_open = False
         self._in_doubt = False
-        self._readiness = WeaviateReadiness(address, api_key)
+        self._readiness = HttpReadiness(address.ready_url, {"Authorization": f"Bearer {api_key}"} if api_key else {})
         self._outages = Outages(address) if generation is None else None
-        """None for one that is built beside: whether it answers, the one that is searched says."""
-        logging.getLogger("weaviate-client").setLevel(logging.WARNING)  # it tells of each repetition, in several lines
+        """None for a generation that is built beside: the one that is searched logs whether the server answers."""
+        logging.getLogger("weaviate-client").setLevel(logging.WARNING)  # it logs each retry, in several lines
         self._client = weaviate.use_async_with_custom(
             http_host=address.host,
             http_port=address.http,
@@ -72,13 +77,13 @@ class WeaviateCollection:
             auth_credentials=Auth.api_key(api_key) if api_key else None,
             additional_config=AdditionalConfig(
                 timeout=Timeout(init=READY_SECONDS, query=WRITE_SECONDS, insert=WRITE_SECONDS),
-                grpc_config=GrpcConfig(channel_options=_SOON),
+                grpc_config=GrpcConfig(channel_options=_RECONNECT),
             ),
             skip_init_checks=True,  # they ask the package index whether there is a newer client
         )
 
     def forget(self) -> None:
-        """Look again, at the next use, at which collection the alias names."""
+        """Read again, at the next use, which collection the alias names."""
         self._is_open = False
 
     async def close(self) -> None:
@@ -87,27 +92,27 @@ class WeaviateCollection:
         await self._client.close()
 
     async def check(self) -> None:
-        """Raise IndexUnavailable unless Weaviate is ready, and the collection there: one that is gone is made anew."""
+        """Raise IndexUnavailable unless Weaviate is ready, and the collection there: one that is gone is made again."""
         try:
             await self.open()
-            await self._be_ready()
+            await self._check_ready()
             with contextlib.suppress(IndexChanged):
-                await self.be_the_same()
+                await self.check_identity()
             await self.open()
         except IndexUnavailable as error:
-            self._is_away(error)
+            self._note_outage(error)
             raise
         if self._outages is not None:
-            self._outages.answers()
+            self._outages.end()
 
-    async def be_the_same(self) -> None:
-        """Raise IndexChanged when it is another collection than was opened, or none: the next use opens that."""
+    async def check_identity(self) -> None:
+        """Raise IndexChanged when it is another collection than was opened, or none; the next use opens that one."""
         if await self.reach(self._identity_now(), READY_SECONDS) != self.identity:
             self._is_open = False
             raise IndexChanged(f"{self.address} has lost what it held, and is filled anew: try again")
 
     async def version(self) -> str:
-        """Return Weaviate's version, reaching both its ports and making nothing. Raises IndexUnavailable."""
+        """Return Weaviate's version, reaching both its ports and changing nothing there. Raises IndexUnavailable."""
         await self.reach(self._client.connect(), READY_SECONDS)
         opening = asyncio.open_connection(self.address.host, self.address.grpc)
         _, writer = await self.reach(opening, READY_SECONDS)
@@ -115,32 +120,32 @@ class WeaviateCollection:
         return str((await self.reach(self._client.get_meta(), READY_SECONDS)).get("version"))
 
     async def open(self) -> CollectionAsync:
-        """Return the collection, connecting and making it where that is still to be done. Raises IndexUnavailable."""
+        """Return the collection; connect, and make it, where that is still to be done. Raises IndexUnavailable."""
         if self._in_doubt and self._is_open:
-            await self._be_ready()
+            await self._check_ready()
         if not self._is_open:
-            async with self._opening:
+            async with self._open_lock:
                 if not self._is_open:
                     try:
                         await self.reach(self._make(), WRITE_SECONDS)
                     except IndexUnavailable as error:
-                        self._is_away(error)
+                        self._note_outage(error)
                         raise
                     self._is_open = True
         return self._client.collections.get(self._name)
 
-    async def reach(self, answer: Awaitable[_T], seconds: float | None) -> _T:
-        """Await an answer. Raises IndexUnavailable; then the next call asks first whether Weaviate is ready.
+    async def reach(self, call: Awaitable[_T], seconds: float | None) -> _T:
+        """Await a call of the client. Raises IndexUnavailable; then the next call checks first that Weaviate is ready.
 
-        The client repeats by itself, for a minute, what could not connect. So what takes long is asked about, and
-        given up where nobody is there.
+        The client retries for a minute what could not connect. So for a call that takes longer than PATIENCE_SECONDS
+        readiness is checked beside it, and the call is given up where nothing answers.
         """
-        asking = asyncio.ensure_future(answer)
+        request = asyncio.ensure_future(call)
         try:
             async with asyncio.timeout(seconds):
-                if self._is_open and not (await asyncio.wait({asking}, timeout=PATIENCE_SECONDS))[0]:
-                    await self._be_ready()
-                return await asking
+                if self._is_open and not (await asyncio.wait({request}, timeout=PATIENCE_SECONDS))[0]:
+                    await self._check_ready()
+                return await request
         except TimeoutError:
             self._in_doubt = True
             raise IndexUnavailable(f"{self.address} does not answer within {seconds:.0f} s") from None
@@ -148,41 +153,41 @@ class WeaviateCollection:
             self._in_doubt = True
             raise IndexUnavailable(f"{self.address}: {sentence(error)}") from error
         finally:
-            asking.cancel()
+            request.cancel()
 
-    async def _be_ready(self) -> None:
+    async def _check_ready(self) -> None:
         self._in_doubt = True
         if (trouble := await self._readiness.trouble()) is not None:
             raise IndexUnavailable(f"{self.address}: {trouble}")
         self._in_doubt = False
 
-    def _is_away(self, error: IndexUnavailable) -> None:
+    def _note_outage(self, error: IndexUnavailable) -> None:
         if self._outages is not None:
-            self._outages.away(error)
+            self._outages.begin(error)
 
     async def make_room(self, dimensions: Iterable[int]) -> None:
-        """See that there is a vector index for each length. Raises IndexUnavailable."""
+        """Make a vector index for each length that has none. Raises IndexUnavailable."""
         for wanted in set(dimensions) - self.dimensions:
             collection = await self.open()
             with contextlib.suppress(IndexUnavailable):  # another worker may have been first
-                await self.reach(collection.config.add_vector(vector_config=_vectors(wanted)), WRITE_SECONDS)
-            await self.reach(self._look_at_vectors(), WRITE_SECONDS)
+                await self.reach(collection.config.add_vector(vector_config=vector_index(wanted)), WRITE_SECONDS)
+            await self.reach(self._read_dimensions(), WRITE_SECONDS)
             if wanted not in self.dimensions:
                 raise IndexUnavailable(f"{self.address} makes no room for vectors of {wanted} dimensions")
 
     async def generations(self) -> tuple[int, list[int]]:
-        """Return which generation the alias names, and all that there are. Raises IndexUnavailable."""
+        """Return the generation that the alias names, and all there are. Raises IndexUnavailable."""
         await self.open()
         names = await self.reach(self._client.collections.list_all(simple=True), WRITE_SECONDS)
         alias = await self.reach(self._client.alias.get(alias_name=ALIAS), WRITE_SECONDS)
         if alias is None:
             raise IndexUnavailable(f"{self.address} has lost its alias {ALIAS}")
-        return _generation(alias.collection), sorted(_generation(n) for n in names if n.startswith(f"{ALIAS}_v"))
+        return generation_of(alias.collection), sorted(generation_of(name) for name in names if is_generation(name))
 
     async def activate(self, generation: int) -> None:
-        """Let the alias name a generation that there is, for every worker at once. Raises IndexUnavailable."""
+        """Let the alias name an existing generation, for every worker. Raises IndexUnavailable."""
         await self.open()
-        moved = self._client.alias.update(alias_name=ALIAS, new_target_collection=name_of(generation))
+        moved = self._client.alias.update(alias_name=ALIAS, new_target_collection=collection_name(generation))
         if not await self.reach(moved, WRITE_SECONDS):
             raise IndexUnavailable(f"{self.address} has no alias {ALIAS}")
         self._is_open = False  # the other one may have other vectors
@@ -190,17 +195,17 @@ class WeaviateCollection:
     async def drop(self, generation: int) -> None:
         """Delete a generation with everything in it. Raises IndexUnavailable."""
         await self.open()
-        await self.reach(self._client.collections.delete(name_of(generation)), WRITE_SECONDS)
+        await self.reach(self._client.collections.delete(collection_name(generation)), WRITE_SECONDS)
         self._is_open = False
 
     async def _make(self) -> None:
         await self._client.connect()
         alias = await self._client.alias.get(alias_name=ALIAS)
-        # an alias outlives its collection; what is made anew here is empty, and says so by a new identity
-        await self._create(name_of(1) if alias is None else alias.collection, str(uuid4()))
+        # An alias outlives its collection. What is made here is empty, and has a new identity so that workers notice.
+        await self._create(collection_name(1) if alias is None else alias.collection, str(uuid4()))
         if alias is None:
             with contextlib.suppress(WeaviateBaseError):  # another worker may have been first
-                await self._client.alias.create(alias_name=ALIAS, target_collection=name_of(1))
+                await self._client.alias.create(alias_name=ALIAS, target_collection=collection_name(1))
             if not await self._client.alias.exists(alias_name=ALIAS):
                 raise IndexUnavailable(f"{self.address} has no alias {ALIAS}, and none can be made")
         config = await self._client.collections.get(ALIAS).config.get()
@@ -210,7 +215,7 @@ class WeaviateCollection:
         self.identity = config.description
         if self._name != ALIAS:
             await self._create(self._name, self.identity)
-        await self._look_at_vectors()
+        await self._read_dimensions()
 
     async def _identity_now(self) -> str | None:
         """Return the identity of what the alias names, None where that is not there."""
@@ -228,8 +233,8 @@ class WeaviateCollection:
             await self._client.collections.create(
                 name,
                 description=identity,
-                properties=_schema(),
-                vector_config=[_vectors(_BUILTIN)],
+                properties=property_schema(),
+                vector_config=[vector_index(_BUILTIN)],
                 multi_tenancy_config=Configure.multi_tenancy(
                     enabled=True, auto_tenant_creation=True, auto_tenant_activation=True
                 ),
@@ -238,63 +243,16 @@ class WeaviateCollection:
             if not await self._client.collections.exists(name):  # else another worker was first
                 raise
 
-    async def _look_at_vectors(self) -> None:
+    async def _read_dimensions(self) -> None:
         config = await self._client.collections.get(self._name).config.get()
         self.dimensions = {int(name.removeprefix("d")) for name in config.vector_config or {}}
 
 
-def name_of(generation: int) -> str:
-    """Return the name of a generation's collection."""
-    return f"{ALIAS}_v{generation}"
-
-
-def vector_name(dimensions: int) -> str:
-    """Return the name of the vector index for vectors of a length: Weaviate's must all be equally long."""
-    return f"d{dimensions}"
-
-
-async def unless_there_is_no_tenant(answer: Awaitable[_T], empty: _T) -> _T:
-    """Return the answer; `empty` where nobody of the partition has been put yet, or in a collection made anew."""
+async def unless_missing(call: Awaitable[_T], empty: _T) -> _T:
+    """Return the answer; `empty` where nothing of the partition, or no vector of the length, has been put yet."""
     try:
-        return await answer
+        return await call
     except WeaviateBaseError as error:
         if "tenant not found" in str(error) or "does not have named vector" in str(error):
             return empty
         raise
-
-
-def _generation(name: str) -> int:
-    return int(name.removeprefix(f"{ALIAS}_v"))
-
-
-def _vectors(dimensions: int) -> Any:  # noqa: ANN401 - the client's own, private type
-    return Configure.Vectors.self_provided(
-        name=vector_name(dimensions),
-        vector_index_config=Configure.VectorIndex.hnsw(
-            distance_metric=VectorDistances.COSINE,
-            flat_search_cutoff=_EXHAUSTIVE,
-            max_connections=_LEAST_GRAPH,
-            ef_construction=_LEAST_GRAPH,
-        ),
-    )
-
-
-def _schema() -> list[Property]:
-    def text(name: str, *, filterable: bool = True) -> Property:
-        return Property(
-            name=name,
-            data_type=DataType.TEXT,
-            tokenization=Tokenization.FIELD,
-            index_filterable=filterable,
-            index_searchable=False,
-        )
-
-    return [
-        text("owner"),
-        text("memory_id"),
-        text("embedding_model"),
-        *map(text, COLUMNS),
-        Property(name="version", data_type=DataType.INT, index_filterable=False),
-        Property(name=LAST_PROPERTY, data_type=DataType.INT, index_filterable=False),
-        Property(name="occurred_us", data_type=DataType.INT, index_filterable=False, index_range_filters=True),
-    ]

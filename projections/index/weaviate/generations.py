@@ -1,4 +1,4 @@
-"""The generations of the index in Weaviate: collections `Memory_v<generation>`, one of them named by the alias."""
+"""Generations in Weaviate: collections `Memory_v<generation>`, one of which the alias `Memory` names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class WeaviateGenerations:
-    """What a rebuild does with collections, through the connection of the index that is searched."""
+    """Lists, opens, activates and drops collections through the connection of the index that is searched."""
 
     def __init__(self, collection: WeaviateCollection, make: Callable[[int], Index]) -> None:
         """`make` returns a generation as an index of its own."""
@@ -20,17 +20,17 @@ class WeaviateGenerations:
         self._make = make
 
     async def known(self) -> tuple[int, list[int]]:
-        """Return which one is searched, and all that there are. Raises IndexUnavailable."""
+        """Return the generation that the alias names, and all there are. Raises IndexUnavailable."""
         return await self._collection.generations()
 
     def open(self, generation: int) -> Index:
-        """Return a generation as an index of its own, made when it is first written to."""
+        """Return a generation as an index of its own, made when it is first used."""
         return self._make(generation)
 
     async def activate(self, generation: int) -> None:
-        """Let the alias name a generation, for every worker at once. Raises IndexUnavailable."""
+        """Let the alias name a generation, for every worker. Raises IndexUnavailable."""
         await self._collection.activate(generation)
 
     async def drop(self, generation: int) -> None:
-        """Delete a generation, if there is one. Raises IndexUnavailable."""
+        """Delete a generation; one that does not exist is no error. Raises IndexUnavailable."""
         await self._collection.drop(generation)

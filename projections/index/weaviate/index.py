@@ -1,11 +1,11 @@
 """The index in Weaviate: vectors, a Weaviate tenant for each partition, and no late writer undoes what is newer.
 
-Weaviate has no conditional write. So every object is of one version of a memory and of one copy of that, and is never
-written again with other content: a writer puts the next copy first, and then deletes, by their ids, the objects that it
-had read before and that are not newer than what it knows. Whoever froze between any two of these steps, lost the
-partition and woke up, deletes nothing that was put meanwhile, and puts beside it: the reader drops such a hit, whose
-version is not the shard's, and has the memory put again. The last copy of a version is never deleted for that version's
-sake: who deletes one has put a later one.
+Weaviate has no conditional write. So every object is of one version of a memory and of one copy of that version, and is
+never overwritten with other content. A writer puts the next copy first, and then deletes, by id, the objects that it
+had read before and that are not newer than what it knows. A writer that froze between two of these steps, lost the
+partition and woke up deletes nothing that was put meanwhile, and what it puts stands beside: the reader drops such a
+hit, whose version is not the shard's, and has the memory put again. The last copy of a version is never deleted for
+that version's sake: a writer that deletes one has put a later one.
 """
 
 from __future__ import annotations
@@ -19,15 +19,13 @@ from weaviate.classes.query import Filter
 from weaviate.exceptions import WeaviateInsertManyAllFailedError
 
 from projections.index.protocol import IndexUnavailable
-from projections.index.weaviate.collection import (
-    WRITE_SECONDS,
-    WeaviateCollection,
-    unless_there_is_no_tenant,
-    vector_name,
-)
+from projections.index.remote.batches import by_partition
+from projections.index.remote.local_search import LocalSearch
+from projections.index.remote.object_ids import object_id, owner_id, partition_name
+from projections.index.weaviate.collection import WRITE_SECONDS, WeaviateCollection, unless_missing
 from projections.index.weaviate.generations import WeaviateGenerations
-from projections.index.weaviate.local_search import ShardSearch
-from projections.index.weaviate.objects import by_tenant, object_id, owner_id, partition_tenant, properties
+from projections.index.weaviate.objects import object_properties
+from projections.index.weaviate.schema import vector_name
 from projections.index.weaviate.search import MOST, WeaviateSearch
 
 if TYPE_CHECKING:
@@ -36,18 +34,17 @@ if TYPE_CHECKING:
 
     from weaviate.collections.collection import CollectionAsync
 
-    from projections.index.embedded.index import Load
-    from projections.index.protocol import IndexEntry, IndexQuery, Legs
+    from projections.index.protocol import IndexEntry, IndexQuery, Legs, LoadEntries
     from projections.index.weaviate.address import WeaviateAddress
 
 _BATCH: Final = 500
 _ATTEMPTS: Final = 3
-_PAUSE_SECONDS: Final = 0.2
+_RETRY_PAUSE_SECONDS: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """An object that there is."""
+    """An object in Weaviate."""
 
     uuid: UUID
     version: int
@@ -57,57 +54,71 @@ class _Held:
 class WeaviateIndex:
     """Holds the vectors of every user's active memories; several workers share it, each writing for its own users.
 
-    For everybody's memories all workers write, the same objects.
+    Global memories are written by all workers, the same objects.
     """
 
     def __init__(
         self,
         address: WeaviateAddress,
-        load: Load,
+        load: LoadEntries,
         *,
         partitions: int,
         api_key: str | None = None,
         generation: int | None = None,
+        retry_pause_seconds: float = _RETRY_PAUSE_SECONDS,
     ) -> None:
         """Connect at first use. `generation` None: the one that is searched.
 
-        `load(tenant, user_id)` returns the user's active memories from the shard, where words are searched.
+        `load` reads the shard, where words are searched. What Weaviate refuses is tried again after the pause, and once
+        more after twice the pause.
         """
         self.collection = WeaviateCollection(address, api_key, generation)
         self._load = load
         self._partitions = partitions
-        self._shard = ShardSearch(load)
-        self._search = WeaviateSearch(self.collection, self._shard, partitions)
+        self._local = LocalSearch(load)
+        self._retry_pause_seconds = retry_pause_seconds
+        self._search = WeaviateSearch(self.collection, self._local, partitions)
 
-    async def kept_as(self) -> str:
+    @property
+    def outlives_process(self) -> bool:
+        """Everything that is put does."""
+        return True
+
+    async def identity(self) -> str:
         """Return Weaviate's address and what tells its contents from others there. Raises IndexUnavailable."""
         await self.collection.open()
         return f"{self.collection.address} {self.collection.identity}"
 
-    def follows(self, tenant: str, user_id: str) -> bool:  # noqa: ARG002 - the protocol's
-        """Tell that every user's changes must be put and removed."""
+    def needs_changes(self, tenant: str, user_id: str) -> bool:  # noqa: ARG002 - the protocol's
+        """Return True, for every user."""
         return True
 
     @property
     def generations(self) -> WeaviateGenerations:
-        """The collections there are."""
+        """The generations, each a collection."""
         return WeaviateGenerations(self.collection, self._generation)
 
     def _generation(self, generation: int) -> WeaviateIndex:
-        address, api_key = self.collection.address, self.collection.api_key
-        return WeaviateIndex(address, self._load, partitions=self._partitions, api_key=api_key, generation=generation)
+        return WeaviateIndex(
+            self.collection.address,
+            self._load,
+            partitions=self._partitions,
+            api_key=self.collection.api_key,
+            generation=generation,
+            retry_pause_seconds=self._retry_pause_seconds,
+        )
 
     async def reopen(self) -> None:
-        """Look again at which collection the alias names."""
+        """Read again, at the next use, which collection the alias names; drop all words and vectors here."""
         self.collection.forget()
-        await self._shard.reopen()
+        await self._local.reopen()
 
-    def let_go(self, tenant: str, user_id: str) -> None:
-        """Drop what is at hand of the user; the next worker finds the memories in Weaviate."""
-        self._shard.let_go(tenant, user_id)
+    def release(self, tenant: str, user_id: str) -> None:
+        """Drop the user's words and vectors here; the next worker finds the vectors in Weaviate."""
+        self._local.release(tenant, user_id)
 
     async def check(self) -> None:
-        """Raise IndexUnavailable unless Weaviate is ready; see whether what it holds is still the same."""
+        """Raise IndexUnavailable unless Weaviate is ready; make a lost collection anew, and read the identity again."""
         await self.collection.check()
 
     async def close(self) -> None:
@@ -124,44 +135,44 @@ class WeaviateIndex:
         The same version is put once more, as another copy: a Weaviate that was killed within about 3 s of the first
         time holds the object without its vector, and what is equal to the object it has, it does not write.
         """
-        for tenant, some in by_tenant(entries, self._partitions, _BATCH):
-            held = await self._held(tenant, [(_owner(entry), entry.memory_id) for entry in some])
+        for tenant, batch in by_partition(entries, self._partitions, _BATCH):
+            held = await self._held(tenant, [(_owner(entry), entry.memory_id) for entry in batch])
             new: list[tuple[IndexEntry, int]] = []
             old: list[UUID] = []
-            for entry in some:
+            for entry in batch:
                 objects = held.get((_owner(entry), entry.memory_id), [])
                 if all(one.version <= entry.version for one in objects):
                     new.append((entry, 1 + max((o.copy for o in objects if o.version == entry.version), default=-1)))
                     old += [one.uuid for one in objects]
             await self._write(tenant, new)
             await self._delete(tenant, old)
-        await self._shard.put(entries)
+        await self._local.put(entries)
 
     async def remove(self, tenant: str, user_id: str, memory_ids: Mapping[str, int]) -> None:
         """Drop memories, each unless it is held at a later version than is named; unknown ids are no error."""
-        owner, where = owner_id(tenant, user_id).hex, partition_tenant(tenant, user_id, self._partitions)
+        owner, where = owner_id(tenant, user_id).hex, partition_name(tenant, user_id, self._partitions)
         ids = list(memory_ids)
         for start in range(0, len(ids), _BATCH):
             held = await self._held(where, [(owner, memory_id) for memory_id in ids[start : start + _BATCH]])
             known = ((one, memory_ids[memory_id]) for (_, memory_id), objects in held.items() for one in objects)
             await self._delete(where, [one.uuid for one, version in known if one.version <= version])
-        await self._shard.remove(tenant, user_id, memory_ids)
+        await self._local.remove(tenant, user_id, memory_ids)
 
     async def _held(self, tenant: str, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[_Held]]:
-        """Return the objects there are of memories, which are named by owner and id."""
+        """Return the objects of memories, which are named by owner and id."""
         ours = (await self.collection.open()).with_tenant(tenant)
-        asking = ours.query.fetch_objects(
+        request = ours.query.fetch_objects(
             filters=Filter.by_property("memory_id").contains_any(list({memory_id for _, memory_id in names})),
             limit=MOST,
             return_properties=["owner", "memory_id", "version", "copy"],
         )
-        answer = await self.collection.reach(unless_there_is_no_tenant(asking, None), WRITE_SECONDS)
-        found: dict[tuple[str, str], list[_Held]] = {}
+        answer = await self.collection.reach(unless_missing(request, None), WRITE_SECONDS)
+        objects: dict[tuple[str, str], list[_Held]] = {}
         for one in answer.objects if answer else ():
-            named: Any = one.properties
-            held = _Held(one.uuid, int(named["version"]), int(named["copy"]))
-            found.setdefault((named["owner"], named["memory_id"]), []).append(held)
-        return {name: found[name] for name in names if name in found}
+            properties: Any = one.properties
+            held = _Held(one.uuid, int(properties["version"]), int(properties["copy"]))
+            objects.setdefault((properties["owner"], properties["memory_id"]), []).append(held)
+        return {name: objects[name] for name in names if name in objects}
 
     async def _write(self, tenant: str, entries: Sequence[tuple[IndexEntry, int]]) -> None:
         """Write entries, each as one copy; what is refused is tried again. Raises IndexUnavailable when some remain."""
@@ -171,7 +182,7 @@ class WeaviateIndex:
         for attempt in range(_ATTEMPTS):
             if not left:
                 return
-            await asyncio.sleep(attempt * _PAUSE_SECONDS)
+            await asyncio.sleep(attempt * self._retry_pause_seconds)
             refused = await self.collection.reach(_refused(ours, left), WRITE_SECONDS)
             refusal = next(iter(refused.values()), "")
             left = [left[number] for number in sorted(refused)]
@@ -182,8 +193,8 @@ class WeaviateIndex:
     async def _delete(self, tenant: str, ids: Sequence[UUID]) -> None:
         for start in range(0, len(ids), _BATCH):
             ours = (await self.collection.open()).with_tenant(tenant)
-            chosen = Filter.by_id().contains_any(list(ids[start : start + _BATCH]))
-            deleting = unless_there_is_no_tenant(ours.data.delete_many(where=chosen), None)
+            named = Filter.by_id().contains_any(list(ids[start : start + _BATCH]))
+            deleting = unless_missing(ours.data.delete_many(where=named), None)
             await self.collection.reach(deleting, WRITE_SECONDS)
 
 
@@ -203,4 +214,4 @@ def _owner(entry: IndexEntry) -> str:
 
 def _object(entry: IndexEntry, copy: int) -> DataObject[Any, None]:
     vector = {vector_name(len(entry.vector)): entry.vector.tolist()}
-    return DataObject(uuid=object_id(entry, copy), properties=properties(entry, copy), vector=vector)
+    return DataObject(uuid=object_id(entry, copy), properties=object_properties(entry, copy), vector=vector)

@@ -11,6 +11,8 @@ import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 
 from mnemolog.cluster.peers import Peers
+from mnemolog.cluster.scatter_gather import ScatterGather
+from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS
 
@@ -114,11 +116,13 @@ async def test_a_rebuild_that_a_worker_does_not_answer_says_what_that_leaves(tmp
         with socket.socket() as bound:  # nobody listens
             bound.bind(("127.0.0.1", 0))
             gone = f"http://127.0.0.1:{bound.getsockname()[1]}"
-            mine = door.worker.peers
-            door.worker.peers = Peers(door.worker.shards, dict, lambda: [gone], "http://127.0.0.1:1")
+            worker, rebuild = door.worker, door.worker.rebuild
+            peers = Peers(worker.shards, dict, lambda: [gone], "http://127.0.0.1:1")
+            cluster = ScatterGather(worker.shards, peers, worker.url, worker.settings)
+            worker.rebuild = RebuildCoordinator(worker.rebuilder, cluster, worker.shards, worker.index_sync)
             response = await door.post("/v1/admin/rebuild", {})
-            await door.worker.peers.aclose()
-            door.worker.peers = mine
+            await peers.aclose()
+            worker.rebuild = rebuild
     assert (response.status_code, response.headers["retry-after"]) == (503, "1")
     detail = response.json()["detail"]
     assert detail.startswith(

@@ -136,7 +136,7 @@ async def test_of_several_ways_to_be_woken_the_first_is_taken(door: FrontDoor):
 
 async def test_what_the_settings_say_is_not_exported(tmp_path: Path):
     async with front_door(tmp_path, wake_every_seconds=3600) as door:
-        await door.worker.wakes.heed_settings()
+        await door.worker.wake_settings.apply()
         assert (await door.get("/v1/users/owner/wake")).status_code == 200
         assert await left(door, "owner") == []
 

@@ -24,27 +24,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-ROUTES = {
-    "GET /health/live", "GET /health/ready", "GET /metrics", "GET /v1/admin/checks",
-    "POST /v1/events", "GET /v1/events/{event_id}", "POST /v1/events/status", "POST /v1/conversations",
-    "GET /v1/memories", "POST /v1/memories", "GET /v1/memories/{memory_id}", "PATCH /v1/memories/{memory_id}",
-    "DELETE /v1/memories/{memory_id}", "POST /v1/memories/{memory_id}/restore",
-    "GET /v1/memories/{memory_id}/history", "GET /v1/memories/{memory_id}/importance", "POST /v1/search",
-    "GET /v1/users/{user_id}/profile", "GET /v1/users/{user_id}/episodes", "GET /v1/users/{user_id}/stats",
-    "GET /v1/sessions/{session_id}/turns", "POST /v1/context", "POST /v1/greeting",
-    "GET /v1/users/{user_id}/emotions", "GET /v1/users/{user_id}/upcoming", "GET /v1/users/{user_id}/report",
-    "GET /v1/users/{user_id}/export", "POST /v1/import",
-    "POST /v1/memories/{memory_id}/share",
-    "GET /v1/tools", "POST /v1/tools/memory_add", "POST /v1/tools/memory_search",
-    "GET /api/memories", "GET /api/memories/stats", "DELETE /api/memories/{memory_id}",
-    "PUT /v1/users/{user_id}/wake", "GET /v1/users/{user_id}/wake", "DELETE /v1/users/{user_id}/wake",
-    "POST /v1/users/{user_id}/reminders", "GET /v1/users/{user_id}/reminders",
-    "DELETE /v1/users/{user_id}/reminders/{reminder_id}",
-    "GET /v1/users/{user_id}/wakes", "GET /v1/wakes/stream",
-    "GET /v1/admin/digest", "POST /v1/admin/drain", "POST /v1/admin/ticks", "POST /v1/admin/rebuild",
-    "GET /v1/admin/rebuild", "GET /v1/admin/dead-letters", "POST /v1/admin/dead-letters",
-}  # fmt: skip
-
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontDoor]:
@@ -53,9 +32,10 @@ async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontD
 
 
 async def test_every_route_is_described_with_what_it_answers(door: FrontDoor):
+    """Which routes there are is in test_recorded_outputs, and on the page of HTTP (test_docs)."""
     paths: dict[str, dict[str, Any]] = (await door.get("/openapi.json")).json()["paths"]
     described = {f"{method.upper()} {path}": what for path, each in paths.items() for method, what in each.items()}
-    assert set(described) == ROUTES
+    assert described
     for name, operation in described.items():
         assert operation["description"], name
         for status, described_answer in operation["responses"].items():

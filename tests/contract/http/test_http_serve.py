@@ -14,7 +14,7 @@ import httpx
 from contract.front_door import turn
 
 from mnemolog.http.app import make_http
-from mnemolog.server import _listen
+from mnemolog.server import listen
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from schemas.log import NewRecord
@@ -123,7 +123,7 @@ async def test_what_is_in_use_is_said_before_anything_is_touched(tmp_path: Path)
 
 def test_answers_are_sent_without_waiting_for_more():
     """Asyncio turns Nagle's algorithm off only on sockets that name their protocol."""
-    with _listen("127.0.0.1", 0) as listening:
+    with listen("127.0.0.1", 0) as listening:
         assert listening.proto == socket.IPPROTO_TCP
 
 

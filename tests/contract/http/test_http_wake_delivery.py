@@ -15,7 +15,7 @@ from support.examples import nested
 
 from mnemolog.http.app import make_http
 from mnemolog.http.models.wakes import Wakes
-from mnemolog.wakes.stream import Listener, _event, begin, stream
+from mnemolog.wakes.stream import Listener, wake_event
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -134,8 +134,8 @@ async def test_a_stream_has_no_queue_and_tells_much_in_order(door: FrontDoor):
 
 async def test_a_quiet_stream_says_that_it_is_there(door: FrontDoor):
     listener = Listener(tenant="default", user_id="quiet")
-    positions = await begin(door.worker, listener, None)
-    events = stream(door.worker, listener, positions, heartbeat_seconds=0.1)
+    positions = await door.worker.wake_streams.begin(listener, None)
+    events = door.worker.wake_streams.stream(listener, positions, heartbeat_seconds=0.1)
     [(partition, offset)] = positions.items()
     begun = b"retry: 1000\nid: %d:%d\n\n" % (partition, offset)
     assert [await anext(events) for _ in range(2)] == [begun, b": nothing new\n\n"]
@@ -170,7 +170,7 @@ async def test_a_wake_of_no_agent_shows_an_agent_only_what_it_knows(tmp_path_fac
 
 async def test_a_wake_that_json_cannot_carry_ends_no_stream(caplog: pytest.LogCaptureFixture):
     wake = {"wake_id": "w-1", "memories": [{"metadata": nested(254)}]}
-    assert _event(wake, {0: 1}) == b": a wake that JSON cannot carry was left out\n\n"
+    assert wake_event(wake, {0: 1}) == b": a wake that JSON cannot carry was left out\n\n"
     assert "wake w-1 is not told" in caplog.text
 
 

@@ -174,7 +174,7 @@ async def test_slots_missed_for_years_raise_one_wake(tmp_path_factory: pytest.Te
 async def test_the_settings_wake_the_owner_and_a_request_has_the_last_word(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("owner")
     async with front_door(folder, wake_every_seconds=3600) as door:
-        await door.worker.wakes.heed_settings()
+        await door.worker.wake_settings.apply()
         configured = (await door.get("/v1/users/owner/wake")).json()
         assert (configured["every_seconds"], configured["memory_limit"], configured["query"]) == (3600, 0, None)
         assert configured["text"] == "[Periodic Wake] You are waking up for a routine check."
@@ -182,16 +182,16 @@ async def test_the_settings_wake_the_owner_and_a_request_has_the_last_word(tmp_p
         assert [w["memories"] for w in await wakes(door, "owner", 1)] == [[]]
         await door.http.delete("/v1/users/owner/wake")
     async with front_door(folder, wake_every_seconds=3600) as door:
-        await door.worker.wakes.heed_settings()
+        await door.worker.wake_settings.apply()
         assert (await door.get("/v1/users/owner/wake")).status_code == 404, "the settings say nothing new"
     async with front_door(folder, wake_every_seconds=1800) as door:
-        await door.worker.wakes.heed_settings()
+        await door.worker.wake_settings.apply()
         assert (await door.get("/v1/users/owner/wake")).json()["every_seconds"] == 1800
     async with front_door(folder) as door:
-        await door.worker.wakes.heed_settings()
+        await door.worker.wake_settings.apply()
         assert (await door.get("/v1/users/owner/wake")).status_code == 404, "unset, they end what they began"
         await door.http.put("/v1/users/owner/wake", json={"every_seconds": 60})
-        await door.worker.wakes.heed_settings()
+        await door.worker.wake_settings.apply()
         assert (await door.get("/v1/users/owner/wake")).json()["every_seconds"] == 60
 
 

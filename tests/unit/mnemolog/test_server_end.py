@@ -8,10 +8,9 @@ import sys
 
 HANGS = """
 import time
-from mnemolog import server
-server.STOP_SECONDS = 0.2
-server._end_in_time()
-time.sleep(60)  # an event loop that stands still
+from mnemolog.server import end_in_time
+end_in_time(0.2)
+time.sleep(60)  # an event loop that hangs
 """
 
 

@@ -1,4 +1,4 @@
-"""What the workers of a group answer together."""
+"""What one worker of a group is told by another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import orjson
 import pytest
 from support.workbench import Workbench
 
-from mnemolog.cluster.peers import Part, Peers, PeerUnavailable, WorkersDiffer, alike, whole
+from mnemolog.cluster.peers import Peers, PeerUnavailable
 from schemas.log import RecordTooLarge
 
 if TYPE_CHECKING:
@@ -60,27 +60,18 @@ async def test_what_another_worker_will_never_take_is_not_to_be_asked_again(
         bench.close()
 
 
-def part(url: str, *partitions: int, index: str = "embedded") -> Part:
-    return Part(frozenset(partitions), {"from": url}, url, {"index": index, "embedding_model": "builtin"})
-
-
-def test_workers_with_the_same_settings_are_alike():
-    alike([part("http://a", 0), part("http://b", 1)])
-
-
-def test_workers_that_differ_are_named_with_the_setting():
-    with pytest.raises(WorkersDiffer, match=r"MNEMOLOG_INDEX is embedded at http://a, and weaviate://w:1 at http://b"):
-        alike([part("http://a", 0), part("http://b", 1, index="weaviate://w:1")])
-
-
-def test_parts_that_cover_each_partition_once_are_whole():
-    assert whole([part("http://b", 1), part("http://a", 0, 2)], 3) == [{"from": "http://b"}, {"from": "http://a"}]
-
-
-@pytest.mark.parametrize(
-    ("parts", "says"),
-    [([part("http://a", 0)], r"nobody holds \[1\]"), ([part("http://a", 0, 1), part("http://b", 1)], "held twice")],
-)
-def test_parts_of_partitions_that_move_are_not(parts: list[Part], says: str):
-    with pytest.raises(PeerUnavailable, match=says):
-        whole(parts, 2)
+async def test_a_partition_is_unowned_that_is_neither_held_nor_told_to_be_elsewhere(tmp_path: Path):
+    bench = Workbench(tmp_path)
+    held, own, other = set(bench.shards.held()), "http://127.0.0.1:9", "http://127.0.0.1:10"
+    told: dict[int, str] = {}
+    peers = Peers(bench.shards, lambda: told, list, own)
+    try:
+        assert peers.unowned() == []
+        bench.shards.release(0)
+        told |= dict.fromkeys(held, own)
+        assert peers.unowned() == [0], "the group still says that this worker has it"
+        told[0] = other
+        assert peers.unowned() == []
+    finally:
+        await peers.aclose()
+        bench.close()

@@ -34,6 +34,11 @@ async def wrong(folder: Path, name: str, **settings: str) -> Check:
     return only
 
 
+def names_in(folder: Path) -> list[str]:
+    """Return what is in a folder."""
+    return [one.name for one in folder.iterdir()]
+
+
 HANGING = {
     "index": ("MNEMOLOG_INDEX", "weaviate://{}?grpc=9"),
     "schema registry": ("MNEMOLOG_SCHEMA_REGISTRY_URL", "http://somebody:secret@{}"),
@@ -81,3 +86,22 @@ def test_a_server_that_is_not_ready_is_explained_by_what_it_does_not_reach():
 async def test_what_is_well_needs_no_advice(tmp_path: Path):
     found = await checks.checked(from_environment({}, data_dir=tmp_path))
     assert [(one.ok, one.advice) for one in found] == [(True, "")] * len(found)
+
+
+@pytest.mark.parametrize("broker", ["sqlite://", "kafka://127.0.0.1:9"])
+@pytest.mark.parametrize("folder", [".", "var", "deep/er/var"])
+async def test_looking_makes_neither_folder_nor_file(tmp_path: Path, folder: str, broker: str):
+    given = {"MNEMOLOG_BROKER": broker}
+    for _ in range(2):
+        found = {one.name: one for one in await checks.checked(from_environment(given, data_dir=tmp_path / folder))}
+        assert found["data directory"].ok
+        assert found["log"].ok == (broker == "sqlite://"), found["log"]
+        assert names_in(tmp_path) == []
+    assert ("not there yet" in found["data directory"].detail) == (folder != ".")
+
+
+async def test_of_a_folder_that_cannot_be_made_it_says_what_to_do_and_makes_nothing(tmp_path: Path):
+    (tmp_path / "file").touch()
+    found = await wrong(tmp_path / "file" / "var", "data directory")
+    assert "name another with --data" in found.advice
+    assert names_in(tmp_path) == ["file"]

@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 import pytest
 from support.memory_log import MemoryLog
 
-from mnemolog.log import health
-from mnemolog.log.health import LogWatch, at_leisure
+from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
+from mnemolog.log.health import LogWatch
 from schemas.log import LogUnavailable
 
 ENDS = "the log is away"
+SOON_SECONDS = 0.05
 
 
 class SilentLog(MemoryLog):
@@ -29,16 +30,19 @@ class SilentLog(MemoryLog):
         return await super().end(topic, partition)
 
 
-@pytest.fixture(autouse=True)
-def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "ANSWER_SECONDS", 0.05)
+@pytest.fixture
+def deadlines() -> RequestDeadlines:
+    return RequestDeadlines(SOON_SECONDS)
 
 
-async def test_a_request_that_is_slow_to_end_does_not_end_the_watch():
-    watch = LogWatch()
+@pytest.fixture
+def watch(deadlines: RequestDeadlines) -> LogWatch:
+    return LogWatch(deadlines, SOON_SECONDS)
 
+
+async def test_a_request_that_is_slow_to_end_does_not_end_the_watch(watch: LogWatch, deadlines: RequestDeadlines):
     async def slow() -> None:
-        async with watch.waited_for():
+        async with deadlines.enforced():
             try:
                 await asyncio.Event().wait()
             finally:
@@ -51,18 +55,19 @@ async def test_a_request_that_is_slow_to_end_does_not_end_the_watch():
         await request
 
 
-async def test_a_request_that_waits_for_the_log_ends_and_one_at_leisure_does_not():
-    watch = LogWatch()
+async def test_a_request_that_waits_for_the_log_ends_and_one_whose_deadline_is_suspended_does_not(
+    watch: LogWatch, deadlines: RequestDeadlines
+):
     held = asyncio.Event()
 
     async def waits() -> str:
-        async with watch.waited_for():
+        async with deadlines.enforced():
             await held.wait()
         return "answered"
 
     async def greets() -> str:
-        async with watch.waited_for():
-            with at_leisure():
+        async with deadlines.enforced():
+            with suspend_deadline():
                 await held.wait()
         return "answered"
 
@@ -74,16 +79,15 @@ async def test_a_request_that_waits_for_the_log_ends_and_one_at_leisure_does_not
     await asyncio.sleep(0.1)
     held.set()
     assert [await requests[1], await late] == ["answered", "answered"]
-    assert not watch._waiting
+    assert deadlines.running == 0
 
 
-async def test_what_comes_after_the_leisure_is_ended_again():
-    watch = LogWatch()
+async def test_what_comes_after_the_suspension_is_ended_again(watch: LogWatch, deadlines: RequestDeadlines):
     await watch.look(SilentLog(), [0])
     asked: list[str] = []
     with suppress(LogUnavailable):
-        async with watch.waited_for():
-            with at_leisure():
+        async with deadlines.enforced():
+            with suspend_deadline():
                 await asyncio.sleep(0.1)
                 asked.append("model")
             await asyncio.Event().wait()

@@ -8,7 +8,7 @@ import pytest
 from support.examples import XIAOMING
 from support.workbench import Workbench
 
-from mnemolog.operations import dead_letters
+from mnemolog.operations.dead_letters import DeadLetters
 from schemas.inputs.decoding import observation_of_record
 from schemas.log import LogUnavailable
 from schemas.topics import CONVERSATIONS
@@ -57,8 +57,8 @@ async def sent_back_twice(bench: Workbench, partition: int) -> list[Record]:
     record = await bench.publish(CONVERSATIONS.name, NAMELESS, None, partition)
     await put_aside(bench.log, record, "decode", "this version cannot read it")
     with pytest.raises(LogUnavailable):
-        await dead_letters.retry(DiesBetween(bench.log))
-    assert len(await dead_letters.retry(bench.log)) == 1
+        await DeadLetters(DiesBetween(bench.log)).retry()
+    assert len(await DeadLetters(bench.log).retry()) == 1
     _, *again = await bench.log.read(CONVERSATIONS.name, partition, 0)
     assert len(again) == 2
     return again
@@ -83,7 +83,7 @@ async def test_what_a_newer_version_can_read_at_its_first_place_is_extracted_whe
 async def test_what_was_put_aside_again_keeps_its_first_place(bench: Workbench):
     first, second = await sent_back_twice(bench, 0)
     await put_aside(bench.log, first, "decode", "still not")
-    assert len(await dead_letters.retry(bench.log)) == 1
+    assert len(await DeadLetters(bench.log).retry()) == 1
     *_, third = await bench.log.read(CONVERSATIONS.name, 0, 0)
     original = (await bench.log.read(CONVERSATIONS.name, 0, 0))[0]
     ids = {observation_of_record(record).envelope.event_id for record in (original, first, second, third)}

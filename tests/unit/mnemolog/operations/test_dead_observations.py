@@ -8,8 +8,8 @@ import pytest
 from support.examples import XIAOMING, later, remember
 from support.workbench import Workbench
 
-from mnemolog.operations import dead_letters
-from mnemolog.publishing.publisher import Publisher
+from mnemolog.operations.dead_letters import DeadLetters
+from mnemolog.publishing.states import EventStates
 from schemas.topics import DEAD_LETTERS, INBOX
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ async def given_up(bench: Workbench) -> None:
 
 
 async def state(bench: Workbench, event_id: str = "t-1") -> tuple[str, str]:
-    found = (await Publisher(bench.log, bench.shards, bench.observe).states(XIAOMING, [event_id]))[event_id]
+    found = (await EventStates(bench.log, bench.shards, bench.observe).of(XIAOMING, [event_id]))[event_id]
     return found["state"], found["reason"]
 
 
@@ -61,7 +61,7 @@ async def test_an_observation_whose_answer_became_a_dead_letter_is_dead_live_and
 async def test_a_dead_letter_that_was_sent_back_is_decided_and_dead_no_more(bench: Workbench, tmp_path: Path):
     await given_up(bench)
     assert (await state(bench))[0] == "dead"
-    assert len(await dead_letters.retry(bench.log)) == 1
+    assert len(await DeadLetters(bench.log).retry()) == 1
     assert (await state(bench))[0] == "extracted"
     *_, sent_back = await bench.log.read(INBOX.name, 0, 0)
     await bench.remembers(sent_back)
@@ -81,6 +81,6 @@ async def test_what_was_put_aside_and_is_no_extraction_is_counted_until_it_is_se
         await shard.catch_up()
         shard.fold(DEAD_LETTERS.name, await bench.log.read(DEAD_LETTERS.name, 0, 0))
         assert shard.dead_letters.count() == 2
-    await dead_letters.retry(bench.log)
+    await DeadLetters(bench.log).retry()
     await shard.catch_up()
     assert shard.dead_letters.count() == 1

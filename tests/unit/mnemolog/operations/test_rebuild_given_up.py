@@ -10,7 +10,7 @@ from support.examples import remember
 from support.memory_log import MemoryLog
 from support.workbench import Workbench
 
-from mnemolog.operations.rebuild import Rebuilder, RebuildInterrupted
+from mnemolog.operations.rebuild import Rebuilder, RebuildInterrupted, RebuildPlan
 from schemas.topics import GLOBALS
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from schemas.log import Record
 
 SECONDS = 20.0
+GIVEN_UP = RebuildPlan("all", 2, "given up", 1)
+WANTED = RebuildPlan("all", 2, "wanted", 1)
 
 
 class HeldUpLog(MemoryLog):
@@ -43,26 +45,26 @@ class HeldUpLog(MemoryLog):
 async def test_a_rebuild_that_is_given_up_while_it_folds_is_built_no_further(tmp_path: Path):
     log = HeldUpLog()
     bench = Workbench(tmp_path / "shards" / "1", log)
-    rebuilding = Rebuilder(tmp_path, log, bench.shards)
+    rebuilder = Rebuilder(tmp_path, log, bench.shards, bench.index_sync)
     await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
     log.goes_on.clear()
     log.read_from.clear()
-    building = asyncio.create_task(rebuilding.build("all", 2, "given up"))
+    building = asyncio.create_task(rebuilder.build(GIVEN_UP))
     async with asyncio.timeout(SECONDS):
         await log.asked.wait()
-        dropping = asyncio.create_task(rebuilding.drop("given up"))
+        dropping = asyncio.create_task(rebuilder.drop(GIVEN_UP.rebuild_id))
         await asyncio.sleep(0)
         log.goes_on.set()
         with pytest.raises(RebuildInterrupted, match="has given it up"):
             await building
         await dropping
     assert GLOBALS.name not in log.read_from, log.read_from
-    assert (rebuilding.is_running, rebuilding.progress.ratio) == (False, 1.0)
-    assert rebuilding.generations.complete() == [1]
+    assert (rebuilder.is_running, rebuilder.progress.ratio) == (False, 1.0)
+    assert rebuilder.generations.complete() == [1]
     with pytest.raises(RebuildInterrupted, match="has given it up"):
-        await rebuilding.switch("all", 2, "given up", 1)
-    await rebuilding.build("all", 2, "wanted")
-    await rebuilding.switch("all", 2, "wanted", 1)
-    assert (rebuilding.generations.active, rebuilding.generations.complete()) == (2, [1, 2])
+        await rebuilder.switch(GIVEN_UP)
+    await rebuilder.build(WANTED)
+    await rebuilder.switch(WANTED)
+    assert (rebuilder.generations.active, rebuilder.generations.complete()) == (2, [1, 2])
     assert [one.content for one in bench.state().memories.values()] == ["用户喜欢喝咖啡"]
     bench.close()

@@ -9,11 +9,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from support.copied_shards import FACTS, CountedLog, Neighbour, holding, is_a_fold, left_over, moves_away
+from support.copied_shards import FACTS, CountedLog, Neighbour, hold, is_a_fold, left_over, moves_away
 from support.examples import XIAOMING, remember
 from support.workbench import Workbench
 
-from projections.index.embedded.index import EmbeddedIndex
 from projections.partitions.receiver import CHECKSUM_BYTES, NotCopied, copy_of
 from projections.partitions.shards import Shards
 
@@ -38,7 +37,7 @@ def giver(log: CountedLog, tmp_path: Path) -> Iterator[Workbench]:
 @pytest.fixture
 def taker(log: CountedLog, tmp_path: Path) -> Iterator[Shards]:
     """Make the worker that has it now, and has folded nothing."""
-    made = Shards(tmp_path / "taker", log, 1, EmbeddedIndex)
+    made = Shards(tmp_path / "taker", log, 1)
     yield made
     made.close()
 
@@ -106,7 +105,7 @@ async def test_a_copy_that_fails_is_dropped_and_the_partition_folded(  # noqa: P
     neighbour = await moves_away(giver)
     fault(neighbour)
     with caplog.at_level(logging.WARNING):
-        await holding(taker, neighbour)
+        await hold(taker, log, neighbour)
     assert says in caplog.text
     assert (taker.held(), left_over(tmp_path)) == ([0], [])
     assert await is_a_fold(taker, log, tmp_path)
@@ -122,7 +121,7 @@ async def test_a_file_that_is_damaged_at_its_giver_is_not_used(
     with (tmp_path / "giver" / "0.sqlite").open("r+b") as file:
         file.seek((root - 1) * page)
         file.write(b"\xff" * page)
-    await holding(taker, neighbour)
+    await hold(taker, log, neighbour)
     assert "it is damaged" in caplog.text
     assert await is_a_fold(taker, log, tmp_path)
 
@@ -135,24 +134,24 @@ async def test_a_fold_of_another_log_is_not_used(
     theirs = Workbench(tmp_path / "theirs")
     await theirs.decides(remember("用户不喜欢茶", "c-other"))
     neighbour = await moves_away(theirs, FACTS - 1)
-    await holding(taker, neighbour)
+    await hold(taker, log, neighbour)
     assert "no fold of this log" in caplog.text
     assert await is_a_fold(taker, log, tmp_path)
     ours.close()
     theirs.close()
 
 
-async def test_tables_of_another_version_are_not_lent(giver: Workbench, taker: Shards, tmp_path: Path):
+async def test_tables_of_another_version_are_not_lent(giver: Workbench, taker: Shards, log: CountedLog, tmp_path: Path):
     neighbour = await moves_away(giver)
     with closing(sqlite3.connect(tmp_path / "giver" / "0.sqlite")) as connection:
         connection.execute("pragma user_version=1")
     assert await neighbour.offers(0) == []
-    await holding(taker, neighbour)
+    await hold(taker, log, neighbour)
     assert len(taker.state(XIAOMING).memories) == FACTS
 
 
 async def test_a_partition_that_is_taken_away_while_it_is_copied_is_not_held(
-    giver: Workbench, taker: Shards, tmp_path: Path
+    giver: Workbench, taker: Shards, log: CountedLog, tmp_path: Path
 ):
     neighbour = await moves_away(giver)
 
@@ -160,7 +159,7 @@ async def test_a_partition_that_is_taken_away_while_it_is_copied_is_not_held(
         taker.release(0)
 
     neighbour.meanwhile = take_away
-    await holding(taker, neighbour)
+    await hold(taker, log, neighbour)
     assert (taker.held(), left_over(tmp_path)) == ([], [])
 
 
@@ -173,13 +172,15 @@ async def test_a_giver_that_is_given_the_partition_again_takes_its_file_back(
         await giver.shards.hold(0)
 
     neighbour.meanwhile = come_back
-    await holding(taker, neighbour)
+    await hold(taker, log, neighbour)
     assert giver.shards.held() == [0]
     assert left_over(tmp_path) == []
     assert await is_a_fold(taker, log, tmp_path)
 
 
-async def test_a_copy_can_be_stopped_and_leaves_the_shard_as_it_was(giver: Workbench, taker: Shards, tmp_path: Path):
+async def test_a_copy_can_be_stopped_and_leaves_the_shard_as_it_was(
+    giver: Workbench, taker: Shards, log: CountedLog, tmp_path: Path
+):
     neighbour = await moves_away(giver)
     is_coming = asyncio.Event()
 
@@ -188,7 +189,7 @@ async def test_a_copy_can_be_stopped_and_leaves_the_shard_as_it_was(giver: Workb
         await asyncio.Event().wait()
 
     neighbour.meanwhile = stand_still
-    task = asyncio.create_task(holding(taker, neighbour))
+    task = asyncio.create_task(hold(taker, log, neighbour))
     await is_coming.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -202,5 +203,5 @@ async def test_a_copy_can_be_stopped_and_leaves_the_shard_as_it_was(giver: Workb
 async def test_a_copy_that_a_killed_process_left_is_removed(log: CountedLog, tmp_path: Path):
     (tmp_path / "taker").mkdir()
     copy_of(tmp_path / "taker" / "0.sqlite").write_bytes(b"half a file")
-    Shards(tmp_path / "taker", log, 1, EmbeddedIndex).close()
+    Shards(tmp_path / "taker", log, 1).close()
     assert left_over(tmp_path) == []

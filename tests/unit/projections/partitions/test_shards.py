@@ -10,8 +10,8 @@ from support.examples import XIAOMING, remember
 from support.memory_log import MemoryLog
 from support.workbench import Workbench
 
-from projections.index.embedded.index import EmbeddedIndex
-from projections.partitions.shards import NotHeld, Shards
+from projections.partitions.assignment import NotHeld
+from projections.partitions.shards import Shards
 from schemas.identity import partition_owner
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def log() -> MemoryLog:
 @pytest.fixture
 def shards(log: MemoryLog, tmp_path: Path) -> Iterator[Shards]:
     """Those of a worker that has not been assigned anything yet."""
-    made = Shards(tmp_path / "shards", log, 2, EmbeddedIndex)
+    made = Shards(tmp_path / "shards", log, 2)
     yield made
     made.close()
 
@@ -38,14 +38,14 @@ async def test_nothing_is_answered_before_a_partition_is_held(shards: Shards):
         with pytest.raises(NotHeld, match=f"partition {partition}"):
             shards.at(partition)
     await shards.hold(0)
-    assert (shards.held(), shards.is_settled) == ([0], True)
+    assert (shards.held(), shards.assignment.is_settled) == ([0], True)
     with pytest.raises(NotHeld):
         shards.state(partition_owner(1))
 
 
 async def test_who_waits_for_a_partition_hears_that_it_is_held(shards: Shards):
     shards.assign([0])
-    waiting = asyncio.create_task(shards.ready(0))
+    waiting = asyncio.create_task(shards.assignment.wait_until_ready(0))
     await asyncio.sleep(0)
     assert not waiting.done()
     await shards.hold(0)
@@ -53,7 +53,7 @@ async def test_who_waits_for_a_partition_hears_that_it_is_held(shards: Shards):
 
 
 async def test_who_waits_for_a_partition_hears_that_it_is_another_workers(shards: Shards):
-    waiting = asyncio.create_task(shards.ready(1))
+    waiting = asyncio.create_task(shards.assignment.wait_until_ready(1))
     await asyncio.sleep(0)
     shards.assign([0])
     with pytest.raises(NotHeld):
@@ -61,9 +61,9 @@ async def test_who_waits_for_a_partition_hears_that_it_is_another_workers(shards
 
 
 async def test_a_partition_that_is_taken_away_while_it_is_folded_is_not_held(shards: Shards):
-    term = shards.term(0)
+    lease = shards.assignment.lease(0)
     shards.release(0)
-    await shards.hold(0, term)
+    await shards.hold(0, lease)
     assert shards.held() == []
     await shards.hold(0)
     assert shards.held() == [0]
@@ -80,9 +80,9 @@ async def test_what_an_assignment_does_not_name_is_held_no_longer(shards: Shards
 async def test_while_partitions_move_nothing_is_settled(shards: Shards):
     shards.assign([])
     await shards.follow_globals()
-    assert shards.is_settled
+    assert shards.assignment.is_settled
     shards.unassign()
-    assert not shards.is_settled
+    assert not shards.assignment.is_settled
 
 
 async def test_a_partition_that_comes_back_has_what_was_decided_elsewhere_meanwhile(tmp_path: Path):
@@ -100,8 +100,35 @@ async def test_a_partition_that_comes_back_has_what_was_decided_elsewhere_meanwh
 
 async def test_a_term_tells_that_a_partition_moved_even_when_the_same_one_has_it_again(shards: Shards):
     await shards.hold(0)
-    before = shards.tenure()
+    before = shards.assignment.tenure()
     shards.release(0)
     await shards.hold(0)
     assert shards.held() == sorted(before)
-    assert shards.tenure() != before
+    assert shards.assignment.tenure() != before
+
+
+async def test_a_worker_is_ready_when_everything_that_it_was_assigned_is_held(shards: Shards):
+    assert not shards.assignment.is_ready
+    shards.assign([0, 1])
+    await shards.hold(0)
+    assert not shards.assignment.is_ready, "the other one may come in a moment"
+    await shards.hold(1)
+    assert shards.assignment.is_ready
+    shards.unassign()
+    assert not shards.assignment.is_ready
+
+
+async def test_a_partition_that_takes_long_does_not_keep_a_worker_with_others_from_being_ready(
+    log: MemoryLog, tmp_path: Path
+):
+    shards = Shards(tmp_path / "shards", log, 2, move_seconds=0)
+    try:
+        shards.assign([0, 1])
+        await shards.follow_globals()
+        assert not shards.assignment.is_ready, "it holds nothing"
+        await shards.hold(0)
+        assert shards.assignment.is_ready
+        shards.unassign()
+        assert not shards.assignment.is_ready, "nobody knows whose users these are"
+    finally:
+        shards.close()

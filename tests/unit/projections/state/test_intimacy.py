@@ -36,6 +36,7 @@ def bench(tmp_path: Path) -> Iterator[Workbench]:
     bench.remember = Remember(
         log=bench.log,
         shards=bench.shards,
+        index_sync=bench.index_sync,
         pool=bench.deciding_pool,
         parameters=Parameters(),
         remove=removing.remove,

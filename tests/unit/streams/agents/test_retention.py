@@ -101,6 +101,7 @@ class Kept:
         bench.remember = Remember(
             log=bench.log,
             shards=bench.shards,
+            index_sync=bench.index_sync,
             pool=bench.deciding_pool,
             parameters=Parameters(),
             remove=task.remove,

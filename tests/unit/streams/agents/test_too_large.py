@@ -10,7 +10,7 @@ from support.examples import envelope, later, remember, tick
 from support.memory_log import MemoryLog
 from support.workbench import EchoExtractor, Workbench
 
-from mnemolog.operations import dead_letters
+from mnemolog.operations.dead_letters import DeadLetters
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import RecordTooLarge
@@ -64,7 +64,7 @@ def narrow(bench: Workbench, topic: str, most: int) -> None:
 
 
 async def letters(bench: Workbench) -> list[tuple[str, int]]:
-    return [(letter.reason, len(letter.value)) for letter in await dead_letters.letters(bench.log)]
+    return [(letter.reason, len(letter.value)) for letter in await DeadLetters(bench.log).waiting()]
 
 
 @pytest.mark.parametrize("partition", [0, 1])
@@ -77,17 +77,17 @@ async def test_an_event_that_cannot_be_appended_to_its_own_partition_is_put_asid
     assert await letters(bench) == ([("too_large", len(record.value))] if elsewhere else [])
     assert (str(record.position) in bench.acked) == elsewhere
     assert bench.counts == [("observe", "dead" if elsewhere else "taken")]
-    assert await dead_letters.retry(bench.log) == []
+    assert await DeadLetters(bench.log).retry() == []
 
 
 async def test_a_record_that_no_letter_holds_leaves_its_beginning_in_one_that_is_not_sent_back(bench: Workbench):
     record = await bench.publish(CONVERSATIONS.name, b"no event " * 20_000)
     narrow(bench, DEAD_LETTERS.name, 100_000)
     await bench.observes(record)
-    [letter] = await dead_letters.letters(bench.log)
+    [letter] = await DeadLetters(bench.log).waiting()
     assert (letter.reason, letter.value) == ("too_large", record.value[: 64 * 1024])
     assert "decode, and its 180000 bytes do not fit" in letter.detail
-    assert await dead_letters.retry(bench.log) == []
+    assert await DeadLetters(bench.log).retry() == []
 
 
 async def test_a_letter_whose_bytes_the_log_does_not_take_keeps_no_other_from_being_sent_back(bench: Workbench):
@@ -95,7 +95,7 @@ async def test_a_letter_whose_bytes_the_log_does_not_take_keeps_no_other_from_be
     small = await bench.publish(CONVERSATIONS.name, b"no event")
     await bench.observes(large, small)
     narrow(bench, CONVERSATIONS.name, 1_000)
-    assert len(await dead_letters.retry(bench.log)) == 1
+    assert len(await DeadLetters(bench.log).retry()) == 1
     assert await letters(bench) == [("decode", len(large.value))]
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from projections.partitions.shards import NotHeld
+from projections.partitions.assignment import NotHeld
 from streams.delivery import keyed_pool as pool_module
 from streams.delivery.keyed_pool import KeyedPool
 

@@ -1,4 +1,4 @@
-"""The part of a search that the shard answers, beside an index elsewhere that holds vectors only."""
+"""Local search: the part of a search that the shard answers, beside a server that holds vectors only."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from projections.index.embedded.index import EmbeddedIndex
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from projections.index.embedded.index import Load
-    from projections.index.protocol import Hit, IndexEntry, IndexQuery
+    from projections.index.protocol import Hit, IndexEntry, IndexQuery, LoadEntries
 
 _WORDS_BYTES: Final = 512 * 1024 * 1024
 _VECTORS_BYTES: Final = 256 * 1024 * 1024
 _NO_VECTOR: Final = np.empty(0, np.float32)
 
 
-class ShardSearch:
-    """Tables as the embedded index has them: of every user's words, and of vectors only where a question needs them.
+class LocalSearch:
+    """Tables as the embedded index has them: of users' words, and of their vectors only where a question needs them.
 
     They are a cache of the shard: loaded at a user's first question, kept up to date by puts and removals, dropped when
-    others need the room.
+    others need the memory.
     """
 
-    def __init__(self, load: Load) -> None:
+    def __init__(self, load: LoadEntries) -> None:
         """`load(tenant, user_id)` returns the user's active memories from the shard; what it raises is raised."""
         self._words = EmbeddedIndex(
             lambda tenant, user_id: [_without_vector(entry) for entry in load(tenant, user_id)],
@@ -53,10 +52,10 @@ class ShardSearch:
         for tables in (self._words, self._vectors):
             await tables.remove(tenant, user_id, memory_ids)
 
-    def let_go(self, tenant: str, user_id: str) -> None:
+    def release(self, tenant: str, user_id: str) -> None:
         """Drop a user's tables."""
         for tables in (self._words, self._vectors):
-            tables.let_go(tenant, user_id)
+            tables.release(tenant, user_id)
 
     async def reopen(self) -> None:
         """Drop all tables."""

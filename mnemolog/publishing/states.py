@@ -1,0 +1,117 @@
+"""States of events: how far each has come from its acceptance to what it led to, read from log and shards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Final
+
+from schemas.topics import DEAD_LETTERS, INPUTS, Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from projections.partitions.shards import Shards
+    from schemas.identity import Owner
+    from schemas.log import Log
+    from streams.agents.observe import Observe
+
+FINAL: Final = ("remembered", "nothing", "rejected", "dead")
+UNDECIDED: Final = ("extracted", "dead")
+"""States in which a dead letter may say more than the ledger."""
+POLL_SECONDS: Final = 0.02
+PAUSE_FACTOR: Final = 9
+"""A pause between two looks is so many times as long as the look took."""
+
+
+class EventStates:
+    """Tells how far the events of this worker's users have come."""
+
+    def __init__(
+        self,
+        log: Log,
+        shards: Shards,
+        observe: Observe,
+        *,
+        suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        """Take what the states are read from.
+
+        `suspend_deadline` is entered while a caller waits for something else than the log.
+        """
+        self._log = log
+        self._shards = shards
+        self._observe = observe
+        self._suspend_deadline = suspend_deadline
+
+    async def of(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return how far each event of an owner has come; those never accepted are left out. Raises NotHeld."""
+        partition = self._shards.partition(owner)
+        for topic in INPUTS:
+            await self._fold(topic, partition)
+        observations = self._shards.of(owner).observations
+        accepted = observations.seen(owner, event_ids)
+        progresses = {event_id: observations.progress(owner, row) for event_id, row in accepted.items()}
+        undecided = [event_id for event_id, progress in progresses.items() if progress.state in UNDECIDED]
+        if undecided:  # what was given up says a dead letter, and that it was sent back another one
+            await self._fold(DEAD_LETTERS, partition)
+            observations = self._shards.of(owner).observations  # a rebuild may have switched to another shard
+            progresses |= {event_id: observations.progress(owner, accepted[event_id]) for event_id in undecided}
+        states: dict[str, dict[str, Any]] = {}
+        for event_id, progress in progresses.items():
+            state, reason = progress.state, progress.reason
+            if state == "accepted" and (waits_for := self._observe.waiting(owner, event_id)):
+                state, reason = "waiting", waits_for
+            if state == "accepted" and not self._observe.memorizes:
+                state, reason = "nothing", "MEMORIZE is off"
+            states[event_id] = {
+                "event_id": event_id,
+                "state": state,
+                "reason": reason,
+                "memory_ids": list(progress.memory_ids),
+                "decisions": list(progress.decisions),
+                "position": str(accepted[event_id].position),
+            }
+        for event_id in event_ids:
+            if event_id not in states and (reason := observations.dead(owner, event_id)) is not None:
+                states[event_id] = {
+                    "event_id": event_id,
+                    "state": "dead",
+                    "reason": reason,
+                    "memory_ids": [],
+                    "decisions": [],
+                    "position": None,
+                }
+        return states
+
+    async def wait(self, events: Sequence[tuple[Owner, str]], seconds: float) -> bool:
+        """Wait at most so long until all events are in a final state; return whether they are."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        pending = list(dict.fromkeys(events))
+        while True:
+            began = loop.time()
+            pending = await self._pending(pending)
+            if not pending:
+                return True
+            if loop.time() >= until:
+                return False
+            # A look takes time from the agents that work: many events are looked at less often.
+            pause = max(POLL_SECONDS, PAUSE_FACTOR * (loop.time() - began))
+            with self._suspend_deadline():
+                await asyncio.sleep(pause)
+
+    async def _pending(self, events: Sequence[tuple[Owner, str]]) -> list[tuple[Owner, str]]:
+        """Return those of the events that are in no final state yet."""
+        by_owner: defaultdict[Owner, list[str]] = defaultdict(list)
+        for owner, event_id in events:
+            by_owner[owner].append(event_id)
+        pending: list[tuple[Owner, str]] = []
+        for owner, event_ids in by_owner.items():
+            states = await self.of(owner, event_ids)
+            pending.extend((owner, i) for i in event_ids if states.get(i, {}).get("state") not in FINAL)
+        return pending
+
+    async def _fold(self, topic: Topic, partition: int) -> None:
+        await self._shards.up_to(topic.name, partition, await self._log.end(topic.name, partition))

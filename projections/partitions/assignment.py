@@ -1,0 +1,202 @@
+"""The assignment: which partitions this worker has, since when, and the shards of those that it holds.
+
+A partition goes through these states. What is held answers queries; only what is ready may be decided upon.
+
+    elsewhere --assign--> assigned --hold--> held, ready --release--> resting --hold--> held, ready
+                                                                         |
+                                                                         +--assign without it--> elsewhere
+
+A partition that is assigned again with no release in between is held all the while, but it is not ready until it has
+been folded again: another worker may have had it, and decided.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from projections.shard.shard import Shard
+
+MOVE_SECONDS: Final = 10.0
+"""How long a partition may take to come before a worker that holds others counts as ready without it."""
+
+
+class NotHeld(Exception):
+    """Another worker holds the partition, or none does while it moves: ask again in a moment."""
+
+    def __init__(self, partition: int) -> None:
+        super().__init__(f"partition {partition} is held by another worker, or is moving: ask again in a moment")
+        self.partition = partition
+
+
+class Delivered(Protocol):
+    """A record as an agent received it."""
+
+    def is_current(self) -> bool:
+        """Tell whether no rebalance has come since the record was delivered."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A worker's right to one partition, which ends when the partition is released.
+
+    Work that waits must check its lease before it goes on. After a release the partition may even have been assigned
+    to this worker again: the lease has ended all the same, because another worker may have decided in between.
+    """
+
+    partition: int
+    term: int
+    """How often the partition had been released when the lease was taken."""
+    _terms: Counter[int] = field(repr=False, compare=False)
+
+    @property
+    def is_valid(self) -> bool:
+        """Tell whether the partition has not been released since the lease was taken."""
+        return self._terms[self.partition] == self.term
+
+    def is_current(self, delivery: Delivered) -> bool:
+        """Tell whether a record of the partition may still be worked on, now that the worker has waited.
+
+        If not, it is delivered again, to whoever has the partition then, behind the records before it.
+        """
+        return self.is_valid and delivery.is_current()
+
+
+class Assignment:
+    """The partitions that one worker has.
+
+    Every method but the two that wait runs to its end on the event loop without waiting. What a caller has read
+    here is therefore true until its next `await`, and no longer: that is what a lease is for.
+    """
+
+    def __init__(self, move_seconds: float = MOVE_SECONDS) -> None:
+        """Start with nothing assigned: partitions are moving."""
+        self._move_seconds = move_seconds
+        self.partitions: frozenset[int] | None = None
+        """Those assigned to this worker, whether or not they are held yet; None while partitions move."""
+        self.shards: dict[int, Shard] = {}
+        """The shards held, by partition."""
+        self.resting: dict[int, Shard] = {}
+        """Released shards, kept open: after most rebalances the same worker gets them again."""
+        self._assigned_at = 0.0
+        """When `partitions` was set, in seconds of the monotonic clock."""
+        self._ready: set[int] = set()
+        """Of those held: folded to the log's end since they were assigned."""
+        self._terms: Counter[int] = Counter()
+        self._has_globals = False
+        self._changed = asyncio.Event()
+
+    def assign(self, partitions: Collection[int]) -> list[Shard]:
+        """Set the assigned partitions and release all others; return the resting shards of those, taken off."""
+        self.partitions = frozenset(partitions)
+        self._assigned_at = time.monotonic()
+        for partition in self.shards.keys() - self.partitions:
+            self.release(partition)
+        unassigned = [self.resting.pop(partition) for partition in self.resting.keys() - self.partitions]
+        self._notify()
+        return unassigned
+
+    def unassign(self) -> None:
+        """Note that partitions move: which ones this worker will have is not known."""
+        self.partitions = None
+        self._notify()
+
+    def take(self, partition: int) -> Shard | None:
+        """Return a partition's shard if it is open, for a caller that folds it. It is not ready in the meantime."""
+        self._ready.discard(partition)
+        return self.shards.get(partition) or self.resting.pop(partition, None)
+
+    def put_back(self, partition: int, shard: Shard) -> None:
+        """Let a shard that was taken rest, unless it is held or was replaced."""
+        if partition not in self.shards and not shard.retired:
+            self.resting[partition] = shard
+
+    def hold(self, partition: int, shard: Shard) -> None:
+        """Hold a partition, and let it be decided upon. The caller has folded the shard."""
+        self.shards[partition] = self.resting.pop(partition, shard)
+        self._ready.add(partition)
+        self._notify()
+
+    def hold_globals(self) -> None:
+        """Note that the shard of global memories, which every worker holds, has been folded."""
+        self._has_globals = True
+        self._notify()
+
+    def release(self, partition: int) -> None:
+        """End the leases of a partition: from now on another worker may decide about its users."""
+        self._terms[partition] += 1
+        self._ready.discard(partition)
+        shard = self.shards.pop(partition, None)
+        if shard is not None:
+            self.resting[partition] = shard
+        self._notify()
+
+    def replace(self, shards: dict[int, Shard]) -> None:
+        """Hold the shards of another generation; no lease ends."""
+        self.shards = shards
+        self.resting.clear()
+
+    def held(self) -> list[int]:
+        """Return the partitions held, in order."""
+        return sorted(self.shards)
+
+    def shard(self, partition: int) -> Shard:
+        """Return the shard of a partition held. Raises NotHeld."""
+        try:
+            return self.shards[partition]
+        except KeyError:
+            raise NotHeld(partition) from None
+
+    def is_open(self, partition: int) -> bool:
+        """Tell whether a partition's shard is open, held or resting."""
+        return partition in self.shards or partition in self.resting
+
+    def lease(self, partition: int) -> Lease:
+        """Return the present lease of a partition; it can be taken before the partition is held."""
+        return Lease(partition, self._terms[partition], self._terms)
+
+    def tenure(self) -> dict[int, int]:
+        """Return the term of each partition held. While it stays equal, no partition has come, gone, or come back."""
+        return {partition: self._terms[partition] for partition in self.held()}
+
+    async def wait_until_ready(self, partition: int) -> None:
+        """Wait until a partition may be decided upon. Raises NotHeld when it is released, or is another worker's."""
+        lease = self.lease(partition)
+        while partition not in self._ready:
+            is_elsewhere = self.partitions is not None and partition not in self.partitions
+            if is_elsewhere or not lease.is_valid:
+                raise NotHeld(partition)
+            await self._changed.wait()
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether every assigned partition is ready, and the global memories have been folded."""
+        return self._has_globals and self.partitions is not None and self.partitions <= self._ready
+
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether users are answered: those of every assigned partition, or after `move_seconds` of any.
+
+        A large shard may be folded for minutes after another worker has died. A load balancer that took this worker
+        away for so long would take away the users of its other partitions, too.
+        """
+        if self.is_settled or self.partitions is None or not self._has_globals:
+            return self.is_settled
+        return bool(self._ready) and time.monotonic() - self._assigned_at > self._move_seconds
+
+    async def wait_until_settled(self) -> None:
+        """Wait until the assignment is settled."""
+        while not self.is_settled:
+            await self._changed.wait()
+
+    def _notify(self) -> None:
+        """Wake all who wait. They check again what they wait for, as it may be gone by the time they run."""
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()

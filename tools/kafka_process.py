@@ -1,0 +1,167 @@
+"""A Kafka broker in a process of its own: one JVM (KRaft), from the jars that `make engines` fetched."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from base64 import urlsafe_b64encode
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from fetch_engines import CACHE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JARS = CACHE / "kafka" / "lib"
+START_S = 60
+STOP_S = 10
+LOOK_S = 0.1
+PROPERTIES = """
+process.roles=broker,controller
+node.id={node}
+controller.quorum.voters={voters}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs={directory}/data
+num.partitions=1
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+group.initial.rebalance.delay.ms=0
+{more}
+"""
+
+
+def is_installed() -> bool:
+    """Say whether the jars are there."""
+    return any(JARS.glob("kafka_2.13-*.jar"))
+
+
+class KafkaServer:
+    """One broker process; it keeps its ports and its data when it is started again."""
+
+    def __init__(
+        self,
+        directory: Path,
+        port: int,
+        *,
+        node: int = 1,
+        controller: int | None = None,
+        voters: str | None = None,
+        more: str = "",
+        format_options: tuple[str, ...] = (),
+    ) -> None:
+        """Prepare, start nothing. Without more a cluster by itself, whose controller has the next port.
+
+        `voters` are the controllers of a larger cluster, as Kafka names them; `more` are further lines of its
+        configuration, which win; `format_options` go to the tool that formats the data directory.
+        """
+        controller = controller or port + 1
+        self.address = f"127.0.0.1:{port}"
+        self.output = directory / "output.txt"
+        self._directory = directory
+        self._port = port
+        self._process: subprocess.Popen[bytes] | None = None
+        self._format_options = format_options
+        self._properties = PROPERTIES.format(
+            node=node,
+            port=port,
+            controller=controller,
+            voters=voters or f"{node}@127.0.0.1:{controller}",
+            directory=directory,
+            more=more,
+        )
+
+    @property
+    def exit_code(self) -> int | None:
+        """How its process ended, None while it runs or before it was launched."""
+        return self._process.poll() if self._process is not None else None
+
+    def start(self) -> None:
+        """Format the data directory if it is new, and return when the broker accepts connections."""
+        self.launch()
+        self.wait_for_connections()
+
+    def launch(self, cluster: str | None = None, *, own_session: bool = False) -> None:
+        """Start without waiting; brokers of a larger cluster share its id, and wait for each other.
+
+        In a session of its own it does not hear of a terminal's Ctrl-C: then only `stop` ends it.
+        """
+        self._directory.mkdir(parents=True, exist_ok=True)
+        properties = self._directory / "server.properties"
+        if not properties.exists():
+            self._format(properties, cluster or random_cluster())
+        command = _java("-Xmx512m", "kafka.Kafka", str(properties))
+        with self.output.open("ab") as output:
+            self._process = subprocess.Popen(
+                command, stdout=output, stderr=output, cwd=self._directory, start_new_session=own_session
+            )
+
+    def configure(self) -> None:
+        """Write the configuration again where there is one: the broker may have had other ports before."""
+        properties = self._directory / "server.properties"
+        if properties.exists():
+            properties.write_text(self._properties)
+
+    def _format(self, properties: Path, cluster: str) -> None:
+        """Format the data directory. The configuration appears last: where it is, the directory is formatted."""
+        beside = properties.with_suffix(".new")
+        beside.write_text(self._properties)
+        how = ("format", "--ignore-formatted", "-t", cluster, "-c", str(beside), *self._format_options)
+        _run("kafka.tools.StorageTool", *how)
+        beside.rename(properties)
+
+    def kill(self) -> None:
+        """End the process at once."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def signal(self, number: int) -> None:
+        """Send its process a signal: SIGSTOP lets it stand still, SIGCONT go on."""
+        if self._process is None:
+            raise RuntimeError("the broker does not run")
+        self._process.send_signal(number)
+
+    def stop(self) -> None:
+        """Stop the broker, gracefully if it goes within ten seconds."""
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+            self._process = None
+
+    def wait_for_connections(self) -> None:
+        """Return when the broker accepts connections. Raises RuntimeError."""
+        process, deadline = self._process, time.monotonic() + START_S
+        while time.monotonic() < deadline:
+            if process is None or process.poll() is not None:
+                break
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self._port)) == 0:
+                    return
+            time.sleep(LOOK_S)
+        self.stop()
+        raise RuntimeError(f"Kafka did not start: {self.output.read_text()[-2000:]}")
+
+
+def random_cluster() -> str:
+    """Return an id for a new cluster, as Kafka spells UUIDs."""
+    return urlsafe_b64encode(uuid4().bytes).decode().rstrip("=").replace("-", "a").replace("_", "b")
+
+
+def _java(*arguments: str) -> list[str]:
+    *options, main, argument = arguments
+    return ["java", *options, "-cp", f"{JARS}/*", main, argument]
+
+
+def _run(main: str, *arguments: str) -> None:
+    subprocess.run(["java", "-cp", f"{JARS}/*", main, *arguments], check=True, capture_output=True)

@@ -1,0 +1,145 @@
+"""A node of Weaviate in a process of its own, from the program that `make engines` built."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from fetch_engines import CACHE as ENGINES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CACHE = ENGINES / "weaviate"
+START_S = 90
+STOP_S = 10
+LOOK_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class WeaviatePorts:
+    """Where a node listens: for its callers `http` and `grpc`, the others for nodes of its cluster."""
+
+    http: int
+    gossip: int
+    data: int
+    grpc: int
+    raft: int
+    raft_internal: int
+
+
+def server() -> Path | None:
+    """Return the program, None when it is not there."""
+    return max(CACHE.glob("weaviate-server-*"), default=None)
+
+
+def is_installed() -> bool:
+    """Say whether the program is there."""
+    return server() is not None
+
+
+class WeaviateProcess:
+    """One node; it keeps its ports and its data when it is started again."""
+
+    def __init__(self, directory: Path, ports: WeaviatePorts) -> None:
+        """Take its folder, which may be that of an earlier run; start nothing."""
+        self.output = directory / "output.txt"
+        self._directory = directory
+        self._ports = ports
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The address as the settings spell it."""
+        return f"weaviate://127.0.0.1:{self._ports.http}?grpc={self._ports.grpc}"
+
+    @property
+    def pid(self) -> int:
+        """The process; it must be running."""
+        if self._process is None:
+            raise RuntimeError("the node does not run")
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """How its process ended, None while it runs or before it was launched."""
+        return self._process.poll() if self._process is not None else None
+
+    def start(self) -> None:
+        """Return when the node says that it is ready."""
+        self.launch()
+        self.wait_until_ready()
+
+    def launch(self, *, own_session: bool = False) -> None:
+        """Start without waiting. In a session of its own it does not hear of a terminal's Ctrl-C."""
+        program = server()
+        if program is None:
+            raise RuntimeError(f"Weaviate is not in {CACHE}: run `make engines`")
+        self._directory.mkdir(parents=True, exist_ok=True)
+        with self.output.open("ab") as output:
+            self._process = subprocess.Popen(
+                [str(program), "--scheme", "http", "--host", "127.0.0.1", "--port", str(self._ports.http)],
+                stdout=output,
+                stderr=output,
+                cwd=self._directory,
+                env={**os.environ, **self._environment()},
+                start_new_session=own_session,
+            )
+
+    def stop(self) -> None:
+        """Stop the node, gracefully if it goes within ten seconds."""
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+            self._process = None
+
+    def kill(self) -> None:
+        """End the node without a warning."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _environment(self) -> dict[str, str]:
+        ports = self._ports
+        return {
+            "PERSISTENCE_DATA_PATH": str(self._directory / "data"),
+            "AUTHENTICATION_ANONYMOUS_ACCESS_ENABLED": "true",
+            "DEFAULT_VECTORIZER_MODULE": "none",
+            "CLUSTER_HOSTNAME": "node1",
+            "CLUSTER_ADVERTISE_ADDR": "127.0.0.1",
+            "CLUSTER_GOSSIP_BIND_PORT": str(ports.gossip),
+            "CLUSTER_DATA_BIND_PORT": str(ports.data),
+            "RAFT_PORT": str(ports.raft),
+            "RAFT_INTERNAL_RPC_PORT": str(ports.raft_internal),
+            "RAFT_JOIN": f"node1:{ports.raft}",
+            "RAFT_BOOTSTRAP_EXPECT": "1",
+            "GRPC_PORT": str(ports.grpc),
+            "DISABLE_TELEMETRY": "true",
+            "GO_PROFILING_DISABLE": "true",
+            "LOG_LEVEL": "warning",
+        }
+
+    def wait_until_ready(self) -> None:
+        """Return when the node says that it is ready. Raises RuntimeError."""
+        url = f"http://127.0.0.1:{self._ports.http}/v1/.well-known/ready"
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline and self._process is not None and self._process.poll() is None:
+            try:
+                with urllib.request.urlopen(url, timeout=2) as answer:
+                    if answer.status == HTTPStatus.OK:
+                        return
+            except (urllib.error.URLError, OSError):
+                pass
+            time.sleep(LOOK_S)
+        self.stop()
+        raise RuntimeError(f"Weaviate did not start: {self.output.read_text()[-2000:]}")
