@@ -13,7 +13,7 @@ from mnemolog.reminder_template import REMINDER_TEMPLATE, check_template
 from projections.index.registry import INDEXES
 from schemas.inputs.faults import plain
 from schemas.inputs.images import VisionPolicy
-from schemas.vocabulary.words import Policy  # noqa: TC001 - pydantic reads it
+from streams.decisions.decay_policies.registry import POLICIES, PolicyName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,6 @@ URL_VARIABLE: Final = "MNEMOLOG_URL"
 SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_URL"}
 """Settings that are taken from these too, under the names that other programs know."""
 MAX_INTIMACY: Final = 100.0
-HOURS: Final = {"ladder": 24.0, "ebbinghaus": 168.0, "off": 24.0}
 NOT_YET: Final = frozenset(
     {
         "MASTER_KEY", "MASTER_KEY_FILE", "API_KEYS_FILE",
@@ -79,7 +78,7 @@ class Settings(BaseModel):
     episode_merge_hours: Annotated[float, Field(ge=0)] = 24.0
     keyword_overlap: Annotated[float, Field(ge=0, le=1)] = 0.6
     profile_conflict: Literal["supersede", "keep"] = "supersede"
-    decay_policy: Policy = "ladder"
+    decay_policy: PolicyName = "ladder"
     decay_every_hours: Annotated[float, Field(gt=0)] | None = None
     min_episode_grade: Annotated[float, Field(ge=1, le=4)] = 2.0
     max_episodes: Annotated[int, Field(ge=1)] = 1000
@@ -110,7 +109,7 @@ class Settings(BaseModel):
     @property
     def decay_hours(self) -> float:
         """The period of decay: as set, else the policy's own."""
-        return self.decay_every_hours or HOURS[self.decay_policy]
+        return self.decay_every_hours or POLICIES[self.decay_policy].default_hours
 
     @property
     def extracts_with(self) -> Literal["model", "rules", "verbatim"]:

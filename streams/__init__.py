@@ -1,8 +1,9 @@
-"""The write side: from what upstream saw to decisions in the ledger.
+"""The write side: from observations in the input topics to decisions in the ledger.
 
-`observe` cuts turns into windows (`window`), has them extracted (`extraction`, with an `extractor`: `model_extractor`,
-`rule_extractor` or `verbatim_extractor`) and appends the answers to the inbox. `remember` takes one inbox item at a
-time for each user (`pool`), asks `decide` (`candidates`, `commands`, `decay`, with `known`, `slots`, `duplicates`), and
-appends one decision to the ledger. `project` brings shards and index after it. `ticking` is the owner's clock.
-`agents` runs the three under Faust, over the `transports`; what cannot be handled becomes a `dead_letter`.
+A turn's way: a transport (`transports`) delivers the record to an agent (`agents`, run by Faust as `agents.app` wires
+them). `observe` cuts turns into windows and has them extracted (`extraction`); the answer goes to the inbox. `remember`
+takes one inbox item at a time for each user (`delivery.keyed_pool`), asks the pure rules (`decisions`) and appends one
+decision to the ledger. `project` then brings shards and index up to date. `ticks` appends what time makes due to the
+inbox, `registry` decodes upstreams that write registry Avro, and what nobody can handle becomes a dead letter
+(`delivery.dead_letter`).
 """

@@ -24,7 +24,7 @@ from projections.threads import in_thread
 from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
 from schemas.topics import TOPICS
 from streams.registry.registry import SchemaRegistry
-from streams.registry.requests import RegistryUnavailable, shown
+from streams.registry.requests import RegistryUnavailable, without_password
 from streams.transports.directory_lock import read_note
 from streams.transports.sqlite.file import LOG_FILE
 from streams.transports.sqlite.log import SqliteLog
@@ -75,7 +75,7 @@ async def checked(settings: Settings, log_away: str | None = None) -> list[Check
         log.append(await _held(note, "log" if settings.is_embedded else "worker"))
     if folder.ok and (note is None or not settings.is_embedded):
         log.append(Check("log", ok=False, detail=log_away, advice=_START_KAFKA) if log_away else await _log(settings))
-    registry, llm = shown(settings.schema_registry_url or ""), settings.llm_base_url or OPENAI_URL
+    registry, llm = without_password(settings.schema_registry_url or ""), settings.llm_base_url or OPENAI_URL
     embedding = settings.embedding_base_url or OPENAI_URL
     checks = [
         _in_time("index", _index(settings), settings.index, "INDEX"),

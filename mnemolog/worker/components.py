@@ -13,6 +13,7 @@ from projections.index.registry import INDEXES
 from projections.queries.context import Contexts
 from schemas.topics import INBOX, INPUTS
 from schemas.vocabulary.words import RETENTION
+from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.parameters import Parameters
 from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.verbatim import VerbatimExtractor
@@ -51,12 +52,12 @@ def make_parameters(settings: Settings) -> Parameters:
 
 
 def make_tick_schedulers(settings: Settings, scheduler: Callable[..., TickScheduler]) -> list[TickScheduler]:
-    """Return the schedulers of decay, unless it is off, and of retention, unless everything is kept.
+    """Return the schedulers of decay, unless the policy has no rule, and of retention, unless everything is kept.
 
     `scheduler` makes one around the worker's log, shards and clock.
     """
     days = settings.retention_days
-    decay = None if settings.decay_policy == "off" else tick_maker(settings.decay_policy, days)
+    decay = tick_maker(settings.decay_policy, days) if POLICIES[settings.decay_policy].rule else None
     retention = tick_maker(RETENTION, days) if days else None
     everything = [INBOX.name, *(topic.name for topic in INPUTS)]
     return [

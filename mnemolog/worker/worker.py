@@ -208,7 +208,7 @@ class Worker:
         self.observe = Observe(
             log=self._patient_log,
             shards=self.shards,
-            asking=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), sight=settings.sight),
+            asking=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), vision=settings.sight),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,

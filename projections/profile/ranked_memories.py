@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from projections.profile.profile import profile
 from projections.profile.visibility import NAME, SENSITIVE, Topics, Visibility
+from projections.state.lifetime import count_over, is_over
 from projections.state.memory import ACTIVE
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class RankedMemories:
         if visibility is Visibility.NAME_ONLY:
             return len(self._of_attributes({NAME}, at, agent_id))
         shelves = self._lists_of(agent_id)
-        total = sum(len(lists.ranked) - bisect_left(lists.expiries, at) for lists in shelves)
+        total = sum(len(lists.ranked) - count_over(lists.expiries, at) for lists in shelves)
         if visibility is Visibility.EVERYTHING:
             return total
         hidden = (self._state.memories[i] for i in self._hidden())
@@ -147,7 +148,7 @@ class RankedMemories:
         names = frozenset({NAME}) if visibility is Visibility.NAME_ONLY else None if only is None else frozenset(only)
         asked = (agent_id, visibility, names)
         kept = self._profiles.get(asked)
-        if kept is not None and kept.begin <= at and (kept.end is None or at <= kept.end):
+        if kept is not None and kept.begin <= at and not is_over(kept.end, at):
             return kept.found
         hidden = self._hidden() if visibility is Visibility.NOTHING_SENSITIVE else set[str]()
         memories = [m for m in self._of_attributes(names, at, agent_id) if m.memory_id not in hidden]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from projections.shard.memory_rows import memory_of_row
 from projections.shard.tables import connect_to_read
+from projections.state.lifetime import IS_ACTIVE_SQL, sql_instant
 from projections.state.memory import ACTIVE
 from schemas.identity import Owner
 
@@ -21,13 +22,12 @@ if TYPE_CHECKING:
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _SHOWN: Final = (
-    "from (select owner, memory_id, cast(body as text) as body from memories)"
-    " where owner >= :first and owner < :end and json_extract(body, '$.status') = :active"
-    " and ifnull(json_extract(body, '$.expires_at') >= :now, 1)"
+    "from (select owner, memory_id, cast(body as text) as body from memories)"  # noqa: S608 - our own words
+    f" where owner >= :first and owner < :end and {IS_ACTIVE_SQL}"
     " and (:memory_type is null or json_extract(body, '$.memory_type') = :memory_type)"
     " and (:category is null or json_extract(body, '$.category') = :category)"
 )
-"""The shown memories of a tenant. Times compare as text: a row spells them all in UTC and to the same digits."""
+"""The memories of a tenant that are active at an instant."""
 
 
 class Place(NamedTuple):
@@ -56,7 +56,7 @@ class Wanted:
             "first": f"{self.tenant}/",
             "end": f"{self.tenant}0",  # the character after the slash
             "active": ACTIVE,
-            "now": self.now.isoformat(),
+            "now": sql_instant(self.now),
             "memory_type": self.memory_type,
             "category": self.category,
         }

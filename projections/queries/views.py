@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from projections.state.importance import grade, strength
+from projections.state.importance import grade
 from schemas.instant import instant
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def memory_view(owner: Owner, memory: Memory, as_of: datetime) -> dict[str, Any]
         "importance": memory.importance,
         "grade": round(grade(memory.importance), 4),
         "initial_strength": memory.initial_strength,
-        "strength": strength(memory, as_of),
+        "strength": memory.strength_at(as_of),
         "access_count": memory.access_count,
         "recall_count": memory.recall_count,
         "source_type": memory.source_type,

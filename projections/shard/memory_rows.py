@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
 
 _TIMES: Final = tuple(field.name for field in fields(Memory) if "datetime" in str(field.type))
 _LISTS: Final = tuple(field.name for field in fields(Memory) if "tuple" in str(field.type))
+_NAMES: Final = {field.name: field.name for field in fields(Memory)} | {"last_tick_id": "last_tick"}
+"""The keys of a row by the fields that they hold: an id that rows of every version spell as the first one did."""
+_values: Final = attrgetter(*_NAMES)
 
 
 def memory_of_row(body: bytes) -> Memory:
     """Return the memory that a row holds; a row of an earlier version lacks what was added since."""
     row = orjson.loads(body)
+    row["last_tick_id"] = row.pop("last_tick")
     for name in _TIMES:
         if row.get(name) is not None:
             row[name] = datetime.fromisoformat(row[name])
@@ -31,7 +36,7 @@ def memory_of_row(body: bytes) -> Memory:
 
 def row_of_memory(memory: Memory) -> bytes:
     """Return the row of a memory."""
-    return orjson.dumps(memory)
+    return orjson.dumps(dict(zip(_NAMES.values(), _values(memory), strict=True)))
 
 
 class Vectors(Mapping[str, bytes]):

@@ -13,6 +13,7 @@ from projections.shard.errors import damage
 from projections.shard.ledger import LedgerFold
 from projections.shard.tables import connect_to_read
 from projections.state.digest import combined, digests
+from projections.state.lifetime import IS_ACTIVE_SQL, sql_instant
 from projections.state.memory import ACTIVE
 from projections.threads import in_thread, to_its_end
 from schemas.identity import Owner
@@ -27,10 +28,9 @@ if TYPE_CHECKING:
 READING: Final = ThreadPoolExecutor(1, "committed")
 """One is digested at a time: more of them would keep the machine from everything else."""
 _ACTIVE: Final = (
-    "select owner, count(*) from (select owner, cast(body as text) as body from memories)"
-    " where json_extract(body, '$.status') = ? and ifnull(json_extract(body, '$.expires_at') >= ?, 1) group by owner"
+    "select owner, count(*) from (select owner, cast(body as text) as body from memories)"  # noqa: S608 - our own words
+    f" where {IS_ACTIVE_SQL} group by owner"
 )
-"""Times compare as text: all are in UTC, and a fraction of a second (".5+00:00") is more than none ("+00:00")."""
 
 
 def nothing() -> None:
@@ -80,7 +80,7 @@ class ReadSnapshot:
 
     def _count_active(self, now: datetime, is_counted: Callable[[Owner], bool]) -> int:
         try:
-            rows = self._connection.execute(_ACTIVE, (ACTIVE, now.isoformat())).fetchall()
+            rows = self._connection.execute(_ACTIVE, {"active": ACTIVE, "now": sql_instant(now)}).fetchall()
         except sqlite3.OperationalError as error:  # a row that is no JSON
             raise damage(self._path, error) from error
         return sum(count for name, count in rows if is_counted(Owner.of_key(name.encode())))

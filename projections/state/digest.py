@@ -95,7 +95,7 @@ def _rows(owner: Owner, m: Memory) -> dict[str, list[Any]]:
         "importance": [
             *who,
             [m.importance, m.initial_strength, m.strength],
-            [m.access_count, m.recall_count, m.last_accessed_at, m.last_recalled_at, m.restored_at, m.last_tick],
+            [m.access_count, m.recall_count, m.last_accessed_at, m.last_recalled_at, m.restored_at, m.last_tick_id],
         ],
     }
     if m.attribute:

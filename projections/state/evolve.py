@@ -167,10 +167,10 @@ def _after_tick(before: Memory, event: _ByTick) -> Memory:
     match event:
         case MemoryDecayed():
             if event.measure == "strength":
-                return replace(before, last_tick=event.tick_id, strength=event.after)
-            return replace(before, last_tick=event.tick_id, importance=event.after)
+                return replace(before, last_tick_id=event.tick_id, strength=event.after)
+            return replace(before, last_tick_id=event.tick_id, importance=event.after)
         case MemoryExpired():
-            return replace(before, status=EXPIRED, last_tick=event.tick_id)
+            return replace(before, status=EXPIRED, last_tick_id=event.tick_id)
         case _:
             assert_never(event)
 

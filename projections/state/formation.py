@@ -56,7 +56,7 @@ def _alike(event: MemoryFormed | MemoryImported) -> dict[str, Any]:
         "source_ids": tuple(event.source_ids),
         "occurred_at": event.happened_at,
         "last_recalled_at": None,
-        "last_tick": None,
+        "last_tick_id": None,
         "metadata": event.metadata.text if event.metadata else "{}",
         "version": 1,
         "text_version": 1,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from immutables import Map
 
+from projections.state.lifetime import is_over, strength
 from projections.state.wakes import NO_WAKES, Wakes
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Memory:
     importance: float
     initial_strength: float
     strength: float
-    """The strength that the last tick stored; `projections.state.importance.strength` computes it for an instant."""
+    """The strength that the last tick stored; `strength_at` computes it for an instant."""
     access_count: int
     recall_count: int
     source_type: str
@@ -64,8 +65,11 @@ class Memory:
     superseded_by: str | None
     forgotten_at: datetime | None
     """Log time of the forgetting: words logged before it are not remembered again."""
-    last_tick: str | None
-    """The tick that touched it last, so that a tick in parts touches it once."""
+    last_tick_id: str | None
+    """The id of the tick that made it decay or expire last, so that a tick in parts touches it once.
+
+    None after an import; it says nothing of when that was.
+    """
     metadata: str
     embedding_model: str
     version: int
@@ -77,9 +81,18 @@ class Memory:
 
     def status_at(self, instant: datetime) -> str:
         """Return the status at an instant: past its expiry it is expired, tick or no tick."""
-        if self.status == ACTIVE and self.expires_at is not None and self.expires_at < instant:
-            return EXPIRED
-        return self.status
+        return EXPIRED if self.status == ACTIVE and is_over(self.expires_at, instant) else self.status
+
+    def strength_at(self, instant: datetime) -> float:
+        """Return how well it is remembered at an instant, 0.1 to 1.0, whatever the last tick stored."""
+        return strength(
+            instant,
+            formed_at=self.formed_at,
+            restored_at=self.restored_at,
+            initial=self.initial_strength,
+            importance=self.importance,
+            recalls=self.recall_count,
+        )
 
     def known_to(self, agent_id: str | None) -> bool:
         """Tell whether an agent knows the memory: its own, those shared with it, and those of no agent."""

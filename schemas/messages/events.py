@@ -145,7 +145,7 @@ class MemorySuperseded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDecayed:
-    """A tick made a memory fade: the stored importance (ladder) or strength (ebbinghaus) went from before to after."""
+    """A tick made a memory fade: the importance or strength that is stored went from before to after."""
 
     envelope: Envelope
     memory_id: str
@@ -206,9 +206,12 @@ class TickApplied:
     envelope: Envelope
     tick_id: str
     policy: str
+    """A policy of decay, `retention` or `wake`."""
     as_of: datetime
     decayed: int
+    """Memories whose importance or strength the tick lowered."""
     expired: int
+    """Memories that it made expire; for `retention` the observations that it removed."""
 
 
 MemoryEvent: TypeAlias = (

@@ -5,11 +5,10 @@ from typing import Final, Literal, TypeAlias
 Category: TypeAlias = Literal["people", "finance", "schedule", "project", "preference", "interest", "habit", "fact"]
 Kind: TypeAlias = Literal["semantic", "episodic"]
 MemoryType: TypeAlias = Literal["short_term", "long_term"]
-Policy: TypeAlias = Literal["ladder", "ebbinghaus", "off"]
-TickPolicy: TypeAlias = Literal[Policy, "retention", "wake"]
-"""What a tick may be of: a policy of decay, the removal of old observations, or waking agents."""
 RETENTION: Final = "retention"
+"""The policy of a tick that removes old observations; every other but WAKE is a policy of decay."""
 WAKE: Final = "wake"
+"""The policy of a tick that wakes agents."""
 Scope: TypeAlias = Literal["personal", "global"]
 SourceType: TypeAlias = Literal["chat", "photo", "inferred", "manual", "import"]
 Tier: TypeAlias = Literal["free", "paid"]

@@ -1,4 +1,4 @@
-"""The three agents as Faust runs them: receive, handle, acknowledge when done."""
+"""The Faust app of the three agents: receive, handle, acknowledge when the work is durable."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
     from streams.agents.remember import Remember
 
 OF_USERS = (*INPUTS, INBOX, LEDGER)
-"""Topics whose equal partitions go to the same worker."""
+"""Topics whose partitions of equal number are assigned to the same worker."""
 COMMIT_EVERY_SECONDS = 0.5
 SESSION_SECONDS = 15.0
-"""A worker that is not heard of for so long loses its partitions."""
+"""A worker that sends no heartbeat for so long loses its partitions."""
 HEARTBEATS = 6
-"""In a session."""
+"""Sent in the time of a session."""
 QUEUED_RECORDS = 4_096
-"""For each agent; what is fetched beyond waits, and no other agent for it."""
+"""Of each agent. When its queue is full its partitions wait, and those of other agents do not."""
 ONE_DAY_SECONDS = 86_400.0
 LONGEST_TURN_SECONDS = 0.001
-"""An agent that never has to wait lets others have the event loop so often: a request may be one of them."""
+"""For how long an agent whose queue is never empty keeps the event loop: an HTTP request may wait for it."""
 
 
-class Moved(Protocol):
-    """Hears of partitions that come and go."""
+class AssignmentListener(Protocol):
+    """Is called when partitions are assigned to this worker or revoked."""
 
     def assigned(self, partitions: Collection[int]) -> None:
-        """Take these partitions, and no others."""
+        """Hold exactly these partitions from now on."""
         ...
 
     def revoked(self, partitions: Collection[int]) -> None:
-        """Let go of these partitions; there may be none, and others move even so."""
+        """Give up these partitions. There may be none: then a rebalance moved only those of other workers."""
         ...
 
 
@@ -59,7 +59,7 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
     observe: Observe,
     remember: Remember,
     project: Project,
-    moved: Moved,
+    moved: AssignmentListener,
     url: str | None = None,
     session_seconds: float = SESSION_SECONDS,
     failed: Callable[[BaseException], None],
@@ -68,9 +68,9 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
 ) -> faust.App:
     """Build the Faust app of one worker; nothing starts yet.
 
-    An event is acknowledged by the handler, when its work is durable: `stream_wait_empty` off and `noack` keep Faust
-    from doing so by itself. An error that escapes a handler goes to `failed`, and the record stays open. `took` is told
-    how many seconds each step took to take a record in; `give_way` is awaited before each turn of an agent.
+    The handler acknowledges an event when its work is durable: `stream_wait_empty` off and `noack` keep Faust from
+    doing so. An error that escapes a handler goes to `failed`, and its record stays unacknowledged. `took` gets the
+    name of the step and the seconds that its handler took; `give_way` is awaited before each turn of an agent.
     """
     app = faust.App(
         name,
@@ -87,7 +87,8 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
         producer_acks=-1,
         broker_session_timeout=session_seconds,
         broker_heartbeat_interval=session_seconds / HEARTBEATS,
-        broker_rebalance_timeout=session_seconds,  # who is waited for in vain has lost its partitions no sooner
+        # Not shorter: a worker that does not join the rebalance holds its partitions until its session ends.
+        broker_rebalance_timeout=session_seconds,
         canonical_url=url,
     )
 
@@ -102,12 +103,12 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
                     await give_way()
                     turn = began = time.perf_counter()
                 if event.message.generation_id != app.consumer_generation_id:
-                    continue  # it waited until a rebalance was over: it comes again, after those before it
+                    continue  # fetched before a rebalance: it is delivered again, after those before it
                 try:
                     await handler.handle(_delivery(event, app))
                     took(label, time.perf_counter() - began)
                 except NotHeld:
-                    continue  # it was taken away: whoever has it now gets the record again
+                    continue  # revoked meanwhile: the record is delivered again to the new holder
                 except Exception as error:  # noqa: BLE001 - the boundary of a step: the record stays open
                     failed(error)
                     return
@@ -123,9 +124,13 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
 
 
 def _follow_group(
-    app: faust.App, observe: Observe, remember: Remember, moved: Moved, failed: Callable[[BaseException], None]
+    app: faust.App,
+    observe: Observe,
+    remember: Remember,
+    moved: AssignmentListener,
+    failed: Callable[[BaseException], None],
 ) -> None:
-    """Tell of partitions that come and go."""
+    """Pass assignments and revocations on to the agents and to `moved`."""
 
     async def revoked(*arguments: Any, **_: Any) -> None:  # noqa: ANN401 - the app, and the partitions
         partitions = {tp.partition for tp in arguments[-1] if tp.topic == LEDGER.name}
@@ -138,7 +143,7 @@ def _follow_group(
         try:
             partitions = _assigned(arguments[-1])
             for partition in set(range(app.conf.topic_partitions)) - set(partitions):
-                observe.revoke(partition)  # a worker that was away too long is told of no revocation
+                observe.revoke(partition)  # a worker whose session ended gets an assignment without a revocation
                 remember.revoke(partition)
             moved.assigned(partitions)
         except Exception as error:  # noqa: BLE001 - the boundary of a step
@@ -149,7 +154,7 @@ def _follow_group(
 
 
 def _assigned(places: set[TP]) -> list[int]:
-    """Return the partitions among these places; each comes with all topics of users. Raises LogError."""
+    """Return the partitions of an assignment. Raises LogError unless all topics of users have the same ones."""
     by_topic = {topic.name: {tp.partition for tp in places if tp.topic == topic.name} for topic in OF_USERS}
     if len(set(map(frozenset, by_topic.values()))) > 1:
         raise LogError(f"topics of users are not assigned together ({by_topic}): give them equal partition counts")
@@ -157,31 +162,31 @@ def _assigned(places: set[TP]) -> list[int]:
 
 
 def is_in_session(app: faust.App) -> bool:
-    """Tell whether no other worker can have been given this one's partitions."""
+    """Tell whether this worker's session lasts, so that no other worker can have its partitions."""
     consumer: Any = app.consumer
     return bool(consumer.is_in_session())
 
 
 def owners(app: faust.App) -> dict[int, str]:
-    """Return the URL of the worker that has each partition, as far as this worker was told."""
-    told = app.router.external_topics_metadata()
-    return {int(p): str(url) for url, topics in told.items() for p in topics.get(LEDGER.name, ())}
+    """Return the URL of each partition's worker, as of the last rebalance that this worker took part in."""
+    by_url = app.router.external_topics_metadata()
+    return {int(p): str(url) for url, topics in by_url.items() for p in topics.get(LEDGER.name, ())}
 
 
 def urls(app: faust.App) -> list[str]:
-    """Return the URLs of all workers, those without a partition too."""
+    """Return the URLs of all workers, also of those without a partition."""
     return sorted(str(url) for url in app.router.external_topics_metadata())
 
 
 def member_id(app: faust.App) -> str | None:
-    """Return the id that Kafka's group has given to this worker; None before it has."""
+    """Return this worker's id in Kafka's group; None before it has joined."""
     consumer: Any = app.consumer
-    found: str | None = consumer.member_id
-    return found
+    its_id: str | None = consumer.member_id
+    return its_id
 
 
 def handled(app: faust.App, topic: str, partition: int) -> int:
-    """Return the offset before which everything of a topic's partition is done, in this worker's assignment."""
+    """Return the offset before which all records of a partition are acknowledged, in this worker's assignment."""
     consumer: Any = app.consumer
     return int(consumer.handled(TP(topic, partition)))
 

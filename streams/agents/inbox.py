@@ -1,4 +1,4 @@
-"""What a record of the inbox says, and to whom: checked before anything is decided on it."""
+"""An inbox record as its owner and item, checked before anything is decided on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def item_of_record(record: Record, partitions: int) -> tuple[Owner, InboxItem]:
-    """Return whose the record is, and its item. Raises Undecodable (UnknownSchema too) and InvalidOwner."""
+    """Return a record's owner and item. Raises Undecodable (UnknownSchema among it) and InvalidOwner."""
     item = codec.decode_as(record.value, *INBOX_ITEMS)
     owner = Owner.of_key(record.key or b"")
     _check_owner(owner, item, partitions)
@@ -26,7 +26,7 @@ def item_of_record(record: Record, partitions: int) -> tuple[Owner, InboxItem]:
 
 
 def _check_owner(owner: Owner, item: InboxItem, partitions: int) -> None:
-    """Ticks belong to partitions and everything else to users. Raises InvalidOwner."""
+    """Check that the key names the item's owner: a partition for a tick, a user otherwise. Raises InvalidOwner."""
     if owner != item.envelope.owner:
         raise InvalidOwner(f"the key is {owner.key.decode()!r}, the body says {item.envelope.owner}")
     if isinstance(item, Tick) != owner.is_partition:
@@ -36,7 +36,7 @@ def _check_owner(owner: Owner, item: InboxItem, partitions: int) -> None:
 
 
 def _check_vectors(item: InboxItem) -> None:
-    """Every vector must be one: the index could not hold what was remembered with it. Raises Undecodable."""
+    """Check that vectors are finite float32: the index could not hold others. Raises Undecodable."""
     match item:
         case CandidatesExtracted():
             vectors = [candidate.vector for candidate in item.candidates]

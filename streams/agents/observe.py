@@ -131,7 +131,7 @@ class Observe:
         record, owner = delivery.record, message.envelope.owner
         position, partition = record.position, record.position.partition
         if self._shards.partition(owner) != partition:
-            if await self.rewriting.again(delivery, message):  # with the id and time of this first position
+            if await self.rewriting.reappend(delivery, message):  # with the id and time of this first position
                 self._counted("observe", "moved")
             return
         lease = self._shards.assignment.lease(partition)
@@ -257,7 +257,7 @@ class Observe:
                 if held is not None:
                     held.waits = reason
 
-        item = await self._asking.item(window, extractor, waits)
+        item = await self._asking.extract(window, extractor, waits)
         try:
             end = await append_answer(self._log, partition, item)
         except RecordTooLarge as error:

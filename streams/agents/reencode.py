@@ -1,4 +1,4 @@
-"""Appends what came in registry Avro again in single-object Avro, so that the log can be read without a registry."""
+"""Re-encoding: registry Avro is appended again in single-object Avro, which is readable without a registry."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 
 class Reencoder:
-    """Records of one key keep their order; one that waits for the registry holds up no other key.
+    """Re-encodes records. Those of one key keep their order; one that waits for the registry delays no other key.
 
-    The record that counts is the one appended here: its position is the event's, and a second delivery of the original
-    makes a repeat of it. A worker that dies between append and acknowledgement does just that.
+    The record appended here is the one that counts: its position is the event's. The original may be delivered again,
+    for example because the worker died between append and acknowledgement; then a second copy is appended, which folds
+    count as a repeat.
     """
 
     def __init__(
@@ -42,27 +43,30 @@ class Reencoder:
         self._partition_of = partition_of
         self._schemas = schemas
         self._counted = counted
-        self._pool = KeyedPool(MAX_QUEUED, failure)  # what waits for the registry must not keep a slot from the rest
+        self._pool = KeyedPool(
+            MAX_QUEUED, failure
+        )  # as many slots as jobs: those that wait for the registry must not fill them
         self.ends: dict[tuple[str, int], int] = {}
-        """Up to where each place holds what was appended here, for those who wait for it."""
+        """The end of each (topic, partition) behind the last record appended here, for callers who wait for it."""
 
     async def take(self, delivery: Delivery, schema_id: int) -> None:
-        """Queue a record behind those of its key; it is acknowledged when it is in the log again, or put aside."""
+        """Queue a record behind those of its key; it is acknowledged when its copy or its dead letter is durable."""
         position = delivery.record.position
         lane = (position.topic, delivery.record.key)
-        await self._pool.submit(position.partition, lane, lambda: self._rewrite(delivery, schema_id))
+        await self._pool.submit(position.partition, lane, lambda: self._reencode(delivery, schema_id))
 
-    async def again(self, delivery: Delivery, message: Observation) -> bool:
-        """Append an observation to the partition of its owner, and acknowledge the record that it came in.
+    async def reappend(self, delivery: Delivery, message: Observation) -> bool:
+        """Append an observation to its owner's partition, and acknowledge the record that it came in.
 
-        One that the log does not take is put aside; return whether it was appended.
+        Return whether it was appended; one that is too large for the log becomes a dead letter.
         """
         topic, owner = delivery.record.position.topic, message.envelope.owner
         partition = self._partition_of(owner)
-        headers, value = delivery.record.headers, codec.encode(message)
-        new = NewRecord(topic=topic, partition=partition, key=owner.key, value=value, headers=headers)
+        headers = delivery.record.headers
+        value = codec.encode(message)
+        copy = NewRecord(topic=topic, partition=partition, key=owner.key, value=value, headers=headers)
         try:
-            [appended] = await append_patiently(self._log, [new])
+            [appended] = await append_patiently(self._log, [copy])
         except RecordTooLarge as error:  # it came compressed, or shorter as JSON
             await self._put_aside(delivery, TOO_LARGE, str(error))
             return False
@@ -71,14 +75,14 @@ class Reencoder:
         return True
 
     def drop(self, partition: int) -> None:
-        """Drop what belongs to a partition that was taken away: another worker gets the records again."""
+        """Drop the jobs of a revoked partition: its new worker gets the records again."""
         self._pool.drop(partition)
 
     async def settle(self) -> None:
         """Wait until nothing is queued."""
         await self._pool.settle()
 
-    async def _rewrite(self, delivery: Delivery, schema_id: int) -> None:
+    async def _reencode(self, delivery: Delivery, schema_id: int) -> None:
         record = delivery.record
         try:
             writer = await self._schemas.writer(schema_id, lambda: self._counted("observe", "waiting"))
@@ -88,7 +92,7 @@ class Reencoder:
         except (codec.Undecodable, InvalidEvent) as error:
             await self._put_aside(delivery, "decode", f"schema {schema_id}: {error}")
         else:
-            if await self.again(delivery, message):
+            if await self.reappend(delivery, message):
                 self._counted("observe", "rewritten")
 
     async def _put_aside(self, delivery: Delivery, reason: str, detail: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from projections.state.evolve import is_decided, is_passed
@@ -15,7 +15,8 @@ from schemas.messages.dead_letters import TOO_LARGE
 from schemas.messages.inbox import DecayDue, RetentionDue, Tick
 from schemas.messages.wakes import WakeDue
 from streams.agents.inbox import item_of_record
-from streams.decisions.decay import POLICIES, touched_by
+from streams.decisions.decay import touched_by
+from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.decide import close_tick, decide, decide_tick, policy_of
 from streams.decisions.draft import ItemPosition
 from streams.decisions.wakes import shows_memories
@@ -171,32 +172,42 @@ class Remember:
                 closer, close_tick(state, tick, place, decayed, expired, raised=self._raised(partition, tick_id))
             )
             self._counted("remember", "tick")
-            known = not isinstance(tick, DecayDue) or tick.policy in POLICIES
-            self._ticked(*(policy_of(tick), "applied") if known else ("unknown", "nothing"))
+            if isinstance(tick, DecayDue) and tick.policy not in POLICIES:
+                self._ticked("unknown", "nothing")
+            else:
+                self._ticked(policy_of(tick), "applied")
         delivery.ack()
         self._tell(closer, tick_id)
 
     async def _applied(self, record: Record, tick: Tick) -> tuple[int, int]:
-        """Apply a tick to all that it concerns; return how much faded, and how much is gone.
+        """Apply a tick to all that it concerns; return `decayed` and `expired` as TickApplied has them."""
+        match tick:
+            case DecayDue():
+                return await self._decay(record, tick)
+            case RetentionDue():
+                await self._keep_closeness(record, tick)
+                # Before the decision says so: a tick that comes again finds them gone.
+                return 0, await self._remove(record.position.partition, tick.before) if tick.before else 0
+            case WakeDue():
+                await self._wake_due(record, tick)
+                return 0, 0
+            case _:
+                assert_never(tick)
 
-        Observations are removed before the decision says so: a tick that comes again finds them gone.
-        """
-        partition = record.position.partition
-        if isinstance(tick, RetentionDue):
-            await self._keep_closeness(record, tick)
-            return 0, await self._remove(partition, tick.before) if tick.before else 0
-        if isinstance(tick, WakeDue):
-            due = self._shards.at(partition).ledger.wakes.due(tick.as_of)
-            for begin in range(0, len(due), TOGETHER):
-                woken = due[begin : begin + TOGETHER]
-                await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in woken))
-            return 0, 0
+    async def _decay(self, record: Record, tick: DecayDue) -> tuple[int, int]:
         decayed = expired = 0
-        for owner in self._owners(partition):
+        for owner in self._owners(record.position.partition):
             state = await self._meet_tick(owner, tick, record)
-            some = touched_by(state, tick.envelope.event_id)
-            decayed, expired = decayed + some[0], expired + some[1]
+            faded, over = touched_by(state, tick.envelope.event_id)
+            decayed += faded
+            expired += over
         return decayed, expired
+
+    async def _wake_due(self, record: Record, tick: WakeDue) -> None:
+        due = self._shards.at(record.position.partition).ledger.wakes.due(tick.as_of)
+        for begin in range(0, len(due), TOGETHER):
+            woken = due[begin : begin + TOGETHER]
+            await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in woken))
 
     async def _keep_closeness(self, record: Record, tick: RetentionDue) -> None:
         after, partition = None, record.position.partition
@@ -218,13 +229,7 @@ class Remember:
             state = self._shards.state(owner)
             if is_decided(state, tick_id) or is_passed(state, tick_id, place.offset):
                 return state
-            if isinstance(tick, WakeDue):
-                decision = await self._wake(state, tick, place)
-            elif isinstance(tick, RetentionDue):
-                close_to = self._shards.of(owner).turn_statistics.last_intimacies(owner)
-                decision = decide_tick(state, tick, place, self._parameters, close_to=close_to)
-            else:
-                decision = decide_tick(state, tick, place, self._parameters)
+            decision = await self._decide_tick(state, tick, place)
             if decision is None:
                 return state
             try:
@@ -232,6 +237,18 @@ class Remember:
             except RecordTooLarge as error:  # it holds up neither this worker nor the partition's other users
                 await self._give_up(record, f"{owner.key.decode()!r} does not meet the tick: {error}")
                 return state
+
+    async def _decide_tick(self, state: UserState, tick: Tick, place: ItemPosition) -> Decision | None:
+        match tick:
+            case DecayDue():
+                return decide_tick(state, tick, place, self._parameters)
+            case RetentionDue():
+                close_to = self._shards.of(state.owner).turn_statistics.last_intimacies(state.owner)
+                return decide_tick(state, tick, place, self._parameters, close_to=close_to)
+            case WakeDue():
+                return await self._wake(state, tick, place)
+            case _:
+                assert_never(tick)
 
     async def _wake(self, state: UserState, tick: WakeDue, place: ItemPosition) -> Decision | None:
         """Decide on a user's wakes; choosing among many memories must not hold up who asks meanwhile."""

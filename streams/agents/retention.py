@@ -1,4 +1,4 @@
-"""Removes old observations: from the log when a tick says so, and from the shards what the log holds no more."""
+"""Retention: a tick removes old observations from the log, and shards drop what the log no longer holds."""
 
 from __future__ import annotations
 
@@ -21,31 +21,39 @@ if TYPE_CHECKING:
     from projections.partitions.shards import Shards
     from schemas.log import Log, TrimmedLog
 
-LOOK_EVERY_SECONDS: Final = 3600.0
-REMOVING_SECONDS: Final = 30.0
-"""Nothing else is decided in the meantime."""
+CHECK_EVERY_SECONDS: Final = 3600.0
+REMOVAL_SECONDS: Final = 30.0
+"""How long a tick may take to remove: nothing else of the partition is decided in the meantime."""
 
 log = logging.getLogger("mnemolog")
 
 
 class RetentionTask:
-    """What ticks of retention do. Nothing is removed that was not handled: it would never be extracted."""
+    """Does what ticks of retention ask for. Removes only what was handled: the rest would never be extracted."""
 
-    def __init__(self, trimmed: TrimmedLog, shards: Shards, handled: Callable[[str, int], int]) -> None:
-        """Take how far a topic's partition is handled: the offset before which all is extracted and in the inbox."""
+    def __init__(
+        self,
+        trimmed: TrimmedLog,
+        shards: Shards,
+        handled: Callable[[str, int], int],
+        *,
+        removal_seconds: float = REMOVAL_SECONDS,
+    ) -> None:
+        """Take `handled`, the offset of a topic's partition before which all is extracted and in the inbox."""
         self._trimmed = trimmed
         self._log: Log = PatientReads(trimmed)
         self._shards = shards
         self._handled = handled
+        self._removal_seconds = removal_seconds
 
     async def remove(self, partition: int, before: datetime) -> int:
         """Remove the partition's observations that were logged before an instant; return how many the shard had.
 
-        Where the log does not allow it (a right is missing on Kafka), or does not answer within REMOVING_SECONDS, they
-        stay until the topic's own retention.
+        They stay until the topic's own retention where the log refuses (on Kafka a right may be missing) or takes
+        longer than `removal_seconds`.
         """
         try:
-            async with asyncio.timeout(REMOVING_SECONDS):
+            async with asyncio.timeout(self._removal_seconds):
                 for topic in INPUTS:
                     await self._remove(topic.name, partition, before)
                 return await self.follow(partition)
@@ -53,7 +61,7 @@ class RetentionTask:
             log.warning(
                 "old observations of partition %d stay until their topic's own retention: not removed within %g s",
                 partition,
-                REMOVING_SECONDS,
+                self._removal_seconds,
             )
         return 0
 
@@ -67,29 +75,29 @@ class RetentionTask:
             log.warning("old observations stay in %s until its own retention: %s", topic, error)
 
     async def follow(self, partition: int | None = None) -> int:
-        """Drop from the shards (or from one) what the log holds no more; return how many observations it was."""
-        with suppress(ShardUnavailable):  # readiness says it, and the next look drops what is left
+        """Drop from the shards, or from one, what the log no longer holds; return how many observations that were."""
+        with suppress(ShardUnavailable):  # readiness shows it, and the next call drops what is left
             return await remove_expired(self._log, self._shards, partition)
         return 0
 
     async def run(self) -> None:
-        """Look again and again, for ever: Kafka's brokers remove by themselves what is older than the retention."""
+        """Follow the log regularly, without end: Kafka's brokers remove by themselves what is past the retention."""
         while True:
             await self.follow()
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            await asyncio.sleep(CHECK_EVERY_SECONDS)
 
 
 async def first_since(log: Log, topic: str, partition: int, instant: datetime, end: int) -> int:
-    """Return the offset, `end` at most, before which all records were logged before the instant.
+    """Return the offset, at most `end`, before which all records were logged before the instant.
 
-    Log time never decreases within a partition, so it is searched by halves.
+    A binary search: log time never decreases within a partition.
     """
     low, high = await log.earliest(topic, partition), end
     while low < high:
         middle = (low + high) // 2
-        [*found] = await log.read(topic, partition, middle, 1)
-        if not found or found[0].position.offset >= high or found[0].recorded_at >= instant:
+        records = await log.read(topic, partition, middle, 1)
+        if not records or records[0].position.offset >= high or records[0].recorded_at >= instant:
             high = middle
         else:
-            low = found[0].position.offset + 1
+            low = records[0].position.offset + 1
     return low

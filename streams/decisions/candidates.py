@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final, cast
 import orjson
 
 from projections.state.importance import DECIMALS, grade
+from projections.state.lifetime import expiry_of
 from projections.state.memory import ACTIVE, FORGOTTEN
 from schemas.identity import event_of_piece, extracted_memory_id
 from schemas.messages.events import MemoryFormed, MemoryReinforced, MemoryRevised
 from schemas.text import content_hash
 from schemas.vocabulary.attributes import NICKNAME
 from streams.decisions import key_dialogue, slots, statements
-from streams.decisions.draft import SHORT_TERM_LIFE
 from streams.decisions.duplicates import matching
 from streams.decisions.duplicates.similarity import overlap
 
@@ -269,7 +269,7 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
             pieces=[c.piece_id for c in entry.cited],
             happened_at=entry.happened_at,
             formed_at=effective,
-            expires_at=effective + SHORT_TERM_LIFE if candidate.memory_type == "short_term" else None,
+            expires_at=expiry_of(candidate.memory_type, effective),
             superseded_by=newer.memory_id if newer else None,
         )
     )

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, assert_never
 
 from projections.state.importance import DECIMALS
+from projections.state.lifetime import expiry_of
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
 from schemas.identity import commanded_memory_id
 from schemas.messages.decision import MAX_CHANGES
@@ -16,7 +17,6 @@ from schemas.messages.inbox import ForgetMemory, RecordRecall, RememberFact, Res
 from schemas.text import content_hash
 from schemas.vocabulary.refusals import Refusal
 from streams.decisions import edited_value, slots, statements
-from streams.decisions.draft import SHORT_TERM_LIFE
 from streams.decisions.duplicates import matching
 from streams.decisions.sharing import decide_share, is_share
 
@@ -90,7 +90,7 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
             pieces=[],
             happened_at=effective,
             formed_at=effective,
-            expires_at=effective + SHORT_TERM_LIFE if item.memory_type == "short_term" else None,
+            expires_at=expiry_of(item.memory_type, effective),
             superseded_by=newer.memory_id if newer else None,
             metadata=item.metadata,
         )
@@ -144,7 +144,7 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
             category=item.category,
             importance=None if item.importance is None else round(item.importance, DECIMALS),
             memory_type=memory_type,
-            expires_at=effective + SHORT_TERM_LIFE if memory_type == "short_term" else None,
+            expires_at=None if memory_type is None else expiry_of(memory_type, effective),
             value=value,
             source_ids=[],
             pieces=[],
@@ -201,7 +201,7 @@ def decide_restore(draft: Draft, item: RestoreMemory, *, profile_keeps: bool) ->
         MemoryRestored(
             envelope=draft.envelope(),
             memory_id=memory.memory_id,
-            expires_at=effective + SHORT_TERM_LIFE if memory.expires_at is not None else None,
+            expires_at=expiry_of(memory.memory_type, effective),
             superseded_by=newer.memory_id if newer else None,
             last_accessed_at=max(memory.last_accessed_at, effective),
         )

@@ -1,124 +1,120 @@
-"""Decay: what a tick makes of one user's memories. The tick carries the time; no clock is read."""
+"""Decay: what a tick changes of one user's memories, by its policy. The tick carries the time; no clock is read."""
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final, TypeAlias, get_args
+from typing import TYPE_CHECKING, TypeAlias
 
-from projections.state.importance import DECIMALS, strength
+from projections.state.lifetime import is_over
 from projections.state.memory import ACTIVE, EXPIRED, Memory, UserState
 from schemas.messages.decision import MAX_CHANGES
 from schemas.messages.events import MemoryDecayed, MemoryExpired
-from schemas.vocabulary.words import Policy
+from streams.decisions.decay_policies.policy import Expire
+from streams.decisions.decay_policies.registry import POLICIES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from schemas.messages.inbox import DecayDue
+    from streams.decisions.decay_policies.policy import Measure, Rule
     from streams.decisions.draft import Draft
     from streams.decisions.parameters import Parameters
 
-POLICIES: Final = get_args(Policy)
-LADDER_REST: Final = timedelta(days=7)
-"""Evatar: long_term memories not accessed for so long fade by a step."""
-LADDER_FACTOR: Final = 0.9
-LADDER_FLOOR: Final = 0.1
-IMPORTANT_GRADE: Final = 3.0
-"""Luna: episodes whose 4 x importance reaches it are protected."""
+Change: TypeAlias = "tuple[Memory, float | Expire]"
+"""A memory, and the new value of the rule's measure or why it expires."""
 
 
 def touched_by(state: UserState, tick_id: str) -> tuple[int, int]:
     """Return how many memories the tick made decay and expire, as far as the state has come."""
-    met = [m for m in state.memories.values() if m.last_tick == tick_id]
-    expired = sum(m.status == EXPIRED for m in met)
-    return len(met) - expired, expired
+    touched = [m for m in state.memories.values() if m.last_tick_id == tick_id]
+    expired = sum(m.status == EXPIRED for m in touched)
+    return len(touched) - expired, expired
 
 
 def decide_decay(draft: Draft, tick: DecayDue, parameters: Parameters) -> bool:
     """Draft at most 1,000 of the tick's changes, or as many as a record holds; return whether these are the last."""
-    if tick.policy == "off" or tick.policy not in POLICIES:
-        return True  # its closing decision says that the policy is not known
-    tick_id = tick.envelope.event_id
-    open_ones = [
-        m
-        for m in draft.state.memories.values()
-        if m.status == ACTIVE
-        and m.last_tick != tick_id
-        and m.formed_at <= tick.as_of
-        and m.last_accessed_at <= tick.as_of
-    ]
-    open_ones.sort(key=lambda m: m.memory_id)
-    changes = [c for m in open_ones if (c := _change(m, tick, parameters)) is not None]
-    if tick.policy == "ebbinghaus":
-        changes = _with_surplus(draft.state, open_ones, changes, tick, parameters)
+    policy = POLICIES.get(tick.policy)
+    if policy is None or policy.rule is None:
+        return True  # of a policy that is not known the closing decision says so
+    met = _met(draft.state, tick)
+    fading = list(_changes(met, tick, policy.rule, parameters))
+    changes = _with_surplus(draft.state, met, fading, tick, rule=policy.rule, parameters=parameters)
     for memory, change in changes:
         if draft.is_full or len(draft.events) >= MAX_CHANGES:
             return False
-        _draft_change(draft, tick, memory, change)
+        _draft_change(draft, tick, policy.rule.measure, memory, change)
     return True
 
 
-_Change: TypeAlias = "tuple[Memory, float | str]"
-"""The memory with its new value, or the reason why it expires."""
+def _met(state: UserState, tick: DecayDue) -> list[Memory]:
+    """Return the memories that the tick may change, by their ids.
+
+    Not those that an earlier part of this tick changed, nor what was formed or accessed after its `as_of`: whether a
+    missed tick is caught up before or after the next conversation makes no difference.
+    """
+    tick_id = tick.envelope.event_id
+    met = [
+        m
+        for m in state.memories.values()
+        if m.status == ACTIVE
+        and m.last_tick_id != tick_id
+        and m.formed_at <= tick.as_of
+        and m.last_accessed_at <= tick.as_of
+    ]
+    met.sort(key=lambda m: m.memory_id)
+    return met
 
 
-def _change(memory: Memory, tick: DecayDue, parameters: Parameters) -> _Change | None:
-    if memory.expires_at is not None and memory.expires_at < tick.as_of:
-        return memory, "short_term"
-    if tick.policy == "ladder":
-        if memory.memory_type != "long_term" or tick.as_of - memory.last_accessed_at <= LADDER_REST:
-            return None
-        after = ladder(memory.importance)
-        return (memory, after) if after != memory.importance else None
-    if memory.kind != "episodic":
-        return None
-    after = strength(memory, tick.as_of)
-    protected = parameters.keep_important and 4 * memory.importance >= IMPORTANT_GRADE
-    if after < parameters.episode_min_strength and not protected:
-        return memory, "weak"
-    return (memory, after) if after != memory.strength else None
-
-
-def ladder(before: float) -> float:
-    """Return the importance one step down: min(before, max(0.1, 0.9 x before)), rounded to 4 decimals (Evatar)."""
-    return min(before, round(max(LADDER_FLOOR, LADDER_FACTOR * before), DECIMALS))
+def _changes(met: Sequence[Memory], tick: DecayDue, rule: Rule, parameters: Parameters) -> Iterator[Change]:
+    for memory in met:
+        if is_over(memory.expires_at, tick.as_of):
+            yield memory, Expire("short_term")
+            continue
+        change = rule.fade(memory, tick.as_of, parameters)
+        if change is not None and change != getattr(memory, rule.measure):
+            yield memory, change
 
 
 def _with_surplus(
     state: UserState,
-    open_ones: list[Memory],
-    changes: list[_Change],
+    met: Sequence[Memory],
+    changes: list[Change],
     tick: DecayDue,
+    *,
+    rule: Rule,
     parameters: Parameters,
-) -> list[_Change]:
-    """Expire the weakest episodes beyond the user's maximum."""
-    going = {m.memory_id for m, c in changes if isinstance(c, str)}
+) -> list[Change]:
+    """Return the changes, where memories that are too many expire instead of fading.
+
+    All active memories count, and only those that the tick meets expire.
+    """
+    if rule.surplus is None:
+        return changes
+    leaving = {m.memory_id for m, change in changes if isinstance(change, Expire)}
     staying = [
         m
         for m in state.memories.values()
-        if m.kind == "episodic"
-        and m.formed_at <= tick.as_of
-        and m.status_at(tick.as_of) == ACTIVE
-        and m.memory_id not in going
+        if m.formed_at <= tick.as_of and m.status_at(tick.as_of) == ACTIVE and m.memory_id not in leaving
     ]
-    surplus = len(staying) - parameters.max_episodes
-    if surplus <= 0:
-        return changes
-    may_go = {m.memory_id for m in open_ones}
-    weakest = sorted(staying, key=lambda m: (strength(m, tick.as_of), m.formed_at, m.memory_id))[:surplus]
-    expiring = {m.memory_id: m for m in weakest if m.memory_id in may_go}
-    kept = [c for c in changes if c[0].memory_id not in expiring]
-    return kept + [(m, "too_many") for m in expiring.values()]
+    may_expire = {m.memory_id for m in met}
+    surplus = rule.surplus(staying, tick.as_of, parameters)
+    expiring = {m.memory_id: m for m in surplus if m.memory_id in may_expire}
+    kept = [(m, change) for m, change in changes if m.memory_id not in expiring]
+    return kept + [(m, Expire("too_many")) for m in expiring.values()]
 
 
-def _draft_change(draft: Draft, tick: DecayDue, memory: Memory, change: float | str) -> None:
+def _draft_change(draft: Draft, tick: DecayDue, measure: Measure, memory: Memory, change: float | Expire) -> None:
     envelope, tick_id = draft.envelope(tick.as_of), tick.envelope.event_id
-    if isinstance(change, str):
+    if isinstance(change, Expire):
         draft.add(
             MemoryExpired(
-                envelope=envelope, memory_id=memory.memory_id, policy=tick.policy, tick_id=tick_id, reason=change
+                envelope=envelope,
+                memory_id=memory.memory_id,
+                policy=tick.policy,
+                tick_id=tick_id,
+                reason=change.reason,
             )
         )
         return
-    measure = "importance" if tick.policy == "ladder" else "strength"
     draft.add(
         MemoryDecayed(
             envelope=envelope,

@@ -12,7 +12,8 @@ from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleRemind
 from schemas.vocabulary.words import RETENTION, WAKE
 from streams.decisions import commands, wakes
 from streams.decisions.candidates import decide_candidates, decide_rejected
-from streams.decisions.decay import POLICIES, decide_decay
+from streams.decisions.decay import decide_decay
+from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.draft import Draft, ItemPosition
 from streams.decisions.imports import decide_import
 from streams.decisions.intimacy import decide_closeness

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from projections.state.evolve import apply_all, next_part
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 PART_BYTES: Final = 512 * 1024
 """Of the events of one part of a decision: with one more, and what is said of them, a record stays within 1 MiB."""
-SHORT_TERM_LIFE: Final = timedelta(hours=48)
-"""Evatar: short_term memories expire 48 hours after their effective time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""What a text that was changed by hand makes of the slot that its memory fills.
+"""The value of a slot whose memory's text was edited by hand.
 
-Nobody said which value the new text holds, so it is read: by the rules, or where the old value stood. A value that was
-found in the old text, and not in the new one, is none: the profile must not go on showing what the text does not say.
+An edit of the text names no value, so the value is read from the text: by the rules, or where the old value stood.
+Where the old text held the value and the new one holds none, the slot is empty: the profile must not show what the text
+does not say.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from projections.profile.dates import BIRTHDAY, IMPORTANT, days_named, yearly_da
 from projections.profile.visibility import SENSITIVE
 from schemas.text import digest
 from schemas.vocabulary.attributes import MAPS, name_and_date, same_value
-from streams.extraction.rules.chinese.rules import read_chinese
-from streams.extraction.rules.english.rules import read_english
+from streams.extraction.rules.sentence_reader import read_sentence
 from streams.extraction.rules.sentences import sentences
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory
 
 NO_VALUE: Final = ""
-"""The value of a memory that fills its slot no more."""
+"""The value of a memory whose slot is empty."""
 LONGEST_VALUE: Final = 64
 _USERS: Final = re.compile(r"^(?:the )?user's\b", re.IGNORECASE)
 _USER_DOES: Final = re.compile(r"^(?:(?:the )?user )(?P<verb>[a-z']+)(?P<more> not\b)?", re.IGNORECASE)
@@ -39,47 +39,46 @@ _STOPS: Final = " .。"
 
 
 def value_of(memory: Memory, text: str, today: date) -> str | None:
-    """Return the value that a memory's slot has with a new text, None where it stays, NO_VALUE where there is none.
+    """Return the value of a memory's slot with a new text; None where it stays, NO_VALUE where there is none.
 
-    It stays unless the new text says another one, or no more says what the old text said: a value may be spelt as no
-    text says it. A sensitive topic always stays, because a text that lost its word must not lift its protection.
+    It stays unless the new text says another value, or lacks the one that the old text had: a value may be spelt as no
+    text spells it. A sensitive topic always stays: losing the word must not lift its protection.
     """
-    slot, old, before = memory.slot, memory.value, memory.content
+    slot = memory.slot
+    old = memory.value
+    before = memory.content
     if slot is None or old is None or slot == SENSITIVE or digest(before) == digest(text):
         return None
-    found, known = _read(text, today), _of(slot, _read(before, today))
-    values = _of(slot, found)
-    if any(same_value(value, old) for value in values) or (values and values == known):
+    attributes = _attributes(text, today)
+    values = _of(slot, attributes)
+    values_before = _of(slot, _attributes(before, today))
+    if any(same_value(value, old) for value in values) or (values and values == values_before):
         return None
     name, day = name_and_date(old) if slot in MAPS else ("", "")
     label, part = (f"{name}: ", day) if day else ("", old)
-    if not found and _NEGATION.findall(before) == _NEGATION.findall(text):
+    if not attributes and _NEGATION.findall(before) == _NEGATION.findall(text):
         if _says(slot, part, text):
             return None
         values = [label + new for new in _in_its_place(before, part, text)]
     new = next((value for value in values if fault_of(slot, value) is None), None)
     if new is not None:
         return new
-    was_said = _says(slot, part, before) or any(same_value(value, old) for value in known)
+    was_said = _says(slot, part, before) or any(same_value(value, old) for value in values_before)
     return NO_VALUE if was_said else None
 
 
-def _of(slot: str, found: list[tuple[str, str]]) -> list[str]:
-    return [value for attribute, value in found if attribute == slot]
+def _of(slot: str, attributes: list[tuple[str, str]]) -> list[str]:
+    return [value for attribute, value in attributes if attribute == slot]
 
 
-def _read(text: str, today: date) -> list[tuple[str, str]]:
+def _attributes(text: str, today: date) -> list[tuple[str, str]]:
     """Return the attributes with values that the rules find in a text about the user, or by the user."""
-    found = (
-        each
-        for sentence in sentences(_as_said(text.strip()))
-        for each in (read_chinese if sentence.language == "zh" else read_english)(sentence, today)
-    )
-    return [(each.attribute, each.value) for each in found if each.attribute and each.value]
+    findings = (f for sentence in sentences(_in_first_person(text.strip())) for f in read_sentence(sentence, today))
+    return [(f.attribute, f.value) for f in findings if f.attribute and f.value]
 
 
-def _as_said(text: str) -> str:
-    """Return a text about the user as the user would say it: the rules read nothing else."""
+def _in_first_person(text: str) -> str:
+    """Return a text about the user in the first person, the only one that the rules read."""
     if text.startswith("用户"):
         return "我" + text.removeprefix("用户")
     text = _USERS.sub("My", text)
@@ -98,7 +97,7 @@ def _infinitive(verb: str) -> str:
 
 
 def _says(slot: str, value: str, text: str) -> bool:
-    """Tell whether a value stands in a text: word for word, or a day in any spelling."""
+    """Tell whether a text holds a value: word for word, or as a day in any spelling."""
     begin, end = (r"(?<!\w)" if value[:1].isascii() else ""), (r"(?!\w)" if value[-1:].isascii() else "")
     if re.search(f"{begin}{re.escape(value)}{end}", text, re.IGNORECASE) is not None:
         return True
@@ -107,10 +106,12 @@ def _says(slot: str, value: str, text: str) -> bool:
 
 
 def _in_its_place(before: str, value: str, text: str) -> list[str]:
-    """Return what stands where the old value stood, when all around it is as it was."""
-    begin, found, end = before.partition(value)
-    begin, end, text = begin.lstrip(), end.rstrip(_STOPS), text.strip().rstrip(_STOPS)
-    if not found or value in end or not (text.startswith(begin) and text.endswith(end)):
+    """Return what stands in the old value's place, where all around it is as it was."""
+    begin, separator, end = before.partition(value)
+    begin = begin.lstrip()
+    end = end.rstrip(_STOPS)
+    text = text.strip().rstrip(_STOPS)
+    if not separator or value in end or not (text.startswith(begin) and text.endswith(end)):
         return []
     new = text[len(begin) : len(text) - len(end)].strip()
     return [new] if 0 < len(new) <= LONGEST_VALUE and not _CUT.search(new) else []

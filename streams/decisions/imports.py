@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.profile.visibility import SENSITIVE
 from projections.state.importance import DECIMALS
+from projections.state.lifetime import expiry_of, is_over
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
 from schemas.identity import OURS, commanded_memory_id
 from schemas.messages.copied_fields import copied_names, copier
@@ -14,7 +15,6 @@ from schemas.messages.events import MemoryImported
 from schemas.messages.inbox import ImportMemory
 from schemas.text import content_hash, is_blank
 from streams.decisions import slots, statements
-from streams.decisions.draft import SHORT_TERM_LIFE
 from streams.decisions.duplicates import matching
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
     said = statements.of_command(item, max(item.said_at or item.formed_at, item.formed_at))
     expires_at = _expires_at(item)
     now = item.envelope.occurred_at
-    is_past = expires_at is not None and expires_at < now
+    is_past = is_over(expires_at, now)
     status, superseded_by = _status(item, is_past=is_past)
     present: list[Memory] = []
     memory_id = commanded_memory_id(draft.state.owner, item.envelope.event_id)
@@ -111,7 +111,8 @@ def _with_a_whole_slot(item: ImportMemory) -> ImportMemory:
 
 def _expires_at(item: ImportMemory) -> datetime | None:
     """Return when it expires: short_term memories do, and no others."""
-    return (item.expires_at or item.formed_at + SHORT_TERM_LIFE) if item.memory_type == "short_term" else None
+    its_own = expiry_of(item.memory_type, item.formed_at)
+    return its_own and (item.expires_at or its_own)
 
 
 def _status(item: ImportMemory, *, is_past: bool) -> tuple[str, str | None]:

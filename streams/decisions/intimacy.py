@@ -1,4 +1,4 @@
-"""What a tick of retention keeps of the turns that will be removed: how close the user and each agent were last."""
+"""Intimacies that outlive their turns: what a tick of retention keeps of turns that will be removed."""
 
 from __future__ import annotations
 
@@ -19,33 +19,34 @@ if TYPE_CHECKING:
 
 
 def decide_closeness(draft: Draft, tick: RetentionDue, close_to: Mapping[str | None, Intimacy]) -> bool:
-    """Keep the last intimacy with each agent when half the retention of its turn is over; return whether that is all.
+    """Keep the last intimacy with each agent once half the retention of its turn is over; return whether these are all.
 
-    By then most users have said another one. Not when it is over: brokers remove by themselves what is older.
+    By then most users have a newer one. At the full retention it would be too late: brokers remove older records by
+    themselves. `close_to` has the last intimacies of the turns that are still held.
     """
     kept = draft.state.closeness
     until = _half_way(tick)
-    found = [
-        (agent or "", agent, said)
-        for agent, said in close_to.items()
+    expiring = [
+        (agent or "", agent, last)
+        for agent, last in close_to.items()
         if until is not None
-        and said.said_at < until
-        and said != (known := kept.get(agent))
-        and (known is None or said.said_at >= known.said_at)
+        and last.said_at < until
+        and last != (before := kept.get(agent))
+        and (before is None or last.said_at >= before.said_at)
     ]
-    for subject, agent, said in sorted(found, key=lambda each: (each[1] is not None, each[0])):
+    for subject, agent, last in sorted(expiring, key=lambda each: (each[1] is not None, each[0])):
         if draft.is_full or len(draft.events) >= MAX_CHANGES:
             return False
         envelope = replace(draft.envelope(tick.as_of), agent_id=agent)
-        draft.add(IntimacyKept(envelope=envelope, intimacy=said.intimacy, said_at=said.said_at))
-        draft.say(subject, "kept", f"an intimacy of {said.intimacy:g}, whose turn will be removed")
+        draft.add(IntimacyKept(envelope=envelope, intimacy=last.intimacy, said_at=last.said_at))
+        draft.say(subject, "kept", f"an intimacy of {last.intimacy:g}, whose turn will be removed")
     return True
 
 
 def _half_way(tick: RetentionDue) -> datetime | None:
-    """Return the instant before which turns have half their time behind them, None where all are kept.
+    """Return the instant before which turns have had half their retention; None where all turns are kept.
 
-    An effective time may lie MAX_AHEAD after the log time that retention goes by.
+    Retention counts in log time, and an effective time may lie MAX_AHEAD after it.
     """
     if tick.before is None:
         return None

@@ -1,4 +1,4 @@
-"""The key dialogue of an episode that is told again and again: what was said first stays, as much as fits."""
+"""The key dialogue of an episode that is told again: new lines join the first ones, as many as fit."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 MOST_LINES: Final = 50
 MOST_BYTES: Final = 16 * 1024
-"""As JSON: a decision writes the whole dialogue for each merge, and must not become larger than the log takes."""
+"""As JSON. Each merge writes the whole dialogue into a decision, which must fit into a record."""
 
 
 def united(before: tuple[str, ...], spoken: Iterable[str]) -> Sealed | None:
-    """Return the dialogue with what is new added, as a message carries it; None where nothing is added.
+    """Return the dialogue with new lines added, sealed for a message; None where no line is added.
 
-    What is there stays, however long; a line that does not fit is left out.
+    The lines before stay, however long; a new line that does not fit is left out.
     """
     lines = list(dict.fromkeys(before))
     size = len(orjson.dumps(lines))

@@ -1,4 +1,4 @@
-"""How remember decides about wakes: reminders, the periodic wake, and what of them is due when a tick comes."""
+"""The rules of wakes: reminders, the periodic wake, and which of them are due at a tick."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from schemas.messages.wakes import (
 from schemas.vocabulary.refusals import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from projections.state.memory import Memory, UserState
@@ -40,14 +40,15 @@ if TYPE_CHECKING:
     from streams.decisions.draft import Draft
 
 MAX_REMINDERS: Final = 1000
-"""Of a user, waiting at the same time."""
+"""Pending at the same time, of one user."""
 TOO_MANY: Final = Refusal.TOO_MANY.because(f"{MAX_REMINDERS} reminders wait already: cancel some first")
+_BELOW_ANY_COSINE: Final = -2.0
 _COSINE_DECIMALS: Final = 6
-"""Equal vectors may differ in the last bit of their product, and equals are told apart by other things."""
+"""Products of equal vectors may differ in the last bit; memories of equal cosine are ordered by other values."""
 
 
 def decide_asked(draft: Draft, item: ScheduleReminder | CancelReminder | ConfigureWake) -> None:
-    """Do what is asked about a user's wakes."""
+    """Decide on a command about a user's wakes."""
     match item:
         case ScheduleReminder():
             _schedule(draft, item)
@@ -60,7 +61,7 @@ def decide_asked(draft: Draft, item: ScheduleReminder | CancelReminder | Configu
 
 
 def _schedule(draft: Draft, item: ScheduleReminder) -> None:
-    """Let a reminder wait for its time; one whose time is past is raised at the next look."""
+    """Schedule a reminder; one whose time has passed is raised at the next tick."""
     reminder_id = reminder_id_of(draft.state.owner, item.envelope.event_id)
     if len(draft.state.wakes.reminders) >= MAX_REMINDERS:
         draft.say(reminder_id, "refused", TOO_MANY)
@@ -81,7 +82,7 @@ def _schedule(draft: Draft, item: ScheduleReminder) -> None:
 
 
 def _cancel(draft: Draft, item: CancelReminder) -> None:
-    """Let a reminder wait no more."""
+    """Cancel a pending reminder."""
     if item.reminder_id not in draft.state.wakes.reminders:
         reason = Refusal.UNKNOWN.because("no such reminder waits: it was raised, was cancelled, or never was")
         draft.say(item.reminder_id, "refused", reason)
@@ -91,8 +92,8 @@ def _cancel(draft: Draft, item: CancelReminder) -> None:
 
 
 def _configure(draft: Draft, item: ConfigureWake) -> None:
-    """Wake the user's agent like this from now on; what is so already is left as it is, its slots too."""
-    known = draft.state.wakes
+    """Configure the periodic wake of the user's agent; the same configuration again changes nothing, nor its slots."""
+    wakes = draft.state.wakes
     if item.every_seconds is not None and not (is_periodic(item.every_seconds) and item.text is not None):
         reason = f"a wake needs a text, and a period of {LEAST_EVERY_SECONDS} to {MOST_EVERY_SECONDS} seconds"
         draft.say("wake", "refused", reason)
@@ -107,40 +108,50 @@ def _configure(draft: Draft, item: ConfigureWake) -> None:
         memory_limit=item.memory_limit,
         settings_id=item.settings_id,
     )
-    same = event.every_seconds is None if known.configured is None else _says(known.configured) == _says(event)
-    if same and item.settings_id in (None, known.settings_id):
+    if wakes.configured is None:
+        is_same = event.every_seconds is None
+    else:
+        is_same = _contents(wakes.configured) == _contents(event)
+    if is_same and item.settings_id in (None, wakes.settings_id):
         draft.say("wake", "nothing", "it is so already")
         return
     draft.add(event)
     draft.say("wake", "configured", "asked for" if item.settings_id is None else "the settings say so")
 
 
-def _says(event: WakeConfigured) -> tuple[object, ...]:
-    """Return what a configuration asks for, whoever asks."""
-    asked = (event.every_seconds, event.text, event.query, event.memory_limit, event.envelope.agent_id)
-    return (*asked, event.embedding_model, event.vector is None)
+def _contents(event: WakeConfigured) -> tuple[object, ...]:
+    """Return what a configuration asks for, without who asked and when."""
+    return (
+        event.every_seconds,
+        event.text,
+        event.query,
+        event.memory_limit,
+        event.envelope.agent_id,
+        event.embedding_model,
+        event.vector is None,
+    )
 
 
 def decide_wakes(
     draft: Draft, tick: WakeDue, memory_limit: int, everyone: UserState, vectors: Callable[[], Mapping[str, bytes]]
 ) -> bool:
-    """Raise what is due for a user; return whether that is all. What was raised is not due any more.
+    """Raise the wakes of a user that are due; return whether these are all. A raised wake is no longer due.
 
-    A periodic wake shows at most as many memories as its configuration says, a reminder `memory_limit`: the user's and
-    those of `everyone`. `vectors` is asked for theirs when some are wanted.
+    A periodic wake shows at most as many memories as its configuration says, a reminder at most `memory_limit`: of the
+    user and of `everyone`, which are the global ones. `vectors` returns the vectors of both, where any are shown.
     """
     for reminder in due_reminders(draft.state.wakes, tick.as_of):
         if draft.is_full or len(draft.events) >= MAX_CHANGES - 1:
             return False
-        whose = reminder.envelope.agent_id
+        agent_id = reminder.envelope.agent_id
         ids = []
         if memory_limit:
-            known = _shown_to(whose, tick.as_of, draft.state, everyone)
-            ids = nearest(known, vectors(), reminder.vector, reminder.embedding_model, memory_limit)
+            visible = _visible_to(agent_id, tick.as_of, draft.state, everyone)
+            ids = nearest(visible, vectors(), reminder.vector, reminder.embedding_model, memory_limit)
         _raise(
             draft,
             WakeRaised(
-                envelope=_envelope(draft, tick, whose),
+                envelope=_envelope(draft, tick, agent_id),
                 wake_id=wake_id_of(draft.state.owner, reminder.reminder_id, reminder.due_at),
                 number=draft.state.wakes.raised + 1,
                 kind="reminder",
@@ -163,21 +174,24 @@ def _raise_periodic(
 ) -> None:
     """Raise one wake for all slots that are due. In a round each memory is shown once, the nearest first."""
     wakes = draft.state.wakes
-    configured, slot = wakes.configured, due_slot(wakes, tick.as_of)
+    configured = wakes.configured
+    slot = due_slot(wakes, tick.as_of)
     if configured is None or configured.text is None or slot is None:
         return
-    whose, round_ = configured.envelope.agent_id, wakes.round
+    agent_id = configured.envelope.agent_id
+    round_ = wakes.round
     ids: list[str] = []
     if configured.memory_limit:
-        known = _shown_to(whose, tick.as_of, draft.state, everyone)
-        unseen = [memory for memory in known if wakes.shown.get(memory.memory_id) != round_]
-        if known and not unseen:
-            unseen, round_ = known, round_ + 1
+        visible = _visible_to(agent_id, tick.as_of, draft.state, everyone)
+        unseen = [memory for memory in visible if wakes.shown.get(memory.memory_id) != round_]
+        if visible and not unseen:
+            unseen = visible
+            round_ += 1
         ids = nearest(unseen, vectors(), configured.vector, configured.embedding_model, configured.memory_limit)
     _raise(
         draft,
         WakeRaised(
-            envelope=_envelope(draft, tick, whose),
+            envelope=_envelope(draft, tick, agent_id),
             wake_id=wake_id_of(draft.state.owner, configured.envelope.event_id, slot),
             number=wakes.raised + 1,
             kind="periodic",
@@ -192,39 +206,38 @@ def _raise_periodic(
 
 
 def nearest(
-    known: Iterable[Memory], vectors: Mapping[str, bytes], query: Sealed | None, model: str | None, limit: int
+    memories: Sequence[Memory], vectors: Mapping[str, bytes], query: Sealed | None, model: str | None, limit: int
 ) -> list[str]:
-    """Return so many memories at most, by their cosine with the query, then importance, last access and id.
+    """Return the ids of at most `limit` memories, by cosine with the query, then importance, last access and id.
 
-    Without a query's vector, and for memories of another embedding model, the cosine is lower than any.
+    Memories of another embedding model come last; without a query's vector the cosine does not count.
     """
-    memories = list(known)
-    near = dict.fromkeys((m.memory_id for m in memories), -2.0)
+    cosines = dict.fromkeys((m.memory_id for m in memories), _BELOW_ANY_COSINE)
     if query is not None:
         size = len(query.data)
-        alike = [m.memory_id for m in memories if m.embedding_model == model]
-        held = [(i, v) for i in alike if (v := vectors.get(i)) is not None and len(v) == size]
-        if held:
-            rows = np.frombuffer(b"".join(v for _, v in held), "<f4").reshape(len(held), -1)
-            cosines = np.round(rows @ np.frombuffer(query.data, "<f4"), _COSINE_DECIMALS).tolist()
-            near |= dict(zip((i for i, _ in held), cosines, strict=True))
+        of_model = [m.memory_id for m in memories if m.embedding_model == model]
+        comparable = [(i, v) for i in of_model if (v := vectors.get(i)) is not None and len(v) == size]
+        if comparable:
+            rows = np.frombuffer(b"".join(v for _, v in comparable), "<f4").reshape(len(comparable), -1)
+            products = np.round(rows @ np.frombuffer(query.data, "<f4"), _COSINE_DECIMALS).tolist()
+            cosines |= dict(zip((i for i, _ in comparable), products, strict=True))
 
     def place(memory: Memory) -> tuple[float, float, int, str]:
         accessed = microseconds(memory.last_accessed_at)
-        return -near[memory.memory_id], -memory.importance, -accessed, memory.memory_id
+        return -cosines[memory.memory_id], -memory.importance, -accessed, memory.memory_id
 
     return [memory.memory_id for memory in nsmallest(limit, memories, key=place)]
 
 
 def shows_memories(state: UserState, memory_limit: int) -> bool:
-    """Tell whether a wake of the user may show memories: then there is more to compute."""
+    """Tell whether a wake of the user may show memories, so that `vectors` are needed."""
     configured = state.wakes.configured
     return memory_limit > 0 or (configured is not None and configured.memory_limit > 0)
 
 
-def _shown_to(agent_id: str | None, as_of: datetime, *states: UserState) -> list[Memory]:
-    known = [memory for state in states for memory in state.memories.values()]
-    return [m for m in known if m.status_at(as_of) == ACTIVE and m.visible_to(agent_id)]
+def _visible_to(agent_id: str | None, as_of: datetime, *states: UserState) -> list[Memory]:
+    memories = [memory for state in states for memory in state.memories.values()]
+    return [m for m in memories if m.status_at(as_of) == ACTIVE and m.visible_to(agent_id)]
 
 
 def _envelope(draft: Draft, tick: WakeDue, agent_id: str | None) -> Envelope:

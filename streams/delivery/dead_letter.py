@@ -1,4 +1,4 @@
-"""Puts aside what cannot be read or handled, with its bytes and why, so that nothing is lost and nothing stops."""
+"""Dead letters: records that cannot be read or handled, kept with their bytes and the reason, while agents go on."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from schemas.log import Log, Record
 
 KEPT_BYTES: Final = 64 * 1024
-"""Of a record that no letter can hold."""
+"""What a letter keeps of a record that is too large for it."""
 
 
 def letter_about(record: Record, reason: str, detail: str) -> DeadLetter:
-    """Return the letter about a record: the same position always has the same id."""
+    """Return the dead letter for a record; the same position always gives the same id."""
     position = record.position
     try:
         owner = Owner.of_key(record.key or b"")
@@ -45,22 +45,24 @@ def letter_about(record: Record, reason: str, detail: str) -> DeadLetter:
 
 
 async def put_aside(log: Log, record: Record, reason: str, detail: str) -> None:
-    """Append a record to the dead letters; return when it is durable there."""
+    """Append a record to the dead letters; return when it is durable there. Waits while the log is down."""
     letter = letter_about(record, reason, detail)
-    where = record.position.partition % await log.partitions(DEAD_LETTERS.name)
+    partition = record.position.partition % await log.partitions(DEAD_LETTERS.name)
     try:
-        await append_patiently(log, [_spelt(letter, where, record)])
-    except RecordTooLarge:  # it came compressed
-        await append_patiently(log, [_spelt(_shortened(letter), where, record)])
+        await append_patiently(log, [_record_of(letter, partition, record)])
+    except RecordTooLarge:  # it came compressed, and is larger now
+        await append_patiently(log, [_record_of(_truncated(letter), partition, record)])
 
 
-def _spelt(letter: DeadLetter, partition: int, record: Record) -> NewRecord:
+def _record_of(letter: DeadLetter, partition: int, record: Record) -> NewRecord:
+    """Return a letter as a record; where the record was first is kept if it was sent back before."""
     sent_back = tuple(header for header in record.headers if header[0] == SENT_BACK_FROM)
     value = codec.encode(letter)
     return NewRecord(topic=DEAD_LETTERS.name, partition=partition, key=letter.key, value=value, headers=sent_back)
 
 
-def _shortened(letter: DeadLetter) -> DeadLetter:
-    key, size = letter.key and letter.key[:KEPT_BYTES], len(letter.value)
+def _truncated(letter: DeadLetter) -> DeadLetter:
+    key = letter.key and letter.key[:KEPT_BYTES]
+    size = len(letter.value)
     detail = f"{letter.reason}, and its {size} bytes do not fit in a letter, which holds the first: {letter.detail}"
     return replace(letter, key=key, value=letter.value[:KEPT_BYTES], reason=TOO_LARGE, detail=detail[:2000])

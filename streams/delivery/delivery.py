@@ -1,4 +1,4 @@
-"""A delivery: one record that an agent was given, and the way to say that it is done with."""
+"""A delivery: one record that an agent receives, and the way to acknowledge it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ if TYPE_CHECKING:
 
 
 def always() -> bool:
-    """Tell that no rebalance comes between."""
+    """Tell that there was no rebalance: the default for logs without one."""
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A record may be delivered any number of times; `ack` says that this position needs no delivery any more.
+    """A record may be delivered any number of times; `ack` says that its position needs no further delivery.
 
-    `is_current` tells whether no rebalance has come since: after one, the record comes again behind those before it,
-    and what waited meanwhile must not be taken in ahead of them.
+    `is_current` tells whether the delivery belongs to the present assignment. After a rebalance the log delivers again
+    from the committed offset on. A handler that waited meanwhile must then do nothing: the record comes again, after
+    those before it, and handled now it would overtake them.
     """
 
     record: Record

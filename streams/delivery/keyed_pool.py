@@ -1,4 +1,4 @@
-"""The keyed pool: many users at once, one job at a time for each user, in order of arrival."""
+"""The keyed pool: users concurrently, the jobs of one user one at a time in the order of arrival."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 Job: TypeAlias = "Callable[[], Awaitable[None]]"
 MAX_QUEUED: Final = 2_000
-"""Jobs that may wait; then `submit` waits, and the log is read no further."""
+"""Jobs that may be queued; beyond them `submit` waits, and the log is read no further."""
 
 
 class KeyedPool:
-    """Runs at most `slots` jobs at once. A slot is taken when a job runs, not while it waits behind its own key.
+    """Runs at most `slots` jobs at a time. A job takes a slot when it runs, not while it waits behind its own key.
 
-    Jobs belong to a partition: `drop` cancels those of one that was taken away, and a job that raises NotHeld ends
-    those behind it, which come again in their order. A job handles its other errors: one that escapes ends up in
-    `failure`, and the pool's owner decides.
+    Jobs belong to a partition. `drop` cancels the jobs of a revoked one. A job that raises NotHeld ends the queue of
+    its key: the log delivers those records again, in order. Jobs handle their other errors themselves; one that
+    escapes goes to `failure`, and the owner of the pool decides.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class KeyedPool:
         failure: Callable[[BaseException], None],
         took: Callable[[float], None] = lambda _seconds: None,
     ) -> None:
-        """`took` is told how long each job ran, in seconds, waiting for its turn not counted."""
+        """Report to `took` how many seconds each job ran, without the time that it was queued."""
         self._slots = asyncio.Semaphore(slots)
         self._failure = failure
         self._took = took
@@ -44,13 +44,14 @@ class KeyedPool:
         self._changed = asyncio.Event()
 
     async def submit(self, partition: int, key: Hashable, job: Job) -> None:
-        """Queue a job behind those of its key; wait while too many are queued.
+        """Queue a job behind those of its key; wait while MAX_QUEUED are queued.
 
-        One whose partition is dropped while it waits is not queued: it must not come before those that were dropped.
+        A job whose partition is dropped while it waits here is not queued: it would overtake the dropped ones, which
+        are delivered again.
         """
         drops = self._drops[partition]
         while self._waiting >= MAX_QUEUED:
-            await self._change()
+            await self._wait_for_change()
             if self._drops[partition] != drops:
                 return
         place = (partition, key)
@@ -63,28 +64,25 @@ class KeyedPool:
         self._tasks[place] = asyncio.get_running_loop().create_task(self._run(place))
 
     async def settle(self, partition: int | None = None) -> None:
-        """Wait until no job of the partition (or of any) is queued or running."""
+        """Wait until no job of the partition, or of any, is queued or running."""
         while any(partition is None or place[0] == partition for place in self._queues):
-            await self._change()
+            await self._wait_for_change()
 
     def drop(self, partition: int) -> None:
-        """Cancel everything that belongs to a partition."""
+        """Cancel all jobs of a partition, queued and running."""
         self._drops[partition] += 1
         for place in [p for p in self._queues if p[0] == partition]:
             self._waiting -= len(self._queues.pop(place))
             self._tasks.pop(place).cancel()
         self._changed.set()
 
-    def is_idle(self, partition: int) -> bool:
-        """Tell whether no job of the partition is queued or running."""
-        return all(place[0] != partition for place in self._queues)
-
-    async def _change(self) -> None:
+    async def _wait_for_change(self) -> None:
         self._changed.clear()
         await self._changed.wait()
 
     async def _run(self, place: tuple[int, Hashable]) -> None:
-        queue, me = self._queues[place], asyncio.current_task()
+        queue = self._queues[place]
+        me = asyncio.current_task()
         try:
             while queue:
                 async with self._slots:
@@ -95,7 +93,7 @@ class KeyedPool:
                 self._waiting -= 1
                 self._changed.set()
         except NotHeld:
-            log.info("partition %d was taken away: what waited for its users comes again", place[0])
+            log.info("partition %d was revoked: what waited for its users is delivered again", place[0])
         except Exception as error:  # noqa: BLE001 - the boundary of a step: reported, never swallowed
             self._failure(error)
         finally:

@@ -1,4 +1,4 @@
-"""Who goes first on the one event loop: a caller who waits for the log goes before what the log already holds."""
+"""Priority on the one event loop: callers who wait for an append go before the agents, whose records are in the log."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONGEST_SECONDS: Final = 0.02
-"""Agents give way for so long at once, and then work on: callers without end slow them down, and never stop them."""
+"""An agent gives way at most so long: an endless stream of callers slows the agents down, but never stops them."""
 
 LINGER_SECONDS: Final = 0.008
-"""Who brought a batch has the event loop a little longer: the next one is often on its way."""
+"""How long a caller that brought a batch keeps the event loop: its next batch is often on its way."""
 BATCH_RECORDS: Final = 100
-"""Fewer are no batch: single events may come so often that the agents would always give way, while nobody works."""
+"""Fewer records are no batch: single events may come so often that agents would give way all the time to no work."""
 
 
 class AppendPriority:
-    """Counts who is first; everyone else gives way before each turn."""
+    """Counts the callers that go first; agents give way before each of their turns."""
 
     def __init__(self) -> None:
-        """Begin with nobody first."""
         self._first = 0
         self._free = asyncio.Event()
         self._free.set()
@@ -30,7 +29,10 @@ class AppendPriority:
 
     @contextmanager
     def first(self, records: int) -> Iterator[None]:
-        """Go first within this, with so many records: hold it only while nothing that gives way is waited for."""
+        """Go first inside this block, with so many records.
+
+        Do not wait for an agent inside it: the agent gives way to the block.
+        """
         self._first += 1
         self._free.clear()
         if self._leaving is not None:
@@ -45,7 +47,7 @@ class AppendPriority:
                 self._free.set()
 
     async def give_way(self) -> None:
-        """Let others have the event loop; while it is not free, for LONGEST_SECONDS or until it is."""
+        """Give the event loop to others: for one turn, and while callers go first for at most LONGEST_SECONDS."""
         await asyncio.sleep(0)
         if not self._free.is_set():
             try:

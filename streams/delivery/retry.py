@@ -1,4 +1,4 @@
-"""Waiting out what is down: the same action again, with growing pauses, until it succeeds."""
+"""Retry: the same action again, with growing pauses, until the log or the shard that was down is back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 def pauses() -> Callable[[], float]:
-    """Return a function that gives the next pause in seconds: 0.1, doubled each time, at most 30."""
+    """Return a function that returns the next pause in seconds: 0.1, then twice the one before, at most 30."""
     length = FIRST_PAUSE_SECONDS / 2
 
     def following() -> float:
@@ -38,7 +38,7 @@ async def patiently(
     waits_for: type[Exception],
     on_retry: Callable[[Exception], None] = lambda _: None,
 ) -> Result:
-    """Return what the action returns, as often as it takes; other errors than `waits_for` are the caller's."""
+    """Repeat the action while it raises `waits_for`, and return its result; other errors go to the caller."""
     pause = pauses()
     while True:
         try:
@@ -49,12 +49,12 @@ async def patiently(
 
 
 async def append_patiently(log: Log, records: Sequence[NewRecord]) -> list[Appended]:
-    """Append when the log is there again. A record may then be in it twice: folds count it once."""
+    """Append, waiting while the log is down. The records may end up in it twice: folds count them once."""
     return await patiently(lambda: log.append(records), LogUnavailable)
 
 
 async def fold_patiently(action: Callable[[], Awaitable[None]]) -> None:
-    """Fold when the shard's file can be written again; until then readiness says what keeps it."""
+    """Fold, waiting while the shard's file cannot be written; readiness shows the reason meanwhile."""
 
     def warn(error: Exception) -> None:
         log.warning("waiting: %s", error)
@@ -68,7 +68,7 @@ async def catch_up(shards: Shards, topic: str, partition: int, end: int) -> None
 
 
 class PatientReads:
-    """A log whose reads wait until it can be reached; appends fail as ever, for the caller to repeat or to say so."""
+    """A log whose reads wait while it is down. Appends raise LogUnavailable, for the caller to repeat or to report."""
 
     def __init__(self, log: Log) -> None:
         self._log = log

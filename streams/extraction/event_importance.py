@@ -1,4 +1,4 @@
-"""Luna's importance of an event, for an episode whose extractor gave none."""
+"""Luna's importance of an event, for episodes whose extractor returned none."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ INTIMACY_PER_GRADE: Final = 50.0
 
 
 def newest_intimacy(sources: Iterable[int], window: Window) -> float | None:
-    """Return the intimacy of the newest cited turn that carries one: an answer's own turn seldom does."""
-    known = (
+    """Return the intimacy of the newest cited turn that has one; None where no turn has."""
+    intimacies = (
         (piece.occurred_at, index, piece.context.intimacy)
         for index, piece in ((index, window.pieces[index]) for index in sources)
         if piece.context is not None and piece.context.intimacy is not None
     )
-    newest = max(known, default=None)
+    newest = max(intimacies, default=None)
     return newest[2] if newest else None
 
 

@@ -1,4 +1,4 @@
-"""The extractor protocol: a window of pieces goes in, proposals of what to remember come out."""
+"""The extractor protocol: it takes a window of pieces and returns proposals of what to remember."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SourceType: TypeAlias = Literal["chat", "photo", "inferred"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A stretch of at most 6,000 characters of one observation; `piece_id` is `event_id#k`, k from 0."""
+    """At most 6,000 characters of one observation; `piece_id` is `event_id#k`, k from 0."""
 
     piece_id: str
     event_id: str
@@ -36,7 +36,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Pieces that are extracted together: turns of one session, or one screenshot, or one article."""
+    """Pieces that are extracted together: turns of one session, one screenshot, or one article."""
 
     tenant: str
     user_id: str
@@ -50,7 +50,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """One thing that the extractor proposes to remember, with every default already filled in."""
+    """One thing that the extractor proposes to remember; every default is filled in."""
 
     content: str
     kind: Kind = "semantic"
@@ -67,12 +67,12 @@ class Proposal:
     key_dialogue: tuple[str, ...] = ()
     occurred_on: date | None = None
     sources: tuple[int, ...] = ()
-    """Indexes into Window.pieces, from 0, never empty in an Extraction, each valid, without repeats."""
+    """Indexes into Window.pieces, from 0, valid and without repeats; never empty in an Extraction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What the extractor answered: proposals, and the answer as it came."""
+    """An extractor's answer: the proposals, and the raw text that they were read from."""
 
     proposals: tuple[Proposal, ...]
     answer: str | None = None
@@ -80,15 +80,15 @@ class Extraction:
     tokens_in: int = 0
     tokens_out: int = 0
     dropped: tuple[str, ...] = field(default=())
-    """For each bad entry that was left out: why."""
+    """Why each entry that is not among the proposals was left out."""
 
 
 class ExtractorError(Exception):
-    """The extractor gave no answer."""
+    """There is no usable answer."""
 
 
 class Outage(ExtractorError):
-    """The model cannot be reached or is busy: wait and ask again. `retry_after` seconds, if the model said so."""
+    """The model is down or busy: wait and ask again. `retry_after` is in seconds, None where it named no time."""
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
         super().__init__(reason)
@@ -97,7 +97,7 @@ class Outage(ExtractorError):
 
 
 class Rejected(ExtractorError):
-    """The answer cannot be used, and asking again will not help: keep it and go on."""
+    """The answer cannot be used, and asking again would not help: record it and go on."""
 
     def __init__(self, reason: str, answer: str | None = None, tokens_in: int = 0, tokens_out: int = 0) -> None:
         super().__init__(reason)
@@ -108,7 +108,7 @@ class Rejected(ExtractorError):
 
 
 class Extractor(Protocol):
-    """Finds what is worth remembering. `model` and `prompt_hash` are facts that travel with every answer."""
+    """Finds what is worth remembering. `model` and `prompt_hash` are recorded with every answer."""
 
     @property
     def model(self) -> str:
@@ -117,9 +117,9 @@ class Extractor(Protocol):
 
     @property
     def prompt_hash(self) -> str:
-        """A hash of the prompt template (or of the rules' version), so that answers can be told apart."""
+        """A hash of the prompt template, or of the rules' version, that tells answers of different ones apart."""
         ...
 
     async def extract(self, window: Window) -> Extraction:
-        """Return what the window says. Raises Outage or Rejected, nothing else."""
+        """Return the proposals for a window. Raises Outage or Rejected, nothing else."""
         ...

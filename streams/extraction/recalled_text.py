@@ -1,7 +1,7 @@
-"""Finds what an agent recalled and put into the prompt: it is known already, and no words of the user's.
+"""Recalled text: memories that an agent put into the prompt. They are known already, and are not the user's words.
 
-The frames are those of the systems that mnemolog replaces, exactly as they write them: PowerMem's message, Evatar's
-`## 用户记忆`, Luna's sections. Anything else that looks alike is the user's own.
+The frames are exactly those of the systems that mnemolog replaces: PowerMem's message, Evatar's `## 用户记忆`, Luna's
+sections. Any other text, however similar, is the user's own.
 """
 
 from __future__ import annotations
@@ -25,34 +25,43 @@ _ENDS: Final = re.compile(
 )
 
 
-def recalled(text: str) -> list[tuple[int, int]]:
-    """Return the stretches (half open, in order) of a turn that were recalled from memory.
+def recalled_spans(text: str) -> list[tuple[int, int]]:
+    """Return the spans (half open, in order) of a turn's text that were recalled from memory.
 
-    Of PowerMem's message that is everything around the question; without `Now the user is asking:` the list alone.
+    Of PowerMem's message that is everything around the question; without `Now the user is asking:` only the list.
     """
-    stretches, place, asked = list[tuple[int, int]](), 0, -1
-    is_closed = True
-    while found := _RECALLED.search(text, place):
-        place = found.end()
-        if found["message"] is not None and is_closed:
+    spans: list[tuple[int, int]] = []
+    place = 0
+    question = -1
+    may_close = True
+    while frame := _RECALLED.search(text, place):
+        place = frame.end()
+        if frame["message"] is not None and may_close:
             closing = _CLOSES.search(text, place)
-            is_closed = closing is not None  # else there is none further on either
+            may_close = closing is not None  # if there is none from here on, there is none further on
             if closing is not None:
-                place = asked = closing.end()
-        stretches.append((found.start(), place))
-    if asked >= 0 and (end := _ENDS.search(text, asked)):
-        stretches.append(end.span())
-    return sorted(stretches)
+                place = question = closing.end()
+        spans.append((frame.start(), place))
+    if question >= 0 and (end := _ENDS.search(text, question)):
+        spans.append(end.span())
+    return sorted(spans)
 
 
 def without_recalled(texts: list[str]) -> list[str]:
-    """Return the texts of a turn's pieces, which together are its text, without what was recalled; "" where all was."""
-    stretches, begin, left = recalled("".join(texts)), 0, list[str]()
+    """Return the texts of a turn's pieces without what was recalled; "" for a piece that was recalled as a whole.
+
+    A frame may go on from one piece to the next: the pieces are read as one text.
+    """
+    spans = recalled_spans("".join(texts))
+    remaining: list[str] = []
+    begin = 0
     for text in texts:
-        kept, place, end = "", begin, begin + len(text)
-        for first, last in stretches:
+        kept = ""
+        place = begin
+        end = begin + len(text)
+        for first, last in spans:
             kept += text[place - begin : max(place, min(first, end)) - begin]
             place = max(place, min(last, end))
-        left.append(kept + text[place - begin :])
+        remaining.append(kept + text[place - begin :])
         begin = end
-    return left
+    return remaining

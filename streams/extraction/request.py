@@ -1,4 +1,4 @@
-"""Asks the extractor about a window, embeds what it proposes, and spells the answer as an inbox item."""
+"""An extraction request: the extractor's answer to a window, with vectors, as an inbox item."""
 
 from __future__ import annotations
 
@@ -30,42 +30,44 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 _BUGS: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
-"""Of a rule that meets words it was not made for: they end the window, not the worker."""
+"""Errors of a rule on words that it was not made for: they reject the window and do not stop the worker."""
 DEFAULT_SLOTS: Final = 8
 MAX_FAILURES: Final = 8
-"""A window that failed so often while others succeeded is poison."""
+"""A window is rejected when it has failed so often while others succeeded: it is poison, not an outage."""
 
 
 def ignore(_: str) -> None:
-    """Take a reason and do nothing with it."""
+    """Ignore why an attempt failed."""
 
 
 @dataclass(slots=True)
 class ExtractionService:
-    """Turns windows into inbox items, and waits out outages without end."""
+    """Turns windows into inbox items. It waits out outages, however long they last."""
 
     embedder: Embedder
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(DEFAULT_SLOTS))
-    """Attempts at the same time. A window that waits for its next attempt holds none, or a few poisoned ones would
-    stop everybody."""
-    pausing: Callable[[], Callable[[], float]] = pauses
-    """Gives each window its pauses between attempts, in seconds."""
-    sight: VisionPolicy = field(default_factory=VisionPolicy)
-    """Whether pictures can be looked at."""
+    """Bounds the attempts at the same time. A window that pauses between attempts holds no slot: a few poisoned ones
+    would block all others."""
+    make_pauses: Callable[[], Callable[[], float]] = pauses
+    """Returns a window's own source of pauses between attempts, in seconds."""
+    vision: VisionPolicy = field(default_factory=VisionPolicy)
+    """Which pictures the model can see."""
     successes: int = 0
-    """Of all windows: an outage is everybody's, poison is one window's."""
+    """Of all windows. A window that fails while this grows is poison; while it stands still there is an outage."""
 
-    async def item(
+    async def extract(
         self,
         window: Window,
         extractor: Extractor,
         on_wait: Callable[[str], None] = ignore,
     ) -> CandidatesExtracted | ExtractionRejected:
-        """Return the answer to a window, or its rejection. `on_wait` is told why each attempt failed."""
+        """Return the answer to a window, or its rejection. Reports to `on_wait` why each attempt failed."""
         pictures = (piece.image for piece in window.pieces if piece.image is not None)
-        if refusal := next(filter(None, map(self.sight.refusal, pictures)), None):
+        if refusal := next(filter(None, map(self.vision.refusal, pictures)), None):
             return rejection(window, extractor, Rejected(f"image: {refusal}"))
-        pause, failures, seen = self.pausing(), 0, self.successes
+        pause = self.make_pauses()
+        failures = 0
+        successes = self.successes
         extraction: Extraction | None = None
         while True:
             try:
@@ -78,8 +80,8 @@ class ExtractionService:
                 answer = extraction.answer if extraction else None
                 return rejection(window, extractor, Rejected(f"embedder: {refused}", answer))
             except (Outage, EmbedderUnavailable) as outage:
-                failures += self.successes > seen or failures == 0
-                seen = self.successes
+                failures += self.successes > successes or failures == 0
+                successes = self.successes
                 if failures >= MAX_FAILURES:
                     reason = f"failed {failures} times while others succeeded; last: {outage}"
                     return rejection(window, extractor, Rejected(reason))
@@ -118,7 +120,7 @@ class ExtractionService:
 
 
 async def _extracted(window: Window, extractor: Extractor) -> Extraction:
-    """Return the extractor's answer. Raises Rejected, also where the extractor has a bug, and Outage."""
+    """Return the extractor's answer. Raises Outage, and Rejected, also for a bug of the extractor."""
     try:
         return await extractor.extract(window)
     except _BUGS as bug:
@@ -127,7 +129,7 @@ async def _extracted(window: Window, extractor: Extractor) -> Extraction:
 
 
 def rejection(window: Window, extractor: Extractor, rejected: Rejected) -> ExtractionRejected:
-    """Return the inbox item that says that a window's answer is none."""
+    """Return the inbox item that records that a window has no usable answer."""
     return ExtractionRejected(
         envelope=_envelope(window, extractor),
         model=extractor.model,
@@ -143,13 +145,13 @@ def rejection(window: Window, extractor: Extractor, rejected: Rejected) -> Extra
 def too_large(
     window: Window, extractor: Extractor, item: CandidatesExtracted | ExtractionRejected, error: RecordTooLarge
 ) -> ExtractionRejected:
-    """Return the rejection in the place of an answer that the log does not take; what it cost stays known."""
+    """Return the rejection that takes the place of an answer too large for the log; it keeps the tokens."""
     reason = f"the answer is too large: {error}"
     return rejection(window, extractor, Rejected(reason, tokens_in=item.tokens_in, tokens_out=item.tokens_out))
 
 
 async def append_answer(log: Log, partition: int, item: CandidatesExtracted | ExtractionRejected) -> int:
-    """Append an answer to a partition's inbox; return the inbox's end behind it. Raises RecordTooLarge."""
+    """Append an answer to a partition's inbox; return the offset behind it. Raises RecordTooLarge."""
     value = codec.encode_cached(item)
     record = NewRecord(topic=INBOX.name, partition=partition, key=item.envelope.owner.key, value=value)
     [appended] = await append_patiently(log, [record])
@@ -157,7 +159,7 @@ async def append_answer(log: Log, partition: int, item: CandidatesExtracted | Ex
 
 
 def _envelope(window: Window, extractor: Extractor) -> Envelope:
-    """Return the envelope of an answer: the same window asked of the same model has the same id."""
+    """Return the envelope of an answer; the same window, model and prompt always give the same id."""
     first, last = window.pieces[0], window.pieces[-1]
     return Envelope(
         event_id=derived_id(
@@ -191,7 +193,7 @@ def _covered(window: Window) -> list[CoveredPiece]:
 
 
 def _candidate(window: Window, proposal: Proposal, vector: Vectors) -> Candidate:
-    spoken = list(proposal.key_dialogue)
+    dialogue = list(proposal.key_dialogue)
     return Candidate(
         content=Sealed.clear(proposal.content),
         vector=Sealed.clear(np.asarray(vector, "<f4").tobytes()),
@@ -204,7 +206,7 @@ def _candidate(window: Window, proposal: Proposal, vector: Vectors) -> Candidate
         event_type=proposal.event_type,
         emotion=proposal.emotion,
         emotion_intensity=proposal.emotion_intensity,
-        key_dialogue=Sealed.clear(orjson.dumps(spoken)) if spoken else None,
+        key_dialogue=Sealed.clear(orjson.dumps(dialogue)) if dialogue else None,
         occurred_on=proposal.occurred_on.isoformat() if proposal.occurred_on else None,
         pieces=[window.pieces[i].piece_id for i in proposal.sources],
     )

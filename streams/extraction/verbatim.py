@@ -1,4 +1,4 @@
-"""The extractor that keeps every word: what was said is what is remembered."""
+"""The verbatim extractor: what was said is remembered word for word."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VERSION: Final = "1"
 
 
 class VerbatimExtractor:
-    """Each piece that the user said or saw becomes one memory; the assistant's words and blank ones become none."""
+    """Proposes each piece that the user said or saw; none for the assistant's words and for blank ones."""
 
     @property
     def model(self) -> str:

@@ -1,4 +1,4 @@
-"""Where a session is cut into windows: a function of the log, so that every worker cuts alike."""
+"""Windows: where a session is cut is a function of the log alone, so that every worker cuts it alike."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import SourceType, Speaker
 
 MAX_PIECES: Final = 500
-"""Of a window: its answer names each by an id of up to 160 characters, and must fit into a record of the log."""
+"""In one window. Its answer names each piece by an id of up to 160 characters, and must fit into one record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,19 +40,19 @@ class OpenWindow:
     characters: int = 0
 
     def add(self, piece: Piece) -> None:
-        """Take a piece in."""
+        """Add a piece."""
         self.pieces.append(piece)
         self.rounds += opens_round(piece)
         self.characters += len(piece.text)
 
 
 def opens_round(piece: Piece) -> bool:
-    """Tell whether a piece is the beginning of a user turn."""
+    """Tell whether a piece is the first of a user turn."""
     return piece.speaker == "user" and piece.piece_id.endswith("#0")
 
 
 def closes_before(window: OpenWindow, piece: Piece, limits: WindowLimits) -> bool:
-    """Tell whether the window must close before the piece: rounds, time or size would be exceeded."""
+    """Tell whether the window closes before this piece: with it the rounds, the idle time or the size were exceeded."""
     if not window.pieces:
         return False
     last = window.pieces[-1]
@@ -62,16 +62,16 @@ def closes_before(window: OpenWindow, piece: Piece, limits: WindowLimits) -> boo
         return True
     if piece.event_id == last.event_id:
         return False
-    apart = (abs(piece.occurred_at - last.occurred_at), piece.recorded_at - last.recorded_at)
-    return max(apart) >= limits.idle
+    gaps = (abs(piece.occurred_at - last.occurred_at), piece.recorded_at - last.recorded_at)
+    return max(gaps) >= limits.idle
 
 
 def pieces_of(message: Observation, recorded_at: datetime) -> list[Piece]:
-    """Return an observation's pieces; what was recalled and put into a turn is not in their texts."""
+    """Return an observation's pieces, without the text that an agent had recalled into a turn."""
     speaker, name = _speaker(message)
     context = message.context if isinstance(message, TurnRecorded) else None
     texts = piece_texts(message)
-    if isinstance(message, TurnRecorded) and message.infer:  # what is to be kept verbatim is kept as it is
+    if isinstance(message, TurnRecorded) and message.infer:  # a turn with infer=false is kept verbatim
         texts = without_recalled(texts)
     return [
         Piece(
@@ -102,7 +102,7 @@ def _speaker(message: Observation) -> tuple[Speaker, str | None]:
 
 
 def window_of(message: Observation, pieces: tuple[Piece, ...]) -> Window:
-    """Return the window of pieces that belong to the observation's session, or to it alone."""
+    """Return a window of these pieces, with the owner and the source of their observation."""
     source_type, source_ref, session_id = _source(message)
     envelope = message.envelope
     return Window(

@@ -1,4 +1,4 @@
-"""The schema registry, by Confluent's API: what a schema's id means, and our input schemas under their subjects."""
+"""The schema registry, by Confluent's API: schemas by their id, and our input schemas under their subjects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fastavro.schema import SchemaParseException, parse_schema, to_parsing_canon
 from schemas.codec import Undecodable, released_schema
 from schemas.topics import INPUTS
 from streams.delivery.retry import pauses
-from streams.registry.requests import RegistryCalls, RegistryUnavailable, shown, told
+from streams.registry.requests import RegistryClient, RegistryUnavailable, json_object, without_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 LONGEST_PAUSE_SECONDS: Final = 5.0
 COMPATIBILITY: Final = "FULL_TRANSITIVE"
-AT_ONCE: Final = 5
-"""How often a subject's compatibility is demanded when others do the same."""
+CONFLICT_ATTEMPTS: Final = 5
+"""How often a subject's compatibility is set while other workers set it too."""
 NO_SUCH_SCHEMA: Final = 40403
-"""The registry's own code; another 404 comes from somebody who is no registry."""
+"""The registry's own error code; a 404 without it comes from something that is no registry."""
 MAX_ID: Final = 2**31 - 1
 MAX_REFERENCES: Final = 100
 
 
 class RegistryRefused(Exception):
-    """The registry does not take one of our schemas; the message says what to do."""
+    """The registry rejects one of our schemas; the message says what to do."""
 
 
 class WriterSchemas(Protocol):
-    """Tells what a schema's id means."""
+    """Finds the schema that a record was written with."""
 
     async def writer(self, schema_id: int, waits: Callable[[], None] = lambda: None) -> object:
-        """Return the parsed schema, waiting for the registry as long as it takes.
+        """Return the parsed schema of an id, waiting while the registry is down.
 
-        Each attempt that fails calls `waits`. Raises Undecodable for an id that no Avro schema has.
+        Each failed attempt calls `waits`. Raises Undecodable for an id that no Avro schema has.
         """
         ...
 
 
 class NoRegistry:
-    """What there is where none is configured: nothing to register, and no id means anything."""
+    """Stands in where no registry is configured: registers nothing, and knows no id."""
 
     is_registered = False
 
@@ -71,85 +71,90 @@ class NoRegistry:
 
 
 def subjects() -> Iterator[tuple[str, str]]:
-    """Yield each subject (TopicRecordNameStrategy: several types a topic) and the schema that is ours there."""
+    """Yield each subject and our schema there (TopicRecordNameStrategy: a topic has several types)."""
     for topic in INPUTS:
         for message in topic.messages:
             schema = released_schema(message)
             text = orjson.dumps(schema).decode()
-            # The same JSON, spelt so that Apicurio 3.0 recognises Avro in it: its guess stumbles over "{}" in a text.
+            # Apicurio 3.0 guesses the type of a schema and fails on "{}" in a text: the same JSON with an escape.
             yield f"{topic.name}-{schema['namespace']}.{schema['name']}", text.replace('"{}"', r'"\u007b\u007d"')
 
 
 class SchemaRegistry:
-    """Asks one registry. What an id means never changes, so each is asked for once, and kept across restarts."""
+    """One registry. The schema of an id never changes: each is requested once, and cached across restarts."""
 
-    def __init__(self, url: str, cache: SchemaCache) -> None:
-        """Name the registry, with name and password in the URL where it wants them; nothing is asked yet."""
-        self.url = shown(url)
+    def __init__(self, url: str, cache: SchemaCache, client: RegistryClient | None = None) -> None:
+        """Connect to nothing yet. The URL may hold a name and a password; `client` is by default one of this URL."""
+        self.url = without_password(url)
         self.is_registered = False
         self._cache = cache
-        self._calls = RegistryCalls(url)
+        self._client = client or RegistryClient(url)
         self._writers: dict[int, object] = {}
-        self._asking: dict[int, asyncio.Task[object]] = {}
+        self._requests: dict[int, asyncio.Task[object]] = {}
 
     async def aclose(self) -> None:
-        """Ask no more."""
-        asking = list(self._asking.values())
-        for task in asking:
+        """Cancel what is waited for, and close the connections."""
+        requests = list(self._requests.values())
+        for task in requests:
             task.cancel()
-        await asyncio.gather(*asking, return_exceptions=True)
-        await self._calls.aclose()
+        await asyncio.gather(*requests, return_exceptions=True)
+        await self._client.aclose()
 
     async def writer(self, schema_id: int, waits: Callable[[], None] = lambda: None) -> object:
-        """See `WriterSchemas.writer`. Everybody who waits for an id waits for the same request."""
-        if (known := self._writers.get(schema_id)) is not None:
-            return known
+        """See `WriterSchemas.writer`. All callers that wait for an id share one request."""
+        if (schema := self._writers.get(schema_id)) is not None:
+            return schema
         if schema_id > MAX_ID:
             raise Undecodable(f"{schema_id} is no id of a schema: 00 at the beginning, but not registry Avro")
-        if (task := self._asking.get(schema_id)) is None:
-            task = self._asking[schema_id] = asyncio.get_running_loop().create_task(self._find(schema_id, waits))
-            task.add_done_callback(lambda done: self._answered_for(schema_id, done))
+        if (task := self._requests.get(schema_id)) is None:
+            task = self._requests[schema_id] = asyncio.get_running_loop().create_task(self._find(schema_id, waits))
+            task.add_done_callback(lambda done: self._forget_request(schema_id, done))
         return await asyncio.shield(task)
 
-    def _answered_for(self, schema_id: int, done: asyncio.Task[object]) -> None:
-        del self._asking[schema_id]
+    def _forget_request(self, schema_id: int, done: asyncio.Task[object]) -> None:
+        del self._requests[schema_id]
         if not done.cancelled():
-            done.exception()  # whoever waited has it; they may all have been cancelled meanwhile
+            # The callers have the error. asyncio would complain of it if they were all cancelled meanwhile.
+            done.exception()
 
     async def _find(self, schema_id: int, waits: Callable[[], None]) -> object:
         texts = self._cache.get(schema_id)
         if texts is None:
-            pause, said = pauses(), False
+            pause = pauses()
+            is_reported = False
             while True:
                 try:
-                    texts = await self._ask(schema_id)
+                    texts = await self._request_texts(schema_id)
                     break
                 except RegistryUnavailable as error:
                     waits()
-                    if not said:
+                    if not is_reported:
                         log.warning("records of schema %d wait for the schema registry: %s", schema_id, error)
-                        said = True
+                        is_reported = True
                     await asyncio.sleep(min(LONGEST_PAUSE_SECONDS, pause()))
-        self._writers[schema_id] = found = _parsed(schema_id, texts)
+        self._writers[schema_id] = schema = _parsed(schema_id, texts)
         self._cache.put(schema_id, texts)
-        return found
+        return schema
 
-    async def _ask(self, schema_id: int) -> list[str]:
-        """Return an id's schema behind those that it refers to. Raises RegistryUnavailable, Undecodable."""
-        answer = await self._calls.request("GET", f"/schemas/ids/{schema_id}")
-        if answer.status_code == HTTPStatus.NOT_FOUND and told(answer).get("error_code") == NO_SUCH_SCHEMA:
+    async def _request_texts(self, schema_id: int) -> list[str]:
+        """Return the texts of the schemas that an id's schema refers to, then its own.
+
+        Raises RegistryUnavailable, Undecodable.
+        """
+        response = await self._client.request("GET", f"/schemas/ids/{schema_id}")
+        if response.status_code == HTTPStatus.NOT_FOUND and json_object(response).get("error_code") == NO_SUCH_SCHEMA:
             raise Undecodable(f"the schema registry at {self.url} knows no schema {schema_id}")
         texts: dict[str, str] = {}
-        await self._collect(self._calls.answered(answer), f"schema {schema_id}", texts)
+        await self._collect(self._client.successful(response), f"schema {schema_id}", texts)
         return [text for text in texts.values() if text]
 
-    async def _collect(self, found: dict[str, Any], name: str, texts: dict[str, str]) -> None:
-        """Put a schema behind those that it refers to."""
-        if (kind := found.get("schemaType") or "AVRO") != "AVRO":
+    async def _collect(self, answer: dict[str, Any], name: str, texts: dict[str, str]) -> None:
+        """Add the schemas that a schema refers to, then its own text."""
+        if (kind := answer.get("schemaType") or "AVRO") != "AVRO":
             raise Undecodable(f"{name} is {kind}: only Avro is read")
         try:
-            text = str(found["schema"])
-            places = [(str(r["subject"]), int(r["version"])) for r in found.get("references") or ()]
+            text = str(answer["schema"])
+            places = [(str(r["subject"]), int(r["version"])) for r in answer.get("references") or ()]
         except (KeyError, TypeError, ValueError) as error:
             raise RegistryUnavailable(f"{self.url} answers what is no schema for {name}") from error
         for subject, version in places:
@@ -159,41 +164,41 @@ class SchemaRegistry:
             texts[other] = ""  # seen: schemas that refer to each other end here
             if len(texts) > MAX_REFERENCES:
                 raise Undecodable(f"{name} refers to more than {MAX_REFERENCES} schemas")
-            answer = await self._calls.request("GET", f"/subjects/{quote(subject, safe='')}/versions/{version}")
-            await self._collect(self._calls.answered(answer), other, texts)
+            response = await self._client.request("GET", f"/subjects/{quote(subject, safe='')}/versions/{version}")
+            await self._collect(self._client.successful(response), other, texts)
         texts.pop(name, None)
         texts[name] = text
 
     async def register(self) -> None:
-        """Register our input schemas, each subject FULL_TRANSITIVE, and keep what their ids mean; safe to repeat.
+        """Register our input schemas, make each subject FULL_TRANSITIVE, and cache their ids; safe to repeat.
 
-        Raises RegistryUnavailable, and RegistryRefused where a subject holds what ours is incompatible with.
+        Raises RegistryUnavailable, and RegistryRefused where a subject holds a version that ours is incompatible with.
         """
         for subject, schema in subjects():
-            await self._demand_compatibility(subject)
+            await self._set_compatibility(subject)
             body = {"schema": schema, "schemaType": "AVRO"}
-            answer = await self._calls.request("POST", f"/subjects/{subject}/versions", body)
-            if answer.status_code in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
-                said = told(answer).get("message", answer.text[:500])
+            response = await self._client.request("POST", f"/subjects/{subject}/versions", body)
+            if response.status_code in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
+                message = json_object(response).get("message", response.text[:500])
                 raise RegistryRefused(
-                    f"the schema registry at {self.url} refuses our schema for subject {subject} ({said}): it holds a "
-                    f"version that is not {COMPATIBILITY} compatible with mnemolog's. Delete that version if it is a "
+                    f"the schema registry at {self.url} refuses our schema for subject {subject} ({message}): it holds "
+                    f"a version that is not {COMPATIBILITY} compatible with mnemolog's. Delete that version if it is a "
                     "mistake, or unset MNEMOLOG_SCHEMA_REGISTRY_URL"
                 )
-            self._learn(self._calls.answered(answer).get("id"), schema)
+            self._cache_ours(self._client.successful(response).get("id"), schema)
 
-    async def _demand_compatibility(self, subject: str) -> None:
-        """Ask again at once on a 409: another worker, or another request, wrote the same between look and write."""
-        for _ in range(AT_ONCE):
-            answer = await self._calls.request("PUT", f"/config/{subject}", {"compatibility": COMPATIBILITY})
-            if answer.status_code != HTTPStatus.CONFLICT:
+    async def _set_compatibility(self, subject: str) -> None:
+        """Set a subject's compatibility; again at once on a 409, which says that another worker sets it too."""
+        for _ in range(CONFLICT_ATTEMPTS):
+            response = await self._client.request("PUT", f"/config/{subject}", {"compatibility": COMPATIBILITY})
+            if response.status_code != HTTPStatus.CONFLICT:
                 break
-        self._calls.answered(answer)
+        self._client.successful(response)
 
-    def _learn(self, schema_id: object, schema: str) -> None:
-        """Know what the id of our schema means from now on, also where none of its records came by here yet."""
+    def _cache_ours(self, schema_id: object, schema: str) -> None:
+        """Cache the id of one of our schemas before the first record names it."""
         if not isinstance(schema_id, int):
-            return  # it is asked for when a record names it
+            return  # it is requested when a record names it
         texts = self._cache.get(schema_id)
         if texts is None:
             self._cache.put(schema_id, [schema])
@@ -205,7 +210,7 @@ class SchemaRegistry:
             )
 
     async def register_now(self) -> None:
-        """Register; where the registry is down, say so and leave it to `register_later`. Raises RegistryRefused."""
+        """Register; where the registry is down, log it and leave it to `register_later`. Raises RegistryRefused."""
         try:
             await self.register()
         except RegistryUnavailable as error:
@@ -214,9 +219,9 @@ class SchemaRegistry:
             self.is_registered = True
 
     async def register_later(self) -> None:
-        """Register as soon as the registry is there, unless that was done.
+        """Register as soon as the registry is up, unless `register_now` did.
 
-        A refusal is said and ends the trying: it stops a start, and not a worker that reads what comes.
+        A refusal is logged and ends the attempts: it prevents a start, but does not stop a worker that runs.
         """
         pause = pauses()
         while not self.is_registered:
@@ -240,19 +245,19 @@ class SchemaRegistry:
         refusing: list[str] = []
         for subject, schema in subjects():
             body = {"schema": schema, "schemaType": "AVRO"}
-            answer = await self._calls.request("POST", f"/subjects/{subject}", body)
-            if answer.status_code != HTTPStatus.NOT_FOUND or "error_code" not in told(answer):
-                self._calls.answered(answer)
+            response = await self._client.request("POST", f"/subjects/{subject}", body)
+            if response.status_code != HTTPStatus.NOT_FOUND or "error_code" not in json_object(response):
+                self._client.successful(response)
                 continue
             lacking.append(subject)
-            asked = await self._calls.request("POST", f"/compatibility/subjects/{subject}/versions/latest", body)
-            if told(asked).get("is_compatible") is False:
+            check = await self._client.request("POST", f"/compatibility/subjects/{subject}/versions/latest", body)
+            if json_object(check).get("is_compatible") is False:
                 refusing.append(subject)
         return lacking, refusing
 
 
 def _are_alike(schema_id: int, texts: list[str], schema: str) -> bool:
-    """Tell whether what an id meant is our schema; what cannot be read is another one."""
+    """Tell whether the cached texts of an id are our schema; texts that cannot be read are another one."""
     try:
         return _canonical(schema_id, texts) == _canonical(schema_id, [schema])
     except Undecodable:
@@ -260,12 +265,12 @@ def _are_alike(schema_id: int, texts: list[str], schema: str) -> bool:
 
 
 def _canonical(schema_id: int, texts: list[str]) -> str:
-    """Return what of a schema says how bytes are read: a registry may answer it spelt otherwise."""
+    """Return a schema in its canonical form: a registry may return the same schema in another spelling."""
     return str(to_parsing_canonical_form(_parsed(schema_id, texts)))
 
 
 def _parsed(schema_id: int, texts: list[str]) -> Any:  # noqa: ANN401 - a parsed schema
-    """Return the last schema, with the names of those before it. Raises Undecodable."""
+    """Return the last schema parsed, with the names that those before it define. Raises Undecodable."""
     named: dict[str, Any] = {}
     try:
         *_, last = [parse_schema(orjson.loads(text), named_schemas=named) for text in texts]

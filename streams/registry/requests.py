@@ -1,4 +1,4 @@
-"""Requests to a schema registry: what counts as its answer, and that its password is in no log."""
+"""Requests to a schema registry. Its password is in no log and in no error."""
 
 from __future__ import annotations
 
@@ -8,48 +8,50 @@ from typing import Any, Final
 import httpx
 import orjson
 
-ASK_SECONDS: Final = 10.0
+TIMEOUT_SECONDS: Final = 10.0
 MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 
 
 class RegistryUnavailable(Exception):
-    """The registry cannot be reached, or does not answer as one: try again later."""
+    """The registry cannot be reached, or something else answers in its place: try again later."""
 
 
-def shown(url: str) -> str:
-    """Return a URL as it may be told: without the name and password in it."""
+def without_password(url: str) -> str:
+    """Return a URL without the name and password in it, for logs and errors."""
     return re.sub(r"//[^/@]*@", "//", url)
 
 
-def told(answer: httpx.Response) -> dict[str, Any]:
-    """Return the JSON object that is answered, empty where none is."""
+def json_object(response: httpx.Response) -> dict[str, Any]:
+    """Return the JSON object in a response, an empty one where there is none."""
     try:
-        found = orjson.loads(answer.content)
+        body = orjson.loads(response.content)
     except orjson.JSONDecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return body if isinstance(body, dict) else {}
 
 
-class RegistryCalls:
-    """One registry's HTTP."""
+class RegistryClient:
+    """The HTTP client of one registry."""
 
     def __init__(self, url: str) -> None:
-        """Name the registry, with name and password in the URL where it wants them; nothing is asked yet."""
-        self.url = shown(url)
-        whole = httpx.URL(url)
+        """Connect to nothing yet. The URL may hold a name and a password."""
+        self.url = without_password(url)
+        address = httpx.URL(url)
         self._http = httpx.AsyncClient(
             base_url=self.url.rstrip("/"),
-            auth=(whole.username, whole.password) if whole.username else None,  # httpx would log them with the URL
-            timeout=ASK_SECONDS,
+            auth=(address.username, address.password)
+            if address.username
+            else None,  # httpx would log them with the URL
+            timeout=TIMEOUT_SECONDS,
             headers={"Content-Type": MEDIA_TYPE, "Accept": MEDIA_TYPE},
         )
 
     async def aclose(self) -> None:
-        """Ask no more."""
+        """Close the connections."""
         await self._http.aclose()
 
     async def request(self, method: str, path: str, body: object = None) -> httpx.Response:
-        """Return what is answered, whatever it is. Raises RegistryUnavailable where nobody answers."""
+        """Return the response, whatever its status. Raises RegistryUnavailable where there is none."""
         content = None if body is None else orjson.dumps(body)
         try:
             return await self._http.request(method, path, content=content)
@@ -57,10 +59,10 @@ class RegistryCalls:
             reason = str(error) or type(error).__name__
             raise RegistryUnavailable(f"{self.url} cannot be reached ({reason})") from error
 
-    def answered(self, answer: httpx.Response) -> dict[str, Any]:
-        """Return a registry's answer. Raises RegistryUnavailable for what is none."""
-        found = told(answer)
-        if answer.is_success and found:
-            return found
-        said = found.get("message") or "that is no answer of a registry, look at the URL"
-        raise RegistryUnavailable(f"{self.url} answers {answer.status_code} ({said})")
+    def successful(self, response: httpx.Response) -> dict[str, Any]:
+        """Return the JSON object of a successful response. Raises RegistryUnavailable for any other response."""
+        body = json_object(response)
+        if response.is_success and body:
+            return body
+        message = body.get("message") or "that is no answer of a registry, look at the URL"
+        raise RegistryUnavailable(f"{self.url} answers {response.status_code} ({message})")

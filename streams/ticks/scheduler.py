@@ -1,4 +1,4 @@
-"""The owner's clock: appends each due slot of decay and of retention to the inboxes of its partitions, once."""
+"""The clock of decay and retention: appends each due slot to the inboxes of the assigned partitions, once."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from schemas.log import Log
     from schemas.messages.inbox import Tick
 
-LOOK_EVERY_SECONDS: Final = 1.0
-LOOK_SECONDS: Final = 5.0
-"""A partition that does not answer for so long is looked at again after the others."""
+CHECK_EVERY_SECONDS: Final = 1.0
+CHECK_SECONDS: Final = 5.0
+"""How long the check of one partition may take; then the others are checked first."""
 RETENTION_EVERY: Final = timedelta(hours=24)
-"""Evatar looks once a day for what is older than its retention."""
+"""Evatar removes once a day what is older than its retention."""
 MAX_MISSED_SLOTS: Final = 4_000
-"""Slots looked back for; at one a day about ten years."""
+"""How many missed slots are caught up at most; at one a day about ten years."""
 
 
 def tick_id(policy: str, as_of: datetime) -> str:
-    """Return the id of a tick over all partitions; each partition's tick has an id of its own, and follows this one."""
+    """Return the id of a tick over all partitions, which is the correlation id of each partition's tick."""
     return _derived(policy, as_of)
 
 
@@ -45,13 +45,13 @@ def _derived(policy: str, as_of: datetime, *partition: int) -> str:
 
 
 def decay_due(partition: int, policy: str, as_of: datetime) -> DecayDue:
-    """Return the tick of a partition: the same policy and instant always have the same id."""
+    """Return a partition's tick of decay; the same policy and instant always give the same id."""
     as_of = as_of.astimezone(UTC)
     return DecayDue(envelope=tick_envelope(partition, policy, as_of), policy=policy, as_of=as_of)
 
 
 def retention_due(partition: int, as_of: datetime, days: float) -> RetentionDue:
-    """Return the tick that removes a partition's observations older than so many days; 0 removes none."""
+    """Return a partition's tick of retention: it removes observations older than `days`; 0 removes none."""
     as_of = as_of.astimezone(UTC)
     before = as_of - timedelta(days=days) if days else None
     return RetentionDue(envelope=tick_envelope(partition, RETENTION, as_of), as_of=as_of, before=before)
@@ -82,20 +82,25 @@ def slots_between(first: datetime, last: datetime, every: timedelta) -> list[dat
     return [datetime.fromtimestamp(slot * period, UTC) for slot in range(newest, oldest - 1, -1)]
 
 
-async def look_for_ever(shards: Shards, look: Callable[[int], Awaitable[object]], every_seconds: float) -> None:
-    """Look at each partition held, again and again; one that cannot be looked at keeps no other waiting for long."""
+async def check_regularly(
+    shards: Shards,
+    check: Callable[[int], Awaitable[object]],
+    every_seconds: float,
+    check_seconds: float = CHECK_SECONDS,
+) -> None:
+    """Check each assigned partition, without end; one whose log or shard is down delays the others only shortly."""
     while True:
         await asyncio.sleep(every_seconds)
         for partition in shards.held():
             try:
-                async with asyncio.timeout(LOOK_SECONDS):
-                    await look(partition)
+                async with asyncio.timeout(check_seconds):
+                    await check(partition)
             except (TimeoutError, LogUnavailable, NotHeld, ShardUnavailable):
-                continue  # looked at again in a moment, by whoever has it then
+                continue  # checked again in the next round, by the worker that has it then
 
 
 class TickScheduler:
-    """Catches up missed slots on start. The clock only says when to look; the tick says what time it is."""
+    """Appends due slots, missed ones first. The clock only says when to check; the tick says what time it is."""
 
     def __init__(
         self,
@@ -107,11 +112,12 @@ class TickScheduler:
         make: Callable[[int, datetime], Tick] | None,
         every: timedelta,
         topics: Sequence[str] = (INBOX.name,),
+        check_seconds: float = CHECK_SECONDS,
     ) -> None:
-        """Take how far a topic's partition is handled: the offset before which all is extracted and in the inbox.
+        """Schedule a slot every period, from the first record in one of `topics` on.
 
-        `make` makes the tick of a partition and a slot; without it nothing is ever due. The first record in one of
-        `topics` begins a partition's slots.
+        `handled` returns the offset of a topic's partition before which all is extracted and in the inbox. `make` makes
+        the tick of a partition and a slot; without it nothing is ever due.
         """
         self._log = log
         self._shards = shards
@@ -120,24 +126,26 @@ class TickScheduler:
         self._make = make
         self._every = every
         self._topics = topics
+        self._check_seconds = check_seconds
         self._emitted: dict[int, str] = {}
         self._begins: dict[int, datetime] = {}
 
     async def run(self) -> None:
-        """Look again and again, for ever."""
-        await look_for_ever(self._shards, self.look, min(LOOK_EVERY_SECONDS, self._every.total_seconds() / 4))
+        """Check all assigned partitions regularly, without end."""
+        every_seconds = min(CHECK_EVERY_SECONDS, self._every.total_seconds() / 4)
+        await check_regularly(self._shards, self.look, every_seconds, self._check_seconds)
 
     async def look(self, partition: int) -> list[datetime]:
-        """Append the partition's oldest due slot, if what was observed before it is remembered; return what was."""
+        """Append the oldest due slot once all observations before it are extracted; return what was appended."""
         due = await self.due(partition)
-        if due:  # another worker may have applied them, while it had the partition
+        if due:  # another worker may have applied them while it had the partition
             await self._shards.up_to(LEDGER.name, partition, await self._log.end(LEDGER.name, partition))
             due = await self.due(partition)
-        if self._make is None or not due or not await self._is_remembered(partition, due[0]):
+        if self._make is None or not due or not await self._is_extracted(partition, due[0]):
             return []
         tick = self._make(partition, due[0])
         if self._emitted.get(partition) == tick.envelope.event_id:
-            return []  # it is on its way
+            return []  # appended already, and not decided yet
         await self._log.append([tick_record(partition, tick)])
         self._emitted[partition] = tick.envelope.event_id
         return due[:1]
@@ -145,7 +153,7 @@ class TickScheduler:
     async def due(self, partition: int) -> list[datetime]:
         """Return the slots that are due and not applied, oldest first.
 
-        The first slot of a partition is the first one after its first record's log time.
+        A partition's slots begin after the log time of its first record.
         """
         if self._make is None or (begin := await self._begin(partition)) is None:
             return []
@@ -158,18 +166,18 @@ class TickScheduler:
         return due[::-1]
 
     async def _begin(self, partition: int) -> datetime | None:
-        """Return the log time of the partition's first record, of those that are left when this is asked first."""
+        """Return the log time of the first record that the partition held when this was asked first."""
         if partition not in self._begins:
-            first = [r for topic in self._topics for r in await self._log.read(topic, partition, 0, 1)]
-            if not first:
+            firsts = [r for topic in self._topics for r in await self._log.read(topic, partition, 0, 1)]
+            if not firsts:
                 return None
-            self._begins[partition] = min(r.recorded_at for r in first)
+            self._begins[partition] = min(r.recorded_at for r in firsts)
         return self._begins[partition]
 
-    async def _is_remembered(self, partition: int, slot: datetime) -> bool:
-        """Tell whether everything that was logged before the slot has been extracted: its answer is in the inbox."""
+    async def _is_extracted(self, partition: int, slot: datetime) -> bool:
+        """Tell whether the answers to everything that was logged before the slot are in the inbox."""
         for topic in INPUTS:
-            following = await self._log.read(topic.name, partition, self._handled(topic.name, partition), 1)
-            if following and following[0].recorded_at <= slot:
+            unhandled = await self._log.read(topic.name, partition, self._handled(topic.name, partition), 1)
+            if unhandled and unhandled[0].recorded_at <= slot:
                 return False
         return True

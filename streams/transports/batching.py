@@ -1,4 +1,4 @@
-"""Calls of a busy event loop gathered until it has nothing else to do, so that they share a write."""
+"""Batching: calls of a busy event loop are collected until it has no other work, so that they share a write."""
 
 from __future__ import annotations
 
@@ -8,39 +8,40 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-GATHERED_RECORDS: Final = 256
-"""Enough for a write of their own: they wait for nobody."""
-LONGEST_GATHERING_SECONDS: Final = 0.1
-"""A busy loop's calls are gathered at most so long."""
+BATCH_RECORDS: Final = 256
+"""So many records are written at once, without waiting for more."""
+LONGEST_WAIT_SECONDS: Final = 0.1
+"""The calls of a loop that is never idle are collected for at most so long."""
 IDLE_TURN_SECONDS: Final = 0.0003
-"""A turn of the loop in which nothing else ran is shorter."""
+"""A turn of the loop that is shorter ran nothing else."""
 
 
-def when_idle(loop: asyncio.AbstractEventLoop, hand_over: Callable[[], None], gathered: Callable[[], int]) -> None:
-    """Call `hand_over` in the loop when it has no other work, has `gathered` enough records, or has waited too long.
+def when_idle(loop: asyncio.AbstractEventLoop, hand_over: Callable[[], None], count: Callable[[], int]) -> None:
+    """Call `hand_over` in the loop when it has no other work, at BATCH_RECORDS records or after LONGEST_WAIT_SECONDS.
 
-    The tasks that one write woke up share the next one as well, and a caller alone waits for one turn of the loop.
+    `count` returns the records collected so far. The tasks that one write wakes up thus share the next one, and a
+    single caller waits for one turn of the loop.
     """
 
     def turn_over(last: float) -> None:
         now = loop.time()
-        if gathered() < GATHERED_RECORDS and now - last > IDLE_TURN_SECONDS and now < until:
+        if count() < BATCH_RECORDS and now - last > IDLE_TURN_SECONDS and now < until:
             loop.call_soon(turn_over, now)
         else:
             hand_over()
 
-    until = loop.time() + LONGEST_GATHERING_SECONDS
+    until = loop.time() + LONGEST_WAIT_SECONDS
     loop.call_soon(turn_over, loop.time() - 1)
 
 
 class AppendBatcher:
-    """Lets those who want to write wait until their loop has nothing else to do, and then go on in their order."""
+    """Lets callers wait until their loop has no other work; then all go on, in the order of their calls."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[asyncio.Future[None], int]] = []
 
     async def wait(self, records: int) -> None:
-        """Wait with so many records to write; what other tasks bring by then goes into the same write."""
+        """Wait before writing so many records; what other tasks bring meanwhile goes into the same write."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
             when_idle(loop, self._hand_over, lambda: sum(count for _, count in self._waiting))
@@ -51,5 +52,5 @@ class AppendBatcher:
     def _hand_over(self) -> None:
         waiting, self._waiting = self._waiting, []
         for waiter, _ in waiting:
-            if not waiter.done():  # cancelled
+            if not waiter.done():  # else it was cancelled
                 waiter.set_result(None)

@@ -1,4 +1,4 @@
-"""One process holds a log's directory at a time, and the note in the lock file says which and where it listens."""
+"""The lock of a data directory: one process holds it, and a note in the lock file says which and where it listens."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOCK_FILE = "log.lock"
-NOTE_BYTES = 1024  # one write of a fixed size: a reader never meets half of a new note and half of an old one
-LOOKED_AT_SECONDS = 0.1
-"""How long a lock is asked for again: `read_note` holds it for an instant too."""
+NOTE_BYTES = 1024  # one write of a fixed size: a reader never gets half of a new note and half of an old one
+RETRY_SECONDS = 0.1
+"""How long taking the lock is retried: `read_note` in another process holds it for an instant too."""
 
 
 class DirectoryLock:
-    """An exclusive lock on a directory, released by `release` or by the death of the process, however it dies."""
+    """An exclusive lock on a directory, released by `release` or with the process, however it ends."""
 
     def __init__(self, descriptor: int) -> None:
-        """Own the descriptor of a locked file; `take` makes one."""
+        """Take over the descriptor of a locked file; made by `take`."""
         self._descriptor: int | None = descriptor
 
     @classmethod
     def take(cls, directory: Path) -> Self:
         """Lock the directory, or raise LogLocked naming the process that holds it."""
         descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        until = time.monotonic() + LOOKED_AT_SECONDS
+        until = time.monotonic() + RETRY_SECONDS
         while not _is_locked(descriptor):
             if time.monotonic() >= until:
                 os.close(descriptor)
                 raise LogLocked(_refusal(directory))
-            time.sleep(LOOKED_AT_SECONDS / 10)
+            time.sleep(RETRY_SECONDS / 10)
         lock = cls(descriptor)
         lock.write_note({"pid": os.getpid()})
         return lock
@@ -51,7 +51,7 @@ class DirectoryLock:
         os.pwrite(self._descriptor, text.ljust(NOTE_BYTES), 0)
 
     def release(self) -> None:
-        """Let another process have the directory. Safe to call twice."""
+        """Give up the directory. Safe to call twice."""
         if self._descriptor is not None:
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
@@ -67,16 +67,16 @@ def _is_locked(descriptor: int) -> bool:
 
 
 def read_note(directory: Path) -> dict[str, object] | None:
-    """Return the note of the process that holds the directory, or None.
+    """Return the note of the process that holds the directory, or None where none does.
 
-    A note outlives a killed process and the system gives its pid to others, so only the lock says that it is held.
+    Only the lock says that the directory is held: a note outlives a killed process, whose pid may be another's now.
     """
     try:
         descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # given back at once, with the descriptor
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # released at once, with the descriptor
     except BlockingIOError:
         return _note(os.read(descriptor, NOTE_BYTES))
     finally:
@@ -85,7 +85,7 @@ def read_note(directory: Path) -> dict[str, object] | None:
 
 
 def _note(text: bytes) -> dict[str, object] | None:
-    """Return the note, or None while there is none by a live process: who has just locked may not have written it."""
+    """Return the note; None where no live process wrote it: one that has just locked may not have written yet."""
     try:
         note = json.loads(text)
     except ValueError:
@@ -97,7 +97,7 @@ def _note(text: bytes) -> dict[str, object] | None:
     except ProcessLookupError:
         return None
     except PermissionError:
-        pass  # it lives, and belongs to somebody else
+        pass  # it is alive, and belongs to another user
     return note
 
 

@@ -1,4 +1,4 @@
-"""Log time in whole milliseconds, the resolution that Kafka has: both logs count the same."""
+"""Log time in whole milliseconds, which is Kafka's resolution and therefore that of both logs."""
 
 from __future__ import annotations
 

@@ -1,9 +1,12 @@
-"""What a consumer owes its agents: no commit past an event in flight, and no acknowledgement from another generation.
+"""Safe delivery: a consumer commits past no message in work, and takes no acknowledgement from another generation.
 
-Faust 0.15.3 commits past an event in flight when nothing was committed yet, and when the event is the first one after
-the commit (faust-streaming issue 606); it acknowledges what it skips; it starts four tasks for each message. This
-mixin replaces those parts, for any driver. Agents use `stream.noack()`: without it, Faust's C extension
-acknowledges past `ack` what an agent has taken.
+Faust 0.15.3 commits past a message in work when nothing was committed yet, and when the message is the first one after
+the commit (faust-streaming issue 606); it acknowledges what it skips; it starts four tasks for each message. This mixin
+replaces those parts, for any driver. Agents use `stream.noack()`: without it Faust's C extension acknowledges what an
+agent has received, and does not go through `ack`.
+
+A *generation* is the time between two rebalances. Everything this consumer knows of a partition belongs to one
+generation: after a rebalance the log delivers again from the committed offset on, here or at another worker.
 """
 
 from __future__ import annotations
@@ -23,10 +26,14 @@ if TYPE_CHECKING:
 
     from faust.types import TP, Message
 
-MESSAGES_BETWEEN_YIELDS = 50  # the event loop gets a turn at least this often
-LARGE_BYTES = 64 * 1024  # more than text: pictures
-REFILL_SECONDS = 0.05  # for which a fetch may keep a partition waiting whose agent's queue has room again
-ROOM_AGAIN = 0.75  # what waited for room is read again for many at once, not for each that is done
+MESSAGES_BETWEEN_YIELDS = 50
+"""The event loop gets a turn at least so often while messages are delivered."""
+LARGE_BYTES = 64 * 1024
+"""A larger message is no text but a picture, and is counted against `most_large_bytes`."""
+REFILL_SECONDS = 0.05
+"""How long a fetch may last while a queue is full: the fetch does not notice when the queue has room again."""
+ROOM_AGAIN = 0.75
+"""Large messages are fetched again below this share of `most_large_bytes`: for many at once, not for each one done."""
 
 
 class SafeDelivery(Consumer):
@@ -34,9 +41,10 @@ class SafeDelivery(Consumer):
 
     poll_timeout_s = 1.0
     most_large_bytes = 128 * 1024 * 1024
-    """Of large messages that agents have not acknowledged: some 180 of the largest pictures, in buffers or in work."""
+    """Bounds the large messages that are delivered and not acknowledged: some 180 of the largest pictures."""
     large_topics = frozenset({SCREENSHOTS.name})
-    """Where messages wait for room: only those that are done without the ones behind them, as a turn is not."""
+    """Topics whose messages may wait for room. A message there must be done without the ones behind it: a turn is not,
+    its window closes with a later one, and to hold that back would be a deadlock."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
         """Start with nothing delivered."""
@@ -45,19 +53,36 @@ class SafeDelivery(Consumer):
             asyncio.CancelledError,
             *self.consumer_stopped_errors,
         )
-        self._delivered: dict[TP, deque[int]] = {}  # offsets, in order; the first is not done
-        self._safe: dict[TP, int] = {}  # what may be committed; kept until it is, and the next is higher
-        self._at_group: dict[TP, int | None] = {}  # where the group goes on, as far as it has told
-        self._large: dict[TP, dict[int, int]] = {}  # the bytes of large messages in work, by their offsets
+        self._delivered: dict[TP, deque[int]] = {}
+        """The offsets delivered in this generation and not committed past, in order. A commit may go up to the first
+        one that is not acknowledged. Only what was delivered is waited for, so gaps in the log (retention, compaction,
+        transactions) hold up nothing."""
+        self._safe: dict[TP, int] = {}
+        """The offset that may be committed. It cannot be computed from `_delivered` again, which loses what is done;
+        and a commit that failed must be repeated although nothing new was acknowledged."""
+        self._at_group: dict[TP, int | None] = {}
+        """The offset from which the group delivers after a rebalance, as far as it has confirmed. Faust notes an offset
+        as committed even when the group refused it, and would then ignore acknowledgements of what is delivered
+        again."""
+        self._large: dict[TP, dict[int, int]] = {}
+        """The bytes of large messages in work by their offsets, so that each is taken off `_large_bytes` only once: at
+        its acknowledgement, or when its partition is forgotten."""
         self._large_bytes = 0
-        self._crowded: set[TP] = set()  # their next message is large, and waits until there is room
-        self._held: dict[TP, list[Any]] = {}  # fetched for an agent whose queue is full: what one fetch gave at most
+        self._crowded: set[TP] = set()
+        """Partitions whose next message is large while there is no room: they are not fetched from until there is."""
+        self._held: dict[TP, list[Any]] = {}
+        """Records fetched for a partition whose agent's queue filled meanwhile, at most those of one fetch. They are
+        delivered before this partition is fetched from again, which keeps their order, and other partitions go on."""
         self._partitions_changed = asyncio.Event()
+        """Set when another partition may be fetched from: a wait for messages then ends at once."""
         self._stops = 0
-        self._positions_since = 0  # of so many stops: a worker that was never stopped may begin
+        """How often the flow was stopped."""
+        self._positions_since = 0
+        """The stop after which positions were set last. Delivery may resume only if it is the last stop: else messages
+        from positions of the old generation would be delivered. 0 of 0: a worker that was never stopped may begin."""
 
     async def _rewind(self, tp: TP, record: Any) -> None:  # noqa: ANN401 - the driver's record
-        """Fetch this partition again from this record on: from there on nothing was delivered."""
+        """Fetch this partition again from a record that was fetched and not delivered."""
         raise NotImplementedError
 
     # -- delivery
@@ -65,17 +90,18 @@ class SafeDelivery(Consumer):
     async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Message]]:  # noqa: ASYNC109
         """Yield the next messages, round robin over topics.
 
-        Those of partitions paused meanwhile are put back, and so are large ones while too many are in work; those of
-        partitions whose agent's queue fills are held. Their partition waits, and no other. (Faust goes on until the
-        queue is full, and then all agents wait for its one, and the group for this worker.)
+        A message is put back if its partition was paused meanwhile, or if it is large and there is no room. It is held
+        if its agent's queue is full. Only its own partition waits then. (Faust goes on until the queue is full; then
+        all agents wait for that one, and the group waits for this worker.)
         """
         if not self.flow_active:
             await self.wait(self.can_resume_flow)  # type: ignore[arg-type] # as Faust does: mode takes both events
         generation = self.app.consumer_generation_id
         records = {} if self.should_stop else await self._fetch(timeout)
         if generation != self.app.consumer_generation_id and not self.should_stop:
-            # Fetched before or after the new generation set its positions, nobody knows: they are set again. (Faust
-            # does so only if the flow is still suspended; otherwise it loses what was fetched after the seek.)
+            # It is unknown whether these were fetched before or after the new generation set its positions: they are
+            # set again. (Faust does so only if the flow is still suspended; otherwise it loses what came after the
+            # seek.)
             await self._seek_to_committed()
             return
         put_back: dict[TP, Any] = {}
@@ -97,13 +123,12 @@ class SafeDelivery(Consumer):
 
     async def _fetch(self, timeout: float) -> Mapping[TP, list[Any]]:  # noqa: ASYNC109
         self._partitions_changed.clear()
-        if some := {tp: self._held.pop(tp) for tp in [*self._held] if tp not in self._buffered_partitions}:
-            return some
+        if ready := {tp: self._held.pop(tp) for tp in [*self._held] if tp not in self._buffered_partitions}:
+            return ready
         active = None
         if not self.app.client_only:
             active = self._get_active_partitions() - self._crowded - self._held.keys()
         if active is None or active:
-            # a fetch that is under way does not notice that a queue has room again
             wait = REFILL_SECONDS if self._buffered_partitions else timeout
             return await self._getmany(active_partitions=active, timeout=min(wait, timeout))
         with suppress(TimeoutError):  # every partition is paused or full: Faust would sleep for a second here
@@ -121,7 +146,7 @@ class SafeDelivery(Consumer):
         return size if size > LARGE_BYTES else 0
 
     def _make_room(self, freed: int) -> None:
-        """Count bytes as gone, and fetch again what waited for room."""
+        """Subtract bytes of large messages, and fetch again from crowded partitions once there is room."""
         self._large_bytes -= freed
         if self._crowded and self._large_bytes <= ROOM_AGAIN * self.most_large_bytes:
             self._crowded.clear()
@@ -158,7 +183,7 @@ class SafeDelivery(Consumer):
         read = self._read_offset[tp]
         if message.generation_id != self.app.consumer_generation_id or (read is not None and message.offset < read):
             return
-        # Both before the callback: it may wait until a rebalance is over, and must not touch the new generation's books
+        # Both before the callback: it may wait until a rebalance is over, when these belong to the next generation.
         self._delivered.setdefault(tp, deque()).append(message.offset)
         self._read_offset[tp] = message.offset
         if size := self._large_size(tp, message):
@@ -169,7 +194,7 @@ class SafeDelivery(Consumer):
     # -- acknowledgement and commit
 
     def ack(self, message: Message) -> bool:
-        """Count a message as done, if this generation delivered it; return whether it counted."""
+        """Count a message as done if this generation delivered it; return whether it did."""
         if self._may_count(message):
             self._make_room(self._large.get(message.tp, {}).pop(message.offset, 0))
             return super().ack(message)
@@ -180,25 +205,22 @@ class SafeDelivery(Consumer):
 
     def _may_count(self, message: Message) -> bool:
         if message.generation_id != self.app.consumer_generation_id or message.tp not in self._delivered:
-            return False  # its partition was revoked: whoever has it now gets the message again
-        # Faust's streams in Python acknowledge what they skip while the flow is suspended, without having tracked it
+            return False  # revoked: the partition's new worker gets the message again
+        # While the flow is suspended Faust's Python streams acknowledge what they skip and have not tracked.
         return message.tracked or self.app.flow_control.is_active()
 
     def _new_offset(self, tp: TP) -> int | None:
-        """Return the offset after the last of those messages, from the first delivered on, that are all done.
-
-        Gaps in the log (retention, compaction, transactions) need no care: only what was delivered is waited for.
-        """
+        """Return the offset behind the delivered messages that are done without a gap; None where there are none."""
         delivered, done = self._delivered.get(tp, deque()), self._acked_index[tp]
         while delivered and delivered[0] in done:
             offset = delivered.popleft()
             done.discard(offset)
             self._safe[tp] = offset + 1
-        self._acked[tp].clear()  # Faust's list of the same; only its key is still needed
+        self._acked[tp].clear()  # Faust's list of the same, of which only the key is needed
         return self._safe.get(tp)
 
     def handled(self, tp: TP) -> int:
-        """Return the offset before which every message is done, as far as this generation knows."""
+        """Return the offset before which every message is done, as this generation knows it."""
         delivered, done = self._delivered.get(tp, deque()), self._acked_index[tp]
         undone = next((offset for offset in delivered if offset not in done), None)
         if undone is not None:
@@ -209,10 +231,10 @@ class SafeDelivery(Consumer):
     async def _commit_offsets(self, offsets: Mapping[TP, int], start_new_transaction: bool = True) -> bool:  # noqa: FBT001, FBT002
         at_group = self._at_group
         committed = bool(await super()._commit_offsets(offsets, start_new_transaction))
-        # Faust counts what the group refused as committed too: it would not try again, and of what comes again it would
-        # take no acknowledgement.
+        # Faust notes offsets as committed that the group refused. It would not commit them again, and would ignore the
+        # acknowledgements of what is delivered again.
         for tp in self._at_group.keys() & offsets.keys():
-            if committed and at_group is self._at_group:  # else everything comes again, from where the group was before
+            if committed and at_group is self._at_group:  # else a rebalance came between
                 self._at_group[tp] = offsets[tp]
             self._committed_offset[tp] = self._at_group[tp]
         return committed
@@ -220,21 +242,21 @@ class SafeDelivery(Consumer):
     # -- generations
 
     def stop_flow(self) -> None:
-        """Deliver nothing until the positions have been set that are to be set from now on."""
+        """Deliver nothing until positions have been set after this call."""
         self._stops += 1
         super().stop_flow()
 
     def resume_flow(self) -> None:
-        """Deliver again, if the positions were set since the flow was stopped the last time.
+        """Deliver again, if positions were set since the last stop.
 
-        Faust does not stop the flow of a worker without partitions before it gets some. What comes while the positions
-        of a generation are set is cleared from the agents' queues when Faust resumes, and would never come again.
+        Faust does not stop the flow of a worker without partitions before it assigns some. It would clear what is
+        delivered while positions are set from the agents' queues when it resumes, and never deliver it again.
         """
         if self._positions_since == self._stops:
             super().resume_flow()
 
     async def perform_seek(self) -> None:
-        """Go back to the committed offsets; what was delivered since will be delivered again."""
+        """Go back to the committed offsets; everything after them is delivered again."""
         stops = self._stops
         await self._seek_to_committed()
         self._positions_since = stops
@@ -247,17 +269,17 @@ class SafeDelivery(Consumer):
         self._committed_offset.update(self._at_group)  # Faust would leave there what the group does not know
 
     async def seek(self, partition: TP, offset: int) -> None:
-        """Go to an offset; what was delivered before does not hold up commits any more."""
+        """Go to an offset, and forget what was delivered of this partition."""
         self._forget({partition})
         await super().seek(partition, offset)
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
-        """Forget what these partitions delivered: late acknowledgements of it do not count."""
+        """Forget what was delivered of these partitions: late acknowledgements do not count."""
         self._forget(set(revoked))
         await super().on_partitions_revoked(revoked)
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
-        """Start the generation with empty books."""
+        """Begin a generation: nothing is delivered yet."""
         self.stop_flow()
         self._forget(self._delivered.keys() | self._held.keys())
         await super().on_partitions_assigned(assigned, generation_id)
@@ -266,5 +288,5 @@ class SafeDelivery(Consumer):
         self._make_room(sum(sum(self._large.pop(tp, {}).values()) for tp in tps))
         self._crowded -= tps
         for tp in tps:
-            for book in (self._held, self._delivered, self._safe, self._acked, self._acked_index, self._gap):
-                book.pop(tp, None)
+            for by_partition in (self._held, self._delivered, self._safe, self._acked, self._acked_index, self._gap):
+                by_partition.pop(tp, None)

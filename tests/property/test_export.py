@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 NOW = MONDAY + timedelta(days=400)
 NEW = {
-    "memory_id", "superseded_by", "source_type", "version", "text_version", "pieces", "last_recalled_at", "last_tick",
-    "strength", "status", "forgotten_at",
+    "memory_id", "superseded_by", "source_type", "version", "text_version", "pieces", "last_recalled_at",
+    "last_tick_id", "strength", "status", "forgotten_at",
 }  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from support.examples import (
 from support.given import Given
 
 from projections.state.memory import STATUSES
+from streams.decisions.decay_policies.registry import POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,7 @@ TEXTS = (
 SLOTS = ((None, None), ("city", "北京"), ("city", "上海"), ("city", None), ("likes", "咖啡"), ("nickname", "小明"))
 AGENTS = ("luna", "nova", None)
 NAMES = tuple(f"t-{n}" for n in range(12))
+FADING = tuple(name for name, policy in POLICIES.items() if policy.rule is not None)
 DAYS = st.integers(-2, 60).map(lambda hours: MONDAY + timedelta(hours=hours * 7))
 
 
@@ -130,7 +132,7 @@ def commands(draw: st.DrawFn) -> Callable[[str, str], Item]:
     at, content = draw(DAYS), draw(st.sampled_from(TEXTS))
     memory_type = draw(st.sampled_from(("short_term", "long_term")))
     attribute, value = draw(st.sampled_from(SLOTS))
-    policy, agent = draw(st.sampled_from(("ladder", "ebbinghaus"))), draw(st.sampled_from(AGENTS))
+    policy, agent = draw(st.sampled_from(FADING)), draw(st.sampled_from(AGENTS))
     expected = draw(st.sampled_from((None, 1, 2)))
     makes: list[Callable[[str, str], Item]] = [
         lambda c, _: remember(

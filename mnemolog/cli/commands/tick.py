@@ -9,10 +9,11 @@ from mnemolog.cli.invocation import CommandFailed, command
 from mnemolog.cli.options import instant
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
-from schemas.vocabulary.words import RETENTION, WAKE, Policy
+from schemas.vocabulary.words import RETENTION, WAKE
+from streams.decisions.decay_policies.registry import PolicyName
 
 AS_OF = Annotated[datetime, typer.Option("--as-of", parser=instant, metavar="TIME", help="The time that it is.")]
-POLICY = Annotated[Policy | None, typer.Option("--policy", help="[default: DECAY_POLICY]")]
+POLICY = Annotated[PolicyName | None, typer.Option("--policy", help="[default: DECAY_POLICY]")]
 FORCE = Annotated[bool, typer.Option("--force", help="The time may lie in the future.")]
 TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.001, max=3600.0, help="Seconds to wait.")]
 

@@ -21,7 +21,8 @@ from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_
 from schemas.inputs.nesting import check_depth
 from schemas.instant import read_instant
 from schemas.text import is_blank
-from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, SourceType, Status, TickPolicy
+from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, SourceType, Status
+from streams.decisions.decay_policies.registry import TickName
 
 MAX_EVENTS = 1_000
 MAX_PAGE_SIZE = 200
@@ -215,7 +216,7 @@ class TickDue(Body):
     """A tick that says: it is now `as_of`."""
 
     as_of: Instant
-    policy: TickPolicy | None = None
+    policy: TickName | None = None
     """`retention`, `wake`, or of decay; default: DECAY_POLICY."""
     force: bool = False
     timeout: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0

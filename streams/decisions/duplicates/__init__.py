@@ -1,1 +1,7 @@
-"""TODO streams/decisions/duplicates."""
+"""Duplicates: whether a statement says what a memory says already.
+
+`matching` applies the rules to a user's memories: the same text, the same slot with the same value, or nearly the same
+text. `similarity` is the rule for the last: shared keywords, a cosine, and the check of `equivalence`, which reduces
+both texts to their content words and allows no difference in them. `chinese` and `english` list the words, marks and
+spellings that never change what is said.
+"""

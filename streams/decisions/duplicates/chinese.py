@@ -1,7 +1,7 @@
-"""What may differ between two Chinese texts that say the same: particles, intensity words, polite words, variants.
+"""Harmless differences between Chinese texts: particles, intensity words, polite words and variants.
 
-There is no segmenter: a character counts as harmless only where its neighbours rule out the words in which it carries
-meaning (都 in 成都, 很 in 很少, 了 in 了解, 的 in 我的确).
+There is no segmenter: a character is harmless only where its neighbours rule out the words in which it has a meaning
+(都 in 成都, 很 in 很少, 了 in 了解, 的 in 我的确).
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ _DIGITS = {"两": "2", "十": "10"} | {numeral: str(value) for value, numeral in
 
 
 def without_harmless_chinese(text: str) -> str:
-    """Return an NFKC text without what is harmless in Chinese, lone numerals as digits; other text is untouched.
+    """Return an NFKC text without its harmless Chinese words, lone numerals as digits; other text is unchanged.
 
-    Behind a negation everything stays up to the end of the clause: 不是很喜欢 is weaker than 不喜欢, 不都去 is not
+    Behind a negation all words stay up to the end of the clause: 不是很喜欢 is weaker than 不喜欢, 不都去 is not
     都不去, and 不喝酒了 (no longer) is not 不喝酒.
     """
     if text.isascii():
         return text
     text = _THANKS.sub("", _OPENINGS.sub("", text))
-    text = _HARMLESS.sub(lambda found: found["negated"] or "", text)
+    text = _HARMLESS.sub(lambda match: match["negated"] or "", text)
     for pattern, replacement in _VARIANTS:
         text = pattern.sub(replacement, text)
     return _LONE_NUMERAL.sub(lambda numeral: f" {_DIGITS[numeral[0]]} ", text)

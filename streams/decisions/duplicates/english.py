@@ -1,4 +1,4 @@
-"""What may differ between two English texts that say the same: intensity words, contractions, variants of spelling."""
+"""Harmless differences between English texts: intensity words, contractions and variants of spelling."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _VARIANTS = {
 _NUMBER_WORDS = "two three four five six seven eight nine ten eleven twelve"
 _NUMBERS = {word: str(value) for value, word in enumerate(_NUMBER_WORDS.split(), start=2)}
 SPELLINGS = _AGREEMENT | _VARIANTS | _NUMBERS
-"""Words that are the same word: agreement with the subject, British and American, numbers as digits (but not `one`)."""
+"""One spelling for each word: agreement with the subject, British and American, numbers as digits (but not `one`)."""
 
 _CONTRACTIONS = tuple(
     (re.compile(pattern, re.IGNORECASE), replacement)
@@ -105,9 +105,9 @@ _EXPANSIONS = tuple(
 
 
 def expanded(text: str) -> str:
-    """Return the text with its contractions written out and without interjections and thanks.
+    """Return a text with contractions written out, without interjections and thanks.
 
-    The text is in NFKC, with straight apostrophes and single spaces.
+    It must be in NFKC, with straight apostrophes and single spaces.
     """
     for pattern, replacement in (*_CONTRACTIONS, *_EXPANSIONS) if "'" in text else _EXPANSIONS:
         text = pattern.sub(replacement, text)

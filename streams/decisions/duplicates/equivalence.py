@@ -1,8 +1,8 @@
-"""The second check of near duplicates: whether two texts differ in nothing but harmless words, marks and spelling.
+"""Equivalence: whether two texts differ only in harmless words, marks and spelling.
 
-No fixed cosine separates "likes" from "does not like", and no list of antonyms is ever complete. So this check turns it
-round: a text is reduced to its *skeleton*, the sequence of its words (Chinese: its characters, no segmenter needed)
-without the few that never change what is said. Texts are the same only when their skeletons are equal, in order. A
+No fixed cosine separates "likes" from "does not like", and no list of antonyms is complete. So the check is the other
+way round: a text is reduced to its *skeleton*, the sequence of its words (Chinese: its characters, no segmenter needed)
+without the few that never change what is said. Texts are equivalent only when their skeletons are equal, in order. A
 number, a negation, a name, an opposite, a question mark or swapped roles are in the skeleton, and so is every word that
 this file does not know.
 """
@@ -47,17 +47,17 @@ _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\u00b4`", "'''''")
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """What a text says: its content words in order, and before which of them (by index) a clause begins."""
+    """The content words of a text in order, and the indexes of those with which a clause begins."""
 
     words: tuple[str, ...]
     clauses: frozenset[int]
 
 
 def same_statement(a: str, b: str) -> bool:
-    """Return whether both texts say the same: equal skeletons, not empty, and no clause cut at different places.
+    """Tell whether both texts say the same: skeletons equal and not empty, and no clause cut at different places.
 
-    Marks may be missing in one of them ("Yesterday I ran" / "Yesterday, I ran"), but two ways to cut the same Chinese
-    characters into clauses are two statements. Symmetric.
+    Marks may be missing in one of them ("Yesterday I ran" / "Yesterday, I ran"), but the same Chinese characters cut
+    into clauses in two ways are two statements. Symmetric.
     """
     one, other = skeleton(a), skeleton(b)
     if not one.words or one.words != other.words:
@@ -66,7 +66,7 @@ def same_statement(a: str, b: str) -> bool:
 
 
 def skeleton(text: str) -> Skeleton:
-    """Return the skeleton of a text; time is linear in its length."""
+    """Return the skeleton of a text, in linear time."""
     composed = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES)).translate(_APOSTROPHES)
     composed = " ".join(composed.split())
     words: list[str] = []
@@ -81,20 +81,20 @@ def skeleton(text: str) -> Skeleton:
 
 
 def _clauses(text: str) -> list[list[str]]:
-    """Return words, numbers and single Chinese characters in order, in the clauses that the marks make of them."""
-    found: list[list[str]] = [[]]
+    """Return words, numbers and single Chinese characters in order, by the clauses that the marks cut."""
+    clauses: list[list[str]] = [[]]
     for match in _UNITS.finditer(text):
         if match["clause"]:
-            found.append([])
+            clauses.append([])
         elif match["number"] and _THOUSANDS.fullmatch(match[0]):
-            found[-1].append(match[0].replace(",", ""))
+            clauses[-1].append(match[0].replace(",", ""))
         else:
-            found[-1].append(match[0])
-    return found
+            clauses[-1].append(match[0])
+    return clauses
 
 
 def _content(clause: list[str]) -> Iterator[str]:
-    """Yield the words of a clause that are not harmless, as they are spelt everywhere.
+    """Yield the words of a clause that are not harmless, each in its one spelling.
 
     Behind a negation an intensity word is content: "not really sure" is not "not sure".
     """

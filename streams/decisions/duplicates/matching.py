@@ -1,4 +1,4 @@
-"""What a user's state already knows of a text: the duplicate rules applied to memories."""
+"""Matching: the memories of a user that say what a statement says."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ cached_keywords = lru_cache(maxsize=1 << 16)(keywords)
 
 @lru_cache(maxsize=1 << 16)
 def _content_words(text: str) -> tuple[str, ...]:
-    """Return what two statements must share, word for word and in order, to be near duplicates."""
+    """Return the words that near duplicates share, in order."""
     return skeleton(text).words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What is compared: a text with its slot, its owner's agent, and the instant at which it is said."""
+    """What is compared with memories: a text with its slot, its agent, and the instant at which it was said."""
 
     content: str
     agent_id: str | None
@@ -45,56 +45,60 @@ class Statement:
     effective: datetime
 
 
-def exact(state: UserState, said: Statement) -> Iterator[Memory]:
+def exact(state: UserState, statement: Statement) -> Iterator[Memory]:
     """Yield the memories of any status with the same text, scope and agent (or of no agent), oldest first."""
-    same = (state.memories[memory_id] for memory_id in state.by_digest.get(digest(said.content), ()))
-    yield from in_order(m for m in same if _comparable(m, said))
+    same = (state.memories[memory_id] for memory_id in state.by_digest.get(digest(statement.content), ()))
+    yield from in_order(m for m in same if _comparable(m, statement))
 
 
-def same_slot(state: UserState, said: Statement) -> Iterator[Memory]:
+def same_slot(state: UserState, statement: Statement) -> Iterator[Memory]:
     """Yield the memories of any status whose attribute has the same value."""
-    if said.attribute is None or said.value is None:
+    if statement.attribute is None or statement.value is None:
         return
-    for memory_id in state.by_attribute.get(said.attribute, ()):
+    for memory_id in state.by_attribute.get(statement.attribute, ()):
         memory = state.memories[memory_id]
-        if _comparable(memory, said) and memory.value is not None and same_value(memory.value, said.value):
+        if _comparable(memory, statement) and memory.value is not None and same_value(memory.value, statement.value):
             yield memory
 
 
-def near(state: UserState, said: Statement, vectors: Mapping[str, bytes], threshold: float) -> list[Memory]:
-    """Return active and forgotten memories of the same kind that say nearly the same, oldest first."""
-    return in_order(_near(state, said, vectors, threshold))
+def near(state: UserState, statement: Statement, vectors: Mapping[str, bytes], threshold: float) -> list[Memory]:
+    """Return the active and forgotten memories of the same kind that are near duplicates, oldest first."""
+    return in_order(_near(state, statement, vectors, threshold))
 
 
-def in_order(found: Iterable[Memory]) -> list[Memory]:
-    """Return memories by the time of forming, then by id: the map that holds them has an order of its own."""
-    return sorted(found, key=lambda m: (m.formed_at, m.memory_id))
+def in_order(memories: Iterable[Memory]) -> list[Memory]:
+    """Return memories by the time of forming, then by id: the state's map has another order."""
+    return sorted(memories, key=lambda m: (m.formed_at, m.memory_id))
 
 
-def _near(state: UserState, said: Statement, vectors: Mapping[str, bytes], threshold: float) -> Iterator[Memory]:
-    statement = _content_words(said.content) if state.memories else ()
+def _near(state: UserState, statement: Statement, vectors: Mapping[str, bytes], threshold: float) -> Iterator[Memory]:
+    words = _content_words(statement.content) if state.memories else ()
     for memory in state.memories.values():
-        if _content_words(memory.content) != statement:
-            continue  # the second check would refuse it: asked first, because it is one comparison for each memory
-        if memory.status not in (ACTIVE, FORGOTTEN) or memory.kind != said.kind or not _comparable(memory, said):
+        if _content_words(memory.content) != words:
+            continue  # `equivalence` would reject it, and this is one comparison for each memory
+        if (
+            memory.status not in (ACTIVE, FORGOTTEN)
+            or memory.kind != statement.kind
+            or not _comparable(memory, statement)
+        ):
             continue
-        if memory.attribute and said.attribute and memory.attribute != said.attribute:
+        if memory.attribute and statement.attribute and memory.attribute != statement.attribute:
             continue
-        if near_duplicate(memory.content, said.content, _cosine(memory, said, vectors), threshold):
+        if near_duplicate(memory.content, statement.content, _cosine(memory, statement, vectors), threshold):
             yield memory
 
 
-def first_active(found: Iterable[Memory], instant: datetime) -> Memory | None:
+def first_active(memories: Iterable[Memory], instant: datetime) -> Memory | None:
     """Return the first memory that is active at the instant."""
-    return next((m for m in found if m.status_at(instant) == ACTIVE), None)
+    return next((m for m in memories if m.status_at(instant) == ACTIVE), None)
 
 
-def _comparable(memory: Memory, said: Statement) -> bool:
-    return memory.scope == said.scope and memory.known_to(said.agent_id)
+def _comparable(memory: Memory, statement: Statement) -> bool:
+    return memory.scope == statement.scope and memory.known_to(statement.agent_id)
 
 
-def _cosine(memory: Memory, said: Statement, vectors: Mapping[str, bytes]) -> float | None:
-    known = vectors.get(memory.memory_id)
-    if known is None or memory.embedding_model != said.embedding_model or len(known) != len(said.vector):
+def _cosine(memory: Memory, statement: Statement, vectors: Mapping[str, bytes]) -> float | None:
+    vector = vectors.get(memory.memory_id)
+    if vector is None or memory.embedding_model != statement.embedding_model or len(vector) != len(statement.vector):
         return None
-    return float(np.frombuffer(known, "<f4") @ np.frombuffer(said.vector, "<f4"))
+    return float(np.frombuffer(vector, "<f4") @ np.frombuffer(statement.vector, "<f4"))

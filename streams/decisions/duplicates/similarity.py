@@ -1,4 +1,4 @@
-"""The duplicate rule of remember: whether two texts that are spelt differently say the same."""
+"""The rule of near duplicates: whether two texts in different words say the same."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ KEYWORD_OVERLAP = 0.6
 """The default of the setting of this name."""
 
 OVERLAP_WITHOUT_COSINE = 0.8
-"""What the words must share at least when there is no similarity to ask for."""
+"""The least overlap where there is no cosine."""
 
 SIMILARITY = 0.7
-"""The least cosine of near duplicates, as in Luna's configuration. It only refuses: the second check decides."""
+"""The least cosine of near duplicates, as Luna configures it. It only rejects; `equivalence` decides."""
 
 _BIGRAM = 2
 
@@ -24,17 +24,17 @@ def keywords(text: str) -> frozenset[str]:
     The analyser also gives each Han character by itself, for search; here one that stands in a bigram is left out,
     because two sentences share single characters without sharing a word.
     """
-    found = frozenset(terms(text))
-    in_bigrams = {character for token in found if len(token) == _BIGRAM for character in token}
-    return frozenset(token for token in found if token.isascii() or token not in in_bigrams)
+    tokens = frozenset(terms(text))
+    in_bigrams = {character for token in tokens if len(token) == _BIGRAM for character in token}
+    return frozenset(token for token in tokens if token.isascii() or token not in in_bigrams)
 
 
 def overlap(tokens_a: frozenset[str], tokens_b: frozenset[str]) -> float:
-    """Return which share of the smaller set the other one holds too: 0 to 1, symmetric; 1 for two empty sets.
+    """Return the share of the smaller set that the other one has too: 0 to 1, symmetric; 1 for two empty sets.
 
     The overlap coefficient (Szymkiewicz-Simpson), |A & B| / min(|A|, |B|), not Jaccard's: one intensity word in a short
     Chinese sentence breaks one bigram and makes two, and would push Jaccard below any useful threshold. It is generous
-    on purpose: it chooses what is looked at, not what is the same.
+    on purpose: it selects candidates, and decides nothing.
     """
     smaller = min(len(tokens_a), len(tokens_b))
     if smaller == 0:
@@ -43,11 +43,11 @@ def overlap(tokens_a: frozenset[str], tokens_b: frozenset[str]) -> float:
 
 
 def near_duplicate(a: str, b: str, cosine: float | None, keyword_overlap: float = KEYWORD_OVERLAP) -> bool:
-    """Return whether both texts say the same, so that one memory is enough. Symmetric; true for exact duplicates.
+    """Tell whether both texts say the same, so that one memory is enough. Symmetric; true for exact duplicates.
 
-    `cosine` is that of the texts' embeddings, or None when they come from different models or there are none: then the
+    `cosine` is that of the texts' embeddings, None where they come from different models or there are none: then the
     words have to be closer. The three conditions of a near duplicate: overlap of the keywords of at least
-    `keyword_overlap` (0 to 1), a cosine of at least `SIMILARITY`, and the second check, which finds no difference in
+    `keyword_overlap` (0 to 1), a cosine of at least `SIMILARITY`, and `equivalence`, which finds no difference in
     content (numbers, negations, names, order or any other word). A merge that is missed costs a second memory, a false
     one costs the truth: whatever is in doubt is different.
     """

@@ -1,4 +1,4 @@
-"""Reads a model's answer: strict about its shape as a whole, forgiving about a single entry."""
+"""A model's answer: read strictly as a whole, forgivingly entry by entry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_ENTRIES: Final = 200
 MAX_CONTENT: Final = 6_000
-"""Characters. As much as a window holds: what is longer repeats itself, and is cut here."""
+"""Characters, as many as a window holds: a longer content repeats itself, and is cut."""
 MAX_VALUE: Final = 500
 MAX_WORD: Final = 64
 MAX_QUOTES: Final = 10
@@ -41,17 +41,17 @@ _UNSPEAKABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A usable answer: its good entries, and why each bad one was left out."""
+    """A usable answer: proposals from its good entries, and the reason for each entry that was dropped."""
 
     proposals: tuple[Proposal, ...]
     dropped: tuple[str, ...]
 
 
 class UnusableAnswerError(Exception):
-    """The answer as a whole cannot be used: ask once more, saying why. The message begins with its `fault`."""
+    """The answer as a whole cannot be used: ask once more and say why. The message begins with its `fault`."""
 
     def __init__(self, fault: Fault, detail: str) -> None:
-        """`fault` is one of three words, fit for a metric's label; `detail` is what the model is told."""
+        """Take the fault, one of three words that a metric can count, and the detail for the model."""
         super().__init__(f"{fault}: {detail}")
         self.fault = fault
 
@@ -61,7 +61,7 @@ class _BadEntryError(Exception):
 
 
 def read_answer(text: str, window: Window, *, cut_off: bool = False) -> Answer:
-    """Return what the answer to a window proposes, with every default filled in.
+    """Return the proposals of an answer to a window, with every default filled in.
 
     Accepts `{"memories": [...]}` and a bare array, with or without a code fence around it, and skips the thoughts that
     some local models print first. `cut_off` says that the model stopped at its token limit. Entries after the first
@@ -82,7 +82,7 @@ def read_answer(text: str, window: Window, *, cut_off: bool = False) -> Answer:
 
 
 def clean(text: str) -> str:
-    """Return the text with what cannot be written as UTF-8 or is a control character as U+FFFD."""
+    """Return the text with U+FFFD for control characters and for what UTF-8 cannot encode."""
     return _UNSPEAKABLE.sub("\ufffd", text)
 
 
@@ -179,33 +179,33 @@ def _value(value: object) -> str | None:
 
 
 def _quotes(value: object) -> tuple[str, ...]:
-    said = value if isinstance(value, list) else [value]
-    quotes = (_text(quote, MAX_QUOTE) for quote in said)
+    entries = value if isinstance(value, list) else [value]
+    quotes = (_text(quote, MAX_QUOTE) for quote in entries)
     return tuple(quote for quote in quotes if quote)[:MAX_QUOTES]
 
 
 def _day(value: object) -> date | None:
-    found = _DAY.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None:
+    match = _DAY.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
         return None
     try:
-        return date.fromisoformat(found[1])
+        return date.fromisoformat(match[1])
     except ValueError:  # the 30th of February
         return None
 
 
 def _sources(value: object, window: Window) -> tuple[int, ...]:
-    """Return the cited pieces' indexes, in the answer's order; without any, those of the window's user turns."""
+    """Return the indexes of the cited pieces, in the answer's order; where none is cited, of all user turns."""
     cited = (_line_number(item) for item in (value if isinstance(value, list) else [value]))
     pieces = dict.fromkeys(number - 1 for number in cited if number and 1 <= number <= len(window.pieces))
-    said = (index for index, piece in enumerate(window.pieces) if piece.speaker == "user")
-    return tuple(pieces) or tuple(said) or tuple(range(len(window.pieces)))
+    user_turns = (index for index, piece in enumerate(window.pieces) if piece.speaker == "user")
+    return tuple(pieces) or tuple(user_turns) or tuple(range(len(window.pieces)))
 
 
 def _line_number(value: object) -> int | None:
     if isinstance(value, str):
-        found = _LINE_NUMBER.fullmatch(value.strip())
-        return int(found[1]) if found else None
+        match = _LINE_NUMBER.fullmatch(value.strip())
+        return int(match[1]) if match else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if isinstance(value, int) or value.is_integer() else None

@@ -1,4 +1,4 @@
-"""How one endpoint wants to be asked: what OpenAI-compatible servers refuse differs, and is found out by asking."""
+"""Dialects: OpenAI-compatible servers refuse different parameters, and which is found out by asking."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ Form: TypeAlias = Literal["json_schema", "json_object", "none"]
 
 _NEXT: Final[dict[Form, Form]] = {"json_schema": "json_object", "json_object": "none"}
 SERVER_ERRORS_BEFORE_BELIEVED: Final = 3
-"""A refusal may be spelt 500 (llama_cpp.server does), but so is an outage: believed when seen in so many windows."""
+"""A 500 may be a refusal (llama_cpp.server) or an outage: it counts as a refusal after so many windows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The parts of a request that servers differ about, beginning with what says most."""
+    """The parts of a request that servers differ about; the defaults ask for most."""
 
     form: Form = "json_schema"
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -23,22 +23,22 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An error that may mean that the endpoint does not speak a dialect."""
+    """An error that may mean that the endpoint does not accept a dialect."""
 
     status: int
     param: str | None
     message: str
 
     def names(self, *words: str) -> bool:
-        """Return whether the error is about one of these parameters, by its `param` or its message."""
+        """Tell whether the error names one of these parameters, in its `param` or its message."""
         return any(word == self.param or word in self.message for word in words)
 
 
 class Negotiation:
-    """Finds the first dialect that an endpoint accepts, and remembers it. One for each endpoint."""
+    """Finds the best dialect that an endpoint accepts, and keeps to it. One for each endpoint."""
 
     def __init__(self, first: Dialect | None = None) -> None:
-        """Nothing is known yet; the first to be tried is the one that says most, unless told otherwise."""
+        """Begin with `first`, by default the dialect that asks for most."""
         self._settled = first or Dialect()
         self._accepted: set[Dialect] = set()
         self._server_errors = 0
@@ -49,7 +49,7 @@ class Negotiation:
         return self._settled
 
     def after(self, dialect: Dialect, refusal: Refusal) -> Dialect | None:
-        """Return the dialect to try instead, or None when the error is not, or no longer, about the dialect.
+        """Return the dialect to try next, or None when the error is not about the dialect.
 
         A dialect that was accepted before is given up only for an error that names one of its parameters.
         """
@@ -65,7 +65,7 @@ class Negotiation:
         return None
 
     def accepted(self, dialect: Dialect, *, server_errors: bool) -> None:
-        """Remember that the endpoint answered in this dialect; `server_errors`: after a 5xx to a better one."""
+        """Keep to a dialect in which the endpoint answered; `server_errors`: a better one had got a 5xx."""
         self._accepted.add(dialect)
         if server_errors:
             self._server_errors += 1

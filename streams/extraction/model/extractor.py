@@ -1,4 +1,4 @@
-"""Extraction by a language model behind any OpenAI-compatible endpoint. The one file that imports `openai`."""
+"""The extractor that asks a language model, behind any OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ Outcome: TypeAlias = Literal["ok", "repair", "rejected", "outage"]
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 MAX_REASON: Final = 200
-"""Characters of a server's message that are kept: enough to act on, little enough not to quote a conversation."""
+"""Characters of a server's message that are kept: enough to act on, too few to quote a conversation."""
 
-# Never about a window: who asks, who pays, how often, and whether route and model exist. 5xx and 3xx are outages too.
+# Not about a window, but about credentials, payment, rate, route or model. 5xx and 3xx are outages too.
 _OUTAGES: Final = frozenset({401, 402, 403, 404, 405, 407, 408, 425, 429})
 _OUTAGE_CODES: Final = frozenset({"invalid_api_key", "model_not_found", "insufficient_quota"})
-# What a server may say that does not know a parameter; 404 is how routers say that no model takes it.
+# What servers answer that do not know a parameter; routers answer 404 when no model accepts it.
 _DIALECT_STATUSES: Final = frozenset({400, 404, 415, 422, 500, 501})
 
 
 @dataclass(frozen=True, slots=True)
 class _Completion:
-    """What a completion says, of all that it holds."""
+    """What is used of a completion."""
 
     text: str
     cut_off: bool
@@ -46,7 +46,7 @@ class _Completion:
 
 
 class ModelExtractor:
-    """Asks a model what a window says; asks once more when the answer cannot be used. Close it with `aclose`."""
+    """Asks a model about a window, and once more where its answer cannot be used. Close it with `aclose`."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class ModelExtractor:
     ) -> None:
         """Connect to nothing yet. `base_url` None is OpenAI's own; an empty key is for endpoints that need none.
 
-        `timeout_seconds` bounds each request from first to last byte. `observe` is told what became of each: `ok`,
+        `timeout_seconds` bounds each request from first to last byte. `observe` gets the outcome of each: `ok`,
         `repair` (unusable, asked again), `rejected`, `outage`. Raises ValueError when the key is not ASCII.
         """
         if not api_key.isascii() or not api_key.isprintable():
@@ -79,7 +79,7 @@ class ModelExtractor:
         self._observe = observe or (lambda _outcome: None)
         self._negotiation = Negotiation()
         self._free = Negotiation(Dialect(form="none"))
-        """For answers in any form."""
+        """For `write`, whose answers may have any form."""
 
     @property
     def model(self) -> str:
@@ -96,7 +96,7 @@ class ModelExtractor:
         await self._client.close()
 
     async def extract(self, window: Window) -> Extraction:
-        """Return what the window says. Raises Outage or Rejected, nothing else.
+        """Return the proposals for a window. Raises Outage or Rejected, nothing else.
 
         A Rejected's reason begins with `cut off`, `not JSON`, `wrong shape` or `refused`, followed by a colon.
         """
@@ -115,7 +115,7 @@ class ModelExtractor:
             raise Rejected(str(error), second.text, second.tokens_in, second.tokens_out) from error
 
     async def write(self, prompt: str) -> str:
-        """Return what the model says to a prompt, as it stands. Raises Outage or Rejected, nothing else."""
+        """Return the model's answer to a prompt, unchanged. Raises Outage or Rejected, nothing else."""
         completion = await self._ask([{"role": "user", "content": prompt}], negotiation=self._free)
         self._observe("ok")
         return completion.text
@@ -134,7 +134,10 @@ class ModelExtractor:
     async def _ask(
         self, question: Sequence[Message], before: _Completion | None = None, negotiation: Negotiation | None = None
     ) -> _Completion:
-        """Return the completion, tokens of the one `before` included. Raises Outage or Rejected, and reports it."""
+        """Return the completion; its tokens include those of the one `before`.
+
+        Raises Outage or Rejected, and reports either to `observe`.
+        """
         try:
             completion = await self._negotiate(question, negotiation or self._negotiation)
         except Outage:
@@ -147,11 +150,16 @@ class ModelExtractor:
             raise Rejected(refused.reason, before.text, before.tokens_in, before.tokens_out) from refused
         if before is None:
             return completion
-        tokens_in, tokens_out = before.tokens_in + completion.tokens_in, before.tokens_out + completion.tokens_out
-        return _Completion(completion.text, completion.cut_off, tokens_in, tokens_out)
+        return _Completion(
+            completion.text,
+            completion.cut_off,
+            before.tokens_in + completion.tokens_in,
+            before.tokens_out + completion.tokens_out,
+        )
 
     async def _negotiate(self, question: Sequence[Message], negotiation: Negotiation) -> _Completion:
-        dialect, server_errors = negotiation.settled, False
+        dialect = negotiation.settled
+        server_errors = False
         while True:
             try:
                 completion = await self._request(question, dialect)
@@ -191,9 +199,9 @@ class ModelExtractor:
 
 
 def _completion(body: bytes) -> _Completion:
-    """Return what a response says. One that is no chat completion comes from something else, or from a broken server.
+    """Return the completion in a response.
 
-    Raises Outage.
+    Raises Outage where there is none: something else answers at this URL, or the server is broken.
     """
     try:
         document = json.loads(body)
@@ -203,9 +211,11 @@ def _completion(body: bytes) -> _Completion:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        said = document.get("error") if isinstance(document, dict) else None
+        message_of_error = document.get("error") if isinstance(document, dict) else None
         raise Outage(
-            _bounded(f"the endpoint answers without a message: {said or 'is it a chat completions endpoint?'}")
+            _bounded(
+                f"the endpoint answers without a message: {message_of_error or 'is it a chat completions endpoint?'}"
+            )
         )
     content = message.get("content")
     usage = document.get("usage")
@@ -224,14 +234,14 @@ def _count(usage: object, name: str) -> int:
 
 def _failure(error: openai.APIStatusError) -> ExtractorError:
     status = error.status_code
-    said = _bounded(f"{status} {error.message.removeprefix(f'Error code: {status} - ')}")
+    reason = _bounded(f"{status} {error.message.removeprefix(f'Error code: {status} - ')}")
     if status in _OUTAGES or not 400 <= status < 500 or error.code in _OUTAGE_CODES:  # noqa: PLR2004 - HTTP's client errors
-        return Outage(said, _retry_after(error.response.headers))
-    return Rejected(f"refused: {said}")
+        return Outage(reason, _retry_after(error.response.headers))
+    return Rejected(f"refused: {reason}")
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait: a number, or a date (counted from the response's own, so that no clock is read)."""
+    """Return the seconds to wait: from a number, or from a date, less the response's own so that no clock is read."""
     value = headers.get("retry-after", "")
     try:
         seconds = float(value)

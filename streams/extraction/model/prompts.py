@@ -1,4 +1,4 @@
-"""What the model is asked: the rules, the observations as numbered lines, and how to repair an unusable answer."""
+"""The prompts: the rules, the observations as numbered lines, and the question after an unusable answer."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Message(TypedDict):
 
 
 class ImageUrl(TypedDict):
-    """Where a picture is: https, or the picture itself as data."""
+    """The address of a picture: https, or a data URL with the picture itself."""
 
     url: str
 
 
 class TextPart(TypedDict):
-    """A text of a message that has pictures too."""
+    """The text of a message that also has pictures."""
 
     type: Literal["text"]
     text: str
@@ -49,7 +49,7 @@ Part: TypeAlias = TextPart | ImagePart
 
 
 ASKED_LISTS: Final = tuple(name for name in LISTS if name != "usage_patterns")
-"""That one is counted and not asked."""
+"""Without usage_patterns, which are counted and not asked for."""
 
 SYSTEM: Final = f"""\
 You keep the long memory of an assistant. The user message lists observations, one a line: `[number] date time \
@@ -123,10 +123,10 @@ The form:
 "occurred_on":"YYYY-MM-DD","sources":[2]}}]}}"""
 
 ASSISTANT_LINES: Final = "\n\nSpoken by the assistant: {lines}."
-"""Added where an assistant's turn shows a name, which does not tell that it is the assistant."""
+"""Added where an assistant's turn has a name: its line then does not show that the assistant spoke."""
 
 SEE_PICTURE: Final = "(see the picture)"
-"""Stands on the line of a screenshot that came as a picture."""
+"""On the line of a screenshot that came as a picture."""
 
 REPAIR: Final = """\
 This answer cannot be used: {wrong}. Answer the same question again, with the whole JSON object {{"memories": [...]}} \
@@ -169,7 +169,7 @@ SCHEMA: Final[dict[str, object]] = {
 PROMPT_HASH: Final = hashlib.sha256(
     json.dumps([SYSTEM, ASSISTANT_LINES, REPAIR, SCHEMA], ensure_ascii=False, sort_keys=True).encode()
 ).hexdigest()[:16]
-"""The first 16 hex digits of SHA-256 over everything above that a model is told: another wording, another hash."""
+"""The first 16 hex digits of SHA-256 over all texts above that a model gets: another wording, another hash."""
 
 _LINE_BREAKS: Final = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
@@ -179,7 +179,7 @@ def messages(window: Window) -> list[Message]:
     """Return the question about a window: the rules, then its pieces as lines numbered from 1."""
     numbered = list(enumerate(window.pieces, 1))
     named = [number for number, piece in numbered if piece.speaker == "assistant" and piece.name]
-    told = ASSISTANT_LINES.format(lines=", ".join(map(str, named))) if named else ""
+    assistant_lines = ASSISTANT_LINES.format(lines=", ".join(map(str, named))) if named else ""
     lines = "\n".join(line(number, piece) for number, piece in numbered)
     pictures: list[Part] = [
         {"type": "image_url", "image_url": {"url": _url(piece.image)}}
@@ -187,16 +187,19 @@ def messages(window: Window) -> list[Message]:
         if piece.image is not None
     ]
     return [
-        {"role": "system", "content": SYSTEM + told},
+        {"role": "system", "content": SYSTEM + assistant_lines},
         {"role": "user", "content": [{"type": "text", "text": lines}, *pictures] if pictures else lines},
     ]
 
 
-def repair(asked: list[Message], answer: str, wrong: str) -> list[Message]:
-    """Return the second question: the first one, the answer to it, and what was wrong with that."""
-    # Some endpoints refuse an empty assistant message.
-    said = answer if answer.strip() else "(nothing)"
-    return [*asked, {"role": "assistant", "content": said}, {"role": "user", "content": REPAIR.format(wrong=wrong)}]
+def repair(question: list[Message], answer: str, wrong: str) -> list[Message]:
+    """Return the second question: the first one, the answer to it, and what is wrong with that answer."""
+    content = answer if answer.strip() else "(nothing)"  # some endpoints refuse an empty assistant message
+    return [
+        *question,
+        {"role": "assistant", "content": content},
+        {"role": "user", "content": REPAIR.format(wrong=wrong)},
+    ]
 
 
 def line(number: int, piece: Piece) -> str:
@@ -204,7 +207,7 @@ def line(number: int, piece: Piece) -> str:
     when = piece.occurred_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
     who = one_line(piece.name or "") or piece.speaker
     text = " ".join(part for part in (one_line(piece.text), SEE_PICTURE if piece.image is not None else "") if part)
-    return f"[{number}] {when} {who}: {text}{_known(piece.context)}"
+    return f"[{number}] {when} {who}: {text}{_context(piece.context)}"
 
 
 def _url(image: bytes | str) -> str:
@@ -219,9 +222,9 @@ def one_line(text: str) -> str:
     return _SURROGATES.sub("\ufffd", _LINE_BREAKS.sub(" ", text)).strip()
 
 
-def _known(context: TurnContext | None) -> str:
+def _context(context: TurnContext | None) -> str:
     if context is None:
         return ""
-    said = (("mood", context.mood), ("scene", context.scene), ("gift", context.gift))
-    told = ", ".join(f"{name}: {one_line(value)}" for name, value in said if value and value.strip())
-    return f" ({told})" if told else ""
+    fields = (("mood", context.mood), ("scene", context.scene), ("gift", context.gift))
+    described = ", ".join(f"{name}: {one_line(value)}" for name, value in fields if value and value.strip())
+    return f" ({described})" if described else ""

@@ -1,12 +1,12 @@
-"""What can be told from words alone, in Chinese and English: rules that would rather keep silent than be wrong.
+"""Extraction by rules, in Chinese and English, that would rather find nothing than something wrong.
 
-The path of a text: `traditional` lets its characters be read, `sentences` cuts it, `chinese_clauses` /
-`english_clauses` tell whom each clause speaks of and drop what claims nothing (questions, suppositions, hearsay,
-quotations), then `*_self`, `*_people`, `*_tastes` and `*_life` look at the clause; `screens` reads screenshots and
-articles instead. `dates`, `numbers`, `places` and `occupations` are what they look things up in; `found` is what they
-return.
+A text's way (`extractor.RuleExtractor`): `traditional` gives its characters the form that the rules know, `sentences`
+cuts it, `sentence_reader` passes each sentence to the rules of its language. Both languages run the same pipeline
+(`pipeline`): `clauses` says whom a clause speaks of and drops what claims nothing (questions, suppositions, hearsay,
+quotations); `about_self`, `nature`, `people`, `tastes`, `life` and `events` read the clause; `addressed` reads what is
+said straight to the listener. `screens` reads screenshots and articles instead. Rules look things up in `dates`,
+`numbers`, `places`, `occupations` and `feelings`, and return a `finding.Finding`.
 
-What becomes of it: the profile's attributes, names and companies, money and projects, habits: long-term. A plan is
-kept when its date is certain: long-term, or short-term when it is for the same day. Where the user is just now is
-short-term.
+Findings are long-term: profile attributes, names and companies, money and projects, habits, plans with a certain date.
+Short-term are a plan for the same day and where the user is just now.
 """

@@ -1,7 +1,7 @@
-"""Luna's events that happen in the saying: what the user says straight to whom they talk with (我爱你, forgive me).
+"""Luna's events that are the saying itself: what the user says straight to the listener (我爱你, forgive me).
 
-Each is a sentence of its own kind and nothing else: 我爱你 is one, 我爱你的歌 and 妈妈我爱你 are none. What somebody
-else said, what is supposed and what is asked are left out; only a proposal may be a question.
+The sentence must be nothing else: 我爱你 is an event, 我爱你的歌 and 妈妈我爱你 are not. What somebody else said, what
+is supposed and what is asked are left out; only a proposal may be a question.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from streams.extraction.rules.dates import chinese_past, english_past
 from streams.extraction.rules.english.clauses import apart
 from streams.extraction.rules.feelings import chinese_feeling, english_feeling
-from streams.extraction.rules.finding import Found
+from streams.extraction.rules.finding import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,8 +134,8 @@ _EN_NOT_MINE: Final = re.compile(
 _LONGEST: Final = 120
 
 
-def addressed(sentence: Sentence, today: date) -> Iterator[Found]:
-    """Yield at most one event that a sentence is, with the whole of its words."""
+def addressed(sentence: Sentence, today: date) -> Iterator[Finding]:
+    """Yield at most one event that a sentence is, with all its words."""
     is_chinese = sentence.language == "zh"
     clauses = sentence.clauses if is_chinese else tuple(map(apart, sentence.clauses))
     words = ("，" if is_chinese else ", ").join(clauses)
@@ -146,7 +146,7 @@ def addressed(sentence: Sentence, today: date) -> Iterator[Found]:
         return
     felt = (chinese_feeling if is_chinese else english_feeling)(words)
     title = (_CHINESE_TITLES if is_chinese else _ENGLISH_TITLES)[event]
-    yield Found(
+    yield Finding(
         content=f"{title}：“{words}”" if is_chinese else f'{title}: "{words}"',
         kind="episodic",
         event_type=event,
@@ -158,7 +158,7 @@ def addressed(sentence: Sentence, today: date) -> Iterator[Found]:
 
 
 def _event(clauses: tuple[str, ...], *, is_chinese: bool) -> tuple[str | None, str]:
-    """Return the first event that a clause is, and the clause; who is sorry and asks for pardon makes up."""
+    """Return the first event that a clause is, and the clause; an apology with a plea for pardon is `makeup`."""
     sorry, pardon = (_ZH_SORRY, _ZH_PARDON) if is_chinese else (_EN_SORRY, _EN_PARDON)
     if any(map(sorry.search, clauses)) and (asked := next(filter(pardon.match, clauses), None)):
         return "makeup", asked

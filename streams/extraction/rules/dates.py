@@ -1,8 +1,8 @@
-"""Resolves spoken dates against the day on which they were said. Returns nothing where a guess would be needed.
+"""Spoken dates, resolved against the day on which they were said; None where that would take a guess.
 
-The day is the UTC date of the observation's effective time: nobody tells us the speaker's time zone. A month and day
-without a year mean the next such day; `下周三` and `next Wednesday` both mean the week after the one (from Monday)
-that it is now, `周三` and `on Wednesday` the next Wednesday from today on.
+The day is the UTC date of the observation's effective time: the speaker's time zone is not known. A month and day
+without a year mean the next such day; `下周三` and `next Wednesday` both mean the week after the present one (from
+Monday), `周三` and `on Wednesday` the next Wednesday from today on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Readers: TypeAlias = "tuple[tuple[re.Pattern[str], Callable[[re.Match[str], dat
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """A date found in a text, and where it stands (half open)."""
+    """A date in a text, and the span (half open) of its words."""
 
     day: date
     start: int
@@ -30,7 +30,7 @@ class Dated:
 
 
 _YEARS: Final = (1000, 9000)
-"""Outside, adding weeks could leave the calendar."""
+"""Outside of these, adding weeks could leave the calendar."""
 _WEEKDAYS: Final = {c: n for n, c in enumerate("一二三四五六")} | {"日": 6, "天": 6}
 _EN_WEEKDAYS: Final = {d: n for n, d in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
 _MONTHS: Final = {
@@ -56,7 +56,7 @@ _ZH_FULL = re.compile(
     r"个|[零〇一二两三四五六七八九十]))"
 )
 _LUNAR = re.compile(r"[农農阴陰旧舊]历|[農陰舊]曆")
-"""Its months are not those of a date."""
+"""The lunar calendar: its months are not those of a date."""
 _ZH_MONTH = re.compile(rf"(?P<rel>下个?月|这个?月|本月)(?P<d>{NUMERAL})[日号]")
 _ZH_WEEK = re.compile(
     r"(?<![每隔])(?P<rel>下下个?|下个?|这个?|本|上上?个?)?(?:周|星期|礼拜)(?P<w>[一二三四五六日天])(?![个])"
@@ -93,9 +93,9 @@ def english_date(text: str, today: date) -> Dated | None:
 
 
 def spoken(text: str, day: date, today: date) -> Dated | None:
-    """Return where a text of either language names a day, as it was said on `today`; None where it does not."""
-    found = (chinese_date(text, today), english_date(text, today), days_ago(text, today))
-    return next((dated for dated in found if dated is not None and dated.day == day), None)
+    """Return where a text of either language, said on `today`, names a day; None where it does not."""
+    dates = (chinese_date(text, today), english_date(text, today), days_ago(text, today))
+    return next((dated for dated in dates if dated is not None and dated.day == day), None)
 
 
 def days_ago(text: str, today: date) -> Dated | None:
@@ -122,8 +122,8 @@ def english_past(text: str, today: date) -> date | None:
     return _not_after(english_date(text, today), today)
 
 
-def _not_after(found: Dated | None, today: date) -> date | None:
-    return found.day if found and found.day <= today else None
+def _not_after(dated: Dated | None, today: date) -> date | None:
+    return dated.day if dated and dated.day <= today else None
 
 
 def birth_date(text: str) -> str | None:
@@ -143,7 +143,7 @@ def birth_date(text: str) -> str | None:
 
 
 def _first(readers: _Readers, text: str, today: date) -> Dated | None:
-    """Try the most certain way to say a date first: one that names a year or a month before a weekday."""
+    """Return the date of the first pattern that matches; the most certain ones, with a year or a month, come first."""
     if not _YEARS[0] <= today.year <= _YEARS[1]:
         return None
     for pattern, resolve in readers:

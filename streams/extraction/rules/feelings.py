@@ -1,4 +1,4 @@
-"""Words for feelings, in Chinese and English: which feeling it is, and how strongly it is felt."""
+"""Feelings that Chinese and English words name, and how strong they are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Feeling:
-    """One feeling, by its English word in either language, so that feelings can be counted; `intensity` 0 to 1."""
+    """A feeling. `emotion` is an English word in either language, so that it can be counted; `intensity` is 0 to 1."""
 
     emotion: str
     intensity: float
@@ -72,10 +72,10 @@ def english_feeling(text: str) -> Feeling | None:
     return _feeling(_ENGLISH.search(text))
 
 
-def _feeling(found: re.Match[str] | None) -> Feeling | None:
-    if found is None:
+def _feeling(match: re.Match[str] | None) -> Feeling | None:
+    if match is None:
         return None
-    groups = found.groupdict()
+    groups = match.groupdict()
     emotion = next(name for name in _CHINESE_WORDS if groups[name])
     if groups["slight"]:
         return Feeling(emotion, SLIGHT)

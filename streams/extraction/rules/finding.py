@@ -1,4 +1,4 @@
-"""What one rule found in one sentence: the words to keep and the slot that they fill."""
+"""A finding of one rule in one sentence: the words to keep and the slot of the profile that they fill."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ORDINARY: Final = 0.5
 """Evatar's default importance."""
 IDENTITY: Final = 0.8
-"""For who the user is and whom they belong to: names, work, home, birthday, family, allergies."""
+"""Importance of who the user is: names, work, home, birthday, family, allergies."""
 
 _HAN: Final = re.compile(r"[一-鿿]")
 _CATEGORIES: Final = {
@@ -50,8 +50,8 @@ _IDENTITY: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A proposal that does not know its sources yet. Long-term unless the rule says otherwise."""
+class Finding:
+    """A proposal without its sources. Long-term unless the rule says otherwise."""
 
     content: str
     category: str = "fact"
@@ -67,9 +67,9 @@ class Found:
     key_dialogue: tuple[str, ...] = ()
 
 
-def profile(attribute: str, value: str, content: str) -> Found:
-    """Fill a slot of the profile, in Evatar's category (names and companies are people) and with its importance."""
-    return Found(
+def profile(attribute: str, value: str, content: str) -> Finding:
+    """Return a finding that fills a slot of the profile, with its category (Evatar's) and importance."""
+    return Finding(
         content=content,
         category=_CATEGORIES.get(attribute, "fact"),
         importance=IDENTITY if attribute in _IDENTITY else ORDINARY,
@@ -78,9 +78,9 @@ def profile(attribute: str, value: str, content: str) -> Found:
     )
 
 
-def plan(content: str, day: date, today: date) -> Found:
-    """Keep a plan for a certain day. Long-term, unless it is over before a short-term memory would expire anyway."""
-    return Found(
+def plan(content: str, day: date, today: date) -> Finding:
+    """Return a plan for a day; short-term where it is today, as it is over before a short-term memory expires."""
+    return Finding(
         content=content,
         category="schedule",
         memory_type="short_term" if day == today else "long_term",
@@ -88,25 +88,28 @@ def plan(content: str, day: date, today: date) -> Found:
     )
 
 
-def dated(found: Found, today: date) -> Found:
-    """Return what is found with its day in brackets behind the words that name it: they are read on other days.
+def with_day(finding: Finding, today: date) -> Finding:
+    """Return a finding with its date in brackets behind "tomorrow" or 周三, which mean another day later.
 
-    A day whose year was said is clear as it is.
+    A day that was said with its year stays as it is.
     """
-    day, said = found.occurred_on, found.content
-    if day is None and found.category == "finance" and (paid := days_ago(said, today)):
+    day = finding.occurred_on
+    content = finding.content
+    if day is None and finding.category == "finance" and (paid := days_ago(content, today)):
         day = paid.day
-    if day is None or day.isoformat() in said:
-        return found
-    where = spoken(said, day, today)
-    end = where.end if where else len(said)
-    if where and str(day.year) in said[where.start : end]:
-        return found
-    mark = f"\uff08{day}\uff09" if _HAN.search(said) else f" ({day})"
-    return replace(found, content=f"{said[:end]}{mark}{said[end:]}")
+    if day is None or day.isoformat() in content:
+        return finding
+    named = spoken(content, day, today)
+    end = named.end if named else len(content)
+    if named and str(day.year) in content[named.start : end]:
+        return finding
+    mark = f"\uff08{day}\uff09" if _HAN.search(content) else f" ({day})"
+    return replace(finding, content=f"{content[:end]}{mark}{content[end:]}")
 
 
-def whole(events: list[Found]) -> list[Found]:
+def without_parts(events: list[Finding]) -> list[Finding]:
     """Return the events of a sentence without those whose words are a part of another one's."""
     words = [" ".join(event.key_dialogue) for event in events]
-    return [e for e, said in zip(events, words, strict=True) if not any(said in o and said != o for o in words)]
+    return [
+        e for e, own in zip(events, words, strict=True) if not any(own in other and own != other for other in words)
+    ]

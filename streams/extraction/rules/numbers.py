@@ -1,4 +1,4 @@
-"""Chinese numerals up to 9,999 to integers."""
+"""Chinese numerals up to 9,999."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NUMERAL: Final = r"(?:[0-9]{1,4}|[零〇一二两三四五六七八九十百千]
 
 
 def number(text: str) -> int | None:
-    """Read `28`, `二十八` or `两千零一`; None for anything else (also for numerals of a wrong form)."""
+    """Return the number that `28`, `二十八` or `两千零一` says; None for anything else, malformed numerals included."""
     if text.isascii() and text.isdigit():
         return int(text)
     total, digit = 0, None

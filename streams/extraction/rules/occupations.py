@@ -1,4 +1,4 @@
-"""Words that name an occupation, because `I'm a …` and `我是…` say many other things too."""
+"""Words that name an occupation: `I'm a …` and `我是…` alone say many other things too."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ENGLISH_LONGEST: Final = 5
 
 
 def chinese_occupation(text: str) -> str | None:
-    """Return the occupation that a text wholly is, without 一名 or 一个; None for anything else."""
+    """Return the occupation that a whole text is, without 一名 or 一个; None for anything else."""
     bare = re.sub(r"^(?:一[名位个]|[名位个])", "", text)
     # 当过老师 and 当了十年老师 may be over.
     return bare if _CHINESE.fullmatch(bare) and not re.match(r"[过了着不没]|退休|未来", bare) else None

@@ -1,4 +1,4 @@
-"""Cities that are certain: a name that is not here (or not spelt as a city) is not taken for one in Chinese."""
+"""Cities. In Chinese only a name on this list, or one that ends with 市, is taken for a city."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _COUNTRY: Final = (
     "Vietnam,Wales"
 )
 _COUNTRIES: Final = frozenset(_COUNTRY.split(","))
-"""Countries and the like, which are no cities; those that are both (Singapore, Luxembourg) are left out."""
+"""Countries and large regions, which are no cities; names of both (Singapore, Luxembourg) are left out."""
 _NO_PLACE: Final = frozenset(_OTHER.split())
 
 

@@ -1,4 +1,4 @@
-"""Reads a screen or an article: only lines that name what they are, because nobody there says `I`.
+"""Screens and articles: nobody there says `I`, so only lines with a label or a certain form are read.
 
 A line is kept word for word: a labelled name or company, an amount that is owed or paid, a dated event that lies ahead,
 a labelled project.
@@ -10,14 +10,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.dates import chinese_date, english_date
-from streams.extraction.rules.finding import Found, plan
+from streams.extraction.rules.finding import Finding, plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
 LONGEST_LINE: Final = 200
-"""Characters. Longer lines are running text, and what they claim is not known."""
+"""Characters. Longer lines are running text, whose claims are not known."""
 
 _LABEL: Final = r"^\W{0,3}(?:"
 _PERSON = re.compile(
@@ -54,7 +54,7 @@ _ADVERT = re.compile(
 _HAN = re.compile(r"[一-鿿]")
 
 
-def read_screen(text: str, today: date) -> Iterator[Found]:
+def read_screen(text: str, today: date) -> Iterator[Finding]:
     """Yield what a screen or an article shows; nothing when in doubt. `today` is the day on which it was seen."""
     for raw in text.splitlines():
         line = " ".join(raw.split())
@@ -62,10 +62,10 @@ def read_screen(text: str, today: date) -> Iterator[Found]:
             continue
         when = (chinese_date if _HAN.search(line) else english_date)(line, today)
         if _PERSON.match(line):
-            yield Found(content=line, category="people")
+            yield Finding(content=line, category="people")
         elif _PROJECT.match(line):
-            yield Found(content=line, category="project")
+            yield Finding(content=line, category="project")
         elif when and when.day >= today and _EVENT.search(line):
             yield plan(line, when.day, today)
         elif _MONEY.search(line) and _OWED.search(line):
-            yield Found(content=line, category="finance")
+            yield Finding(content=line, category="finance")

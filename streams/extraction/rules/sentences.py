@@ -1,4 +1,4 @@
-"""Cuts what was said into sentences and clauses, with quotations taken out, and tells the language of each."""
+"""Sentences and their clauses, without quotations, and the language of each."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 Language: TypeAlias = Literal["zh", "en"]
 
 LONGEST_CLAUSE: Final = 200
-"""Characters. A longer stretch without punctuation is not something that a person says about themselves."""
+"""Characters. Nobody speaks of themselves for longer without punctuation."""
 
 _MOST_BEFORE: Final = 6
-"""Clauses before a sentence in which it is looked up of whom it goes on to speak."""
+"""Clauses before a sentence that are kept with it, to find out whom it speaks of."""
 _HAN = re.compile(r"[一-鿿]")
 _KANA = re.compile(r"[぀-ヿ가-힯]")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -25,7 +25,8 @@ _SENTENCE = re.compile(
     r"[^。！？!?\n…～~]+?(?:[。！？!?…～~]+|\n+|"
     r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\b[A-Z])\.+(?=\s|$)|$)"
 )
-# Whose words follow is not known: "Bob said: I live in Oslo", 小明说：我住在北京, "Translate: …" and the line below it.
+# It is not known whose words follow: "Bob said: I live in Oslo", 小明说：我住在北京, "Translate: …" and the line
+# below it.
 _TOLD = re.compile(
     r"(?:\b(?:says?|saying|said|repeat|translate|writes?|wrote|texted|repl(?:y|ies|ied)|answer(?:ed|s)?|ask(?:s|ed)?|quote"
     r"|reads|sings?|type|rephrase|proofread|sentence|example)\b[^:：,.\n]{0,40}[:：]"
@@ -46,7 +47,7 @@ class Sentence:
     asks: bool
     """It ends with a question mark."""
     quotes: bool = False
-    """It holds a quotation, or words that somebody is said to say: whose they are is not known."""
+    """It holds a quotation or reported speech: it is not known whose words these are."""
     after: tuple[str, ...] = ()
     """The last clauses before it."""
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from streams.extraction.rules.finding import Found
+    from streams.extraction.rules.finding import Finding
 
 _TRADITIONAL: Final = (
     "萬與專業東兩嚴個臨為麗麼義烏樂習書買於虧亞產親億從倉們優會傷倫體倆債兒黨蘭關興養內寫軍農馮況減幾劉剛"
@@ -43,18 +43,18 @@ def simplified(text: str) -> str:
     return text.translate(_FOLD)
 
 
-def as_written(found: Found, plain: str, text: str) -> Found:
-    """Return what was found in `plain`, the simplified `text`, with the characters of `text`."""
+def as_written(finding: Finding, plain: str, text: str) -> Finding:
+    """Return a finding in `plain`, which is `text` simplified, with the characters of `text`."""
     return replace(
-        found,
-        content=_written(found.content, plain, text),
-        value=None if found.value is None else _written(found.value, plain, text),
-        key_dialogue=tuple(_written(said, plain, text) for said in found.key_dialogue),
+        finding,
+        content=_written(finding.content, plain, text),
+        value=None if finding.value is None else _written(finding.value, plain, text),
+        key_dialogue=tuple(_written(said, plain, text) for said in finding.key_dialogue),
     )
 
 
 def _written(words: str, plain: str, text: str) -> str:
-    """Give back each stretch of the words that stands in the text, the longest first; the rest is the rules' own."""
+    """Return the words in the characters of the text, where they stand in it; the others are the rules' own words."""
     if (whole := plain.find(words)) >= 0:
         return text[whole : whole + len(words)]
     done = []

@@ -1,4 +1,4 @@
-"""What Kafka's errors mean for a log: try again, create the topic, or a person has to look."""
+"""Kafka's errors as those of a log: try again, create the topic, or change something."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WRONG_CREDENTIALS = (
     kafka.SaslAuthenticationFailed,
 )
 _ADDRESS = re.compile(r"\('([^']+)', (\d+)")
-# They stay as they are until somebody changes a setting or a right.
+# These last until somebody changes a setting or a right.
 _NEEDS_A_PERSON = (
     kafka.ClusterAuthorizationFailedError,
     kafka.TopicAuthorizationFailedError,
@@ -43,7 +43,7 @@ _NEEDS_A_PERSON = (
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Raise LogUnavailable, UnknownTopic or LogError instead of Kafka's errors and time-outs; `doing` says at what."""
+    """Raise LogUnavailable, UnknownTopic or LogError for Kafka's errors and timeouts; `doing` begins the message."""
     try:
         yield
     except kafka.UnknownTopicOrPartitionError as error:
@@ -61,18 +61,18 @@ def translated(doing: str) -> Iterator[None]:
 
 
 def sentence(error: BaseException) -> str:
-    """Return what is wrong for a person: no class, no tuple, no number of an error."""
+    """Return an error's message for people: without its class and number."""
     if isinstance(error, TimeoutError):
         return "not in time"
-    told = str(error.args[0]) if error.args and isinstance(error.args[0], str) else ""
-    if told.startswith("Unable to bootstrap"):
-        return f"nobody listens at {', '.join(f'{host}:{port}' for host, port in _ADDRESS.findall(told))}"
-    told = re.sub(r"^\[Error \d+\] ", "", told)
-    return told or str(getattr(error, "description", "") or getattr(error, "strerror", "") or type(error).__name__)
+    message = str(error.args[0]) if error.args and isinstance(error.args[0], str) else ""
+    if message.startswith("Unable to bootstrap"):
+        return f"nobody listens at {', '.join(f'{host}:{port}' for host, port in _ADDRESS.findall(message))}"
+    message = re.sub(r"^\[Error \d+\] ", "", message)
+    return message or str(getattr(error, "description", "") or getattr(error, "strerror", "") or type(error).__name__)
 
 
 async def ask_why(servers: Sequence[str], security: Mapping[str, Any]) -> None:
-    """Raise why no broker lets anybody in, if it is known: aiokafka says only that it could not connect."""
+    """Raise the reason why no broker can be reached, where one is found: aiokafka only says that it cannot connect."""
     unknown = []
     for host, port, _ in collect_hosts(list(servers)):
         try:

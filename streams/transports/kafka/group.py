@@ -1,4 +1,4 @@
-"""The group of workers as Kafka's coordinator knows it: who is in it, and having it forget one that is dead."""
+"""The group of workers as Kafka's coordinator knows it: its members, and the removal of a dead one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from aiokafka.admin import AIOKafkaAdminClient
 
 GROUP: Final = "mnemolog"
-"""What Faust's app is named, and with it the group."""
+"""The name of Faust's app, which is also that of the group."""
 PAUSE_SECONDS: Final = 0.2
 _T = TypeVar("_T")
 
@@ -29,28 +29,28 @@ class Member:
     member_id: str
     host: str
     url: str | None
-    """Where it says that others reach it; None while the group settles who has which partition."""
+    """Where other workers reach it; None while the group rebalances."""
 
 
 async def members(admin: AIOKafkaAdminClient) -> list[Member]:
-    """Return who is in the group, those of whom it has not noticed yet that they are dead too. Raises KafkaError."""
+    """Return the members, also dead ones whose session has not ended yet. Raises KafkaError."""
 
-    async def ask(coordinator: int) -> list[Member]:
-        [answer] = await admin.describe_consumer_groups([GROUP], coordinator)
-        [group] = answer.to_object()["groups"]
+    async def describe(coordinator: int) -> list[Member]:
+        [response] = await admin.describe_consumer_groups([GROUP], coordinator)
+        [group] = response.to_object()["groups"]
         _check(group["error_code"])
         return [_member(one) for one in group["members"]]
 
-    return await _by_coordinator(admin, ask)
+    return await _by_coordinator(admin, describe)
 
 
 async def forget(admin: AIOKafkaAdminClient, member_id: str) -> bool:
-    """Have the group forget a member, as if it had left; return whether it was in it. Raises KafkaError."""
+    """Remove a member from the group, as if it had left; return whether it was in it. Raises KafkaError."""
 
     async def leave(coordinator: int) -> bool:
-        answer = await admin._send_request(LeaveGroupRequest(GROUP, member_id), coordinator)  # noqa: SLF001 - no other way
+        response = await admin._send_request(LeaveGroupRequest(GROUP, member_id), coordinator)  # noqa: SLF001 - no other way
         try:
-            _check(answer.error_code)
+            _check(response.error_code)
         except UnknownMemberIdError:
             return False
         return True
@@ -58,11 +58,11 @@ async def forget(admin: AIOKafkaAdminClient, member_id: str) -> bool:
     return await _by_coordinator(admin, leave)
 
 
-async def _by_coordinator(admin: AIOKafkaAdminClient, ask: Callable[[int], Awaitable[_T]]) -> _T:
-    """Ask the group's coordinator; a fresh broker makes it first, and another one may take over."""
+async def _by_coordinator(admin: AIOKafkaAdminClient, request: Callable[[int], Awaitable[_T]]) -> _T:
+    """Send a request to the group's coordinator, again while there is none yet or another one takes over."""
     while True:
         try:
-            return await ask(await admin.find_coordinator(GROUP))
+            return await request(await admin.find_coordinator(GROUP))
         except KafkaError as error:
             if not error.retriable:
                 raise
@@ -74,9 +74,9 @@ def _check(code: int) -> None:
         raise for_code(code)
 
 
-def _member(told: dict[str, Any]) -> Member:
+def _member(description: dict[str, Any]) -> Member:
     url = None
-    if told["member_metadata"]:
-        said = ConsumerProtocolMemberMetadata.decode(told["member_metadata"]).user_data
-        url = orjson.loads(said).get("url") if said else None
-    return Member(told["member_id"], told["client_host"].lstrip("/"), url)
+    if description["member_metadata"]:
+        user_data = ConsumerProtocolMemberMetadata.decode(description["member_metadata"]).user_data
+        url = orjson.loads(user_data).get("url") if user_data else None
+    return Member(description["member_id"], description["client_host"].lstrip("/"), url)

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 30.0
 APPEND_S = 15.0
-"""An append that takes longer is refused, and tried again by whoever wants it, with a new producer."""
-CLOSE_S = 3.0  # for which a connection may be closed
+"""An append that takes longer fails; the caller may repeat it, with a new producer."""
+CLOSE_S = 3.0  # in which connections are closed
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the broker has set
 
 
 class KafkaLog:
-    """The `Log` of many machines. An empty value with a key is a tombstone on Kafka (null), and reads as empty."""
+    """The `Log` of many machines. An empty value with a key is a tombstone on Kafka (null), and is read as empty."""
 
     def __init__(
         self,
@@ -50,10 +50,12 @@ class KafkaLog:
         replication: int = topics.BROKERS_DEFAULT,
         client_id: str = "mnemolog",
         timeout_s: float = TIMEOUT_S,
+        flush_s: float = kafka_producer.FLUSH_S,
     ) -> None:
-        """Name the brokers as `host:port`; nothing happens before `start`. Each call gives up after `timeout_s`.
+        """Take brokers as `host:port`; `start` connects. Each call gives up after `timeout_s`.
 
-        Topics are created with so many replicas. Raises LogError for files of `security` that cannot be used.
+        Topics are created with `replication` replicas. A producer that stops may flush for `flush_s`. Raises LogError
+        for files of `security` that cannot be used.
         """
         self._servers = list(servers)
         self._security = (security or KafkaSecurity()).connection()
@@ -62,18 +64,24 @@ class KafkaLog:
         }  # fmt: skip
         self._replication = replication
         self._timeout_s = timeout_s
+        self._flush_s = flush_s
         self._producer: AIOKafkaProducer | None = None
         self._admin: AIOKafkaAdminClient | None = None
         self._partitions: dict[str, int] = {}
         self._readers: dict[str, TopicReader] = {}
         self._recent = RecentRecords()
-        """What was appended here last and acknowledged: its writer folds it next, without asking the broker for it."""
+        """The last records appended here and acknowledged: this worker folds them next, without reading from the
+        broker."""
         self._doubted: AIOKafkaProducer | None = None
-        """A producer that did not append in time: the next append takes a new one."""
+        """A producer that did not append in time: aiokafka's sender may hang for ever. The next append takes a new
+        one."""
         self._starting = asyncio.Lock()
+        """Held while a reader connects: two readers of one topic would each miss what the other has read."""
         self._replacing = asyncio.Lock()
+        """Held while a producer is replaced: callers that wait meanwhile share the new one."""
         self._abandoning: set[asyncio.Task[None]] = set()
-        self._gathering = AppendBatcher()
+        """Producers that are being stopped: `stop` waits for them."""
+        self._batcher = AppendBatcher()
 
     async def start(self) -> None:
         """Connect. Raises LogUnavailable."""
@@ -86,19 +94,20 @@ class KafkaLog:
                     except KafkaConnectionError:
                         await ask_why(self._servers, self._security)
                         raise
-                    self._producer = await kafka_producer.started(self._connection)
+                    self._producer = await kafka_producer.started(self._connection, self._flush_s)
                 except BaseException:
                     await self.stop()
                     raise
 
     async def stop(self) -> None:
         """Disconnect; what was not acknowledged may be appended or not. Takes seconds at most; safe to call twice."""
+        # Taken away first: calls that wait find the log stopped.
         readers, self._readers = self._readers, {}
         producer, self._producer = self._producer, None
         admin, self._admin = self._admin, None
         if producer is not None:
             self._abandon(producer)
-        with suppress(TimeoutError):  # of a broker that does not answer
+        with suppress(TimeoutError):  # the broker does not answer
             async with asyncio.timeout(CLOSE_S):
                 closing = [reader.stop() for reader in readers.values()] + ([admin.close()] if admin else [])
                 await asyncio.gather(*closing, return_exceptions=True)  # aiokafka's consumer may raise CancelledError
@@ -116,13 +125,13 @@ class KafkaLog:
         try:
             with translated("appending"):
                 async with asyncio.timeout(min(self._timeout_s, APPEND_S)):
-                    await self._gathering.wait(len(records))
+                    await self._batcher.wait(len(records))
                     producer = await self._usable_producer()
                     for record in records:
                         sent.append(await self._send(producer, record))  # noqa: PERF401 - kept if the next fails
                     return [_appended(metadata) for metadata in await asyncio.gather(*sent)]
-        except (LogError, asyncio.CancelledError):  # who gave up waiting knows no more either
-            if sent:  # what was refused has taken sequence numbers, too
+        except (LogError, asyncio.CancelledError):  # a caller that gave up waiting learns no more
+            if sent:  # records that were refused have taken sequence numbers, too
                 self._doubted = producer
             raise
 
@@ -140,9 +149,9 @@ class KafkaLog:
         await self._require(topic, partition)
         with translated(f"asking for the end of {topic}:{partition}"):
             async with asyncio.timeout(self._timeout_s):
-                kept = self._recent.kept(topic, partition)
+                appended = self._recent.offsets(topic, partition)
                 end = await (await self._reader(topic)).end(partition)
-        if end < kept.stop:  # another topic of the same name
+        if end < appended.stop:  # the topic was deleted, and created again
             self._recent.forget(topic, partition)
         return end
 
@@ -152,7 +161,7 @@ class KafkaLog:
         with translated(f"asking for the beginning of {topic}:{partition}"):
             async with asyncio.timeout(self._timeout_s):
                 earliest = await (await self._reader(topic)).earliest(partition)
-        if earliest > self._recent.kept(topic, partition).start:
+        if earliest > self._recent.offsets(topic, partition).start:
             self._recent.forget(topic, partition)
         return earliest
 
@@ -184,36 +193,36 @@ class KafkaLog:
             raise LogError(f"topic {name} has {existing} partitions, not {partitions}: {advice}")
 
     async def drop_before(self, topic: str, partition: int, offset: int) -> None:
-        """See `TrimmedLog.drop_before`; wants the right to delete from the topic."""
+        """See `TrimmedLog.drop_before`; needs the right to delete from the topic."""
         await self._require(topic, partition)
         with translated(f"removing what is old from {topic}:{partition}"):
             async with asyncio.timeout(self._timeout_s):
-                wanted = {TopicPartition(topic, partition): RecordsToDelete(offset)}
-                await self._admin_client().delete_records(wanted)
+                deletion = {TopicPartition(topic, partition): RecordsToDelete(offset)}
+                await self._admin_client().delete_records(deletion)
         self._recent.forget(topic, partition)
 
     async def misfits(self, name: str, retention: timedelta | None) -> list[str]:
-        """Return which settings of a topic are others than `create_topic` gives it, as `setting=value, not value`."""
+        """Return the settings of a topic that `create_topic` sets otherwise, as `setting=value, not value`."""
         wanted = topics.settings(retention, max_record_bytes(name), compact=False)
         with translated(f"asking for the settings of topic {name}"):
             async with asyncio.timeout(self._timeout_s):
-                found = await topics.misfits(self._admin_client(), name, wanted)
-        return [f"{setting}, not {wanted[setting.partition('=')[0]]}" for setting in found]
+                settings = await topics.misfits(self._admin_client(), name, wanted)
+        return [f"{setting}, not {wanted[setting.partition('=')[0]]}" for setting in settings]
 
     async def members(self) -> list[Member]:
-        """Return the workers in the group, as far as it knows. Raises LogUnavailable, LogError."""
+        """Return the workers in the group. Raises LogUnavailable, LogError."""
         with translated("asking who is in the group"):
             async with asyncio.timeout(self._timeout_s):
                 return await group.members(self._admin_client())
 
     async def forget_member(self, member_id: str) -> bool:
-        """Have the group forget a worker that is dead; return whether it was in it. Raises LogUnavailable, LogError."""
+        """Remove a dead worker from the group; return whether it was in it. Raises LogUnavailable, LogError."""
         with translated("taking a dead worker out of the group"):
             async with asyncio.timeout(self._timeout_s):
                 return await group.forget(self._admin_client(), member_id)
 
     async def _wait_until_known(self, name: str) -> None:
-        # brokers learn of a new topic one after the other, and tell nobody when they have
+        # Brokers learn of a new topic one after the other, and do not say when all have.
         while not self._partitions.get(name):
             self._partitions = await topics.partition_counts(self._admin_client())
 
@@ -225,23 +234,24 @@ class KafkaLog:
     async def _reader(self, topic: str) -> TopicReader:
         async with self._starting:
             if (reader := self._readers.get(topic)) is None:
-                admin = self._admin_client()  # a stopped log opens no connections
+                admin = self._admin_client()  # raises when the log is stopped
                 reader = await TopicReader.start(topic, self._partitions[topic], self._connection)
-                if self._admin is not admin:  # stopped meanwhile
+                if self._admin is not admin:  # stopped while it connected
                     await reader.stop()
                     raise LogUnavailable("the log is stopped")
                 self._readers[topic] = reader
             return reader
 
     async def _usable_producer(self) -> AIOKafkaProducer:
-        """Return the producer; one whose sending task has died (its sequence numbers are lost) is replaced."""
+        """Return the producer; one that cannot send any more is replaced."""
         async with self._replacing:
             if self._producer is None:
                 raise LogUnavailable("the log is not started: call `start`")
-            # Its sender may have died, or wait for ever for a broker that was started again: aiokafka tells nobody.
+            # The sender may have died, and its sequence numbers with it, or wait for ever for a broker that was started
+            # again: aiokafka reports neither.
             if self._producer._sender.sender_task.done() or self._producer is self._doubted:  # noqa: SLF001
-                fresh = await kafka_producer.started(self._connection)
-                if self._producer is None:  # stopped meanwhile
+                fresh = await kafka_producer.started(self._connection, self._flush_s)
+                if self._producer is None:  # stopped while it connected
                     self._abandon(fresh)
                     raise LogUnavailable("the log is stopped")
                 broken, self._producer = self._producer, fresh
@@ -249,8 +259,8 @@ class KafkaLog:
             return self._producer
 
     def _abandon(self, producer: AIOKafkaProducer) -> None:
-        """Stop it beside what goes on: what others have sent with it is still flushed."""
-        task = asyncio.get_running_loop().create_task(kafka_producer.stop(producer))
+        """Stop a producer in the background: what other callers sent with it is still flushed."""
+        task = asyncio.get_running_loop().create_task(kafka_producer.stop(producer, self._flush_s))
         self._abandoning.add(task)
         task.add_done_callback(self._abandoning.discard)
 

@@ -1,4 +1,4 @@
-"""A producer of the log: started or closed again, and stopped within a bounded time."""
+"""The producer of the log: how it starts, and how it stops within a bounded time."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FLUSH_S: Final = 5.0
-"""For which a producer that is stopped may still send."""
+"""How long a producer that stops may flush."""
 
 
-async def started(connection: Mapping[str, Any]) -> AIOKafkaProducer:
-    """Return an idempotent producer that waits for all in-sync replicas. Raises Kafka's errors, and leaves nothing."""
+async def started(connection: Mapping[str, Any], flush_s: float = FLUSH_S) -> AIOKafkaProducer:
+    """Return an idempotent producer that waits for all in-sync replicas. Raises Kafka's errors."""
     producer = AIOKafkaProducer(**connection, acks="all", enable_idempotence=True, max_request_size=MAX_LETTER_BYTES)
     try:
         await producer.start()
     except BaseException:
-        await stop(producer)  # aiokafka leaves it open, and complains of it when it is collected
+        await stop(producer, flush_s)  # aiokafka leaves it open, and warns when it is collected
         raise
     return producer
 
 
-async def stop(producer: AIOKafkaProducer) -> None:
-    """Flush and close; what a broker does not take within FLUSH_S is left, its callers were told."""
+async def stop(producer: AIOKafkaProducer, flush_s: float = FLUSH_S) -> None:
+    """Flush and close. What is not sent within `flush_s` is given up; its callers have had an error."""
     try:
-        async with asyncio.timeout(FLUSH_S):
+        async with asyncio.timeout(flush_s):
             await producer.stop()
     except (KafkaError, TimeoutError):
         pass  # `stop` does nothing a second time
@@ -41,7 +41,7 @@ async def stop(producer: AIOKafkaProducer) -> None:
     if (sender := producer._sender.sender_task) is not None:  # noqa: SLF001
         sender.cancel()
     with suppress(KafkaError, TimeoutError):
-        async with asyncio.timeout(FLUSH_S):
+        async with asyncio.timeout(flush_s):
             await producer.client.close()
     if sender is not None:
-        await asyncio.wait({sender}, timeout=FLUSH_S)
+        await asyncio.wait({sender}, timeout=flush_s)

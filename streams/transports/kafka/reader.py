@@ -1,4 +1,4 @@
-"""Reads from Kafka without a consumer group: one consumer a topic, idle partitions paused."""
+"""The reader of a topic: one consumer without a group, whose idle partitions are paused."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 FETCH_BYTES = 4 << 20
 ONE_WAIT_MS = 200
 BROKER_WAIT_MS = 5
-"""What is read is there already; a fetch that waits for more at the broker holds up those of other partitions."""
+"""How long a fetch waits at the broker for more: it delays the fetches of other partitions."""
 
 
 class TopicReader:
     """Reads any partition of one topic from any offset; partitions concurrently, one read at a time in each."""
 
     def __init__(self, consumer: AIOKafkaConsumer, topic: str) -> None:
-        """Own a started consumer; `start` makes one."""
+        """Take over a started consumer; made by `start`."""
         self._consumer = consumer
         self._topic = topic
         self._positions: dict[int, int] = {}
@@ -66,13 +66,13 @@ class TopicReader:
         return int((await self._consumer.beginning_offsets([tp]))[tp])
 
     async def read(self, partition: int, start: int, limit: int, timeout_s: float) -> list[Record]:
-        """Return up to `limit` records from `start` on; [] at the end. Raises LogUnavailable when none come in time."""
+        """Return at most `limit` records from `start` on; [] at the end. Raises LogUnavailable after `timeout_s`."""
         tp = TopicPartition(self._topic, partition)
         async with self._locks[partition]:
             if self._positions.get(partition) != start:
                 self._consumer.seek(tp, start)
                 self._positions[partition] = start
-            end = self._consumer.highwater(tp) or 0  # of the last fetch: what is before it is there
+            end = self._consumer.highwater(tp) or 0  # as of the last fetch: records before it exist
             if start >= end:
                 end = await self.end(partition)
             return await self._fetch(tp, end, limit, timeout_s) if start < end else []
@@ -83,15 +83,16 @@ class TopicReader:
         self._consumer.resume(tp)
         try:
             while loop.time() < deadline:
-                found = (await self._consumer.getmany(tp, timeout_ms=ONE_WAIT_MS, max_records=limit)).get(tp)
+                fetched = await self._consumer.getmany(tp, timeout_ms=ONE_WAIT_MS, max_records=limit)
+                records = fetched.get(tp)
                 self._positions[tp.partition] = position = await self._consumer.position(tp)
-                if found:
-                    return [_record(record) for record in found]
-                if position >= end:  # retention or compaction took all that was left
+                if records:
+                    return [_record(record) for record in records]
+                if position >= end:  # retention or compaction removed the rest
                     return []
         finally:
             if self._positions[tp.partition] >= (self._consumer.highwater(tp) or 0):
-                self._consumer.pause(tp)  # at the end: no request every half second for as long as nobody reads
+                self._consumer.pause(tp)  # else aiokafka would send a request every half second while nobody reads
         raise LogUnavailable(f"{tp.topic}:{tp.partition} is not at its end, but Kafka sent nothing: try again")
 
 

@@ -1,4 +1,4 @@
-"""How brokers are spoken to: in clear or by TLS, with or without SASL; for our own connections and for Faust's."""
+"""Connections to brokers: in clear or by TLS, with or without SASL, for our own clients and for Faust's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSecurity:
-    """Kafka's own words. Without a `cafile` the system's authorities count; the password is never shown."""
+    """Settings by Kafka's own names. Without a `cafile` the system's authorities count; the password is never shown."""
 
     protocol: str = "PLAINTEXT"
     """PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."""
@@ -26,16 +26,16 @@ class KafkaSecurity:
     keyfile: Path | None = None
 
     def connection(self) -> dict[str, Any]:
-        """Return what aiokafka is told. Raises LogError for a file that cannot be used."""
-        found: dict[str, Any] = {"security_protocol": self.protocol, "ssl_context": self._context()}
+        """Return the arguments for aiokafka's clients. Raises LogError for a file that cannot be used."""
+        arguments: dict[str, Any] = {"security_protocol": self.protocol, "ssl_context": self._context()}
         if self.protocol.startswith("SASL_"):
-            found["sasl_mechanism"] = self.mechanism
-            found["sasl_plain_username"] = self.username
-            found["sasl_plain_password"] = self.password
-        return found
+            arguments["sasl_mechanism"] = self.mechanism
+            arguments["sasl_plain_username"] = self.username
+            arguments["sasl_plain_password"] = self.password
+        return arguments
 
     def credentials(self) -> Any:  # noqa: ANN401 - Faust's credentials, or None
-        """Return what Faust is told. Raises LogError for a file that cannot be used."""
+        """Return Faust's credentials, None for plain connections. Raises LogError for a file that cannot be used."""
         from faust.auth import SASLCredentials, SSLCredentials  # noqa: PLC0415 - not for commands that run no agents
 
         context = self._context()
@@ -59,5 +59,5 @@ class KafkaSecurity:
 
 
 def _no_password() -> str:
-    """Refuse, where OpenSSL would ask whoever sits at the terminal."""
+    """Refuse: OpenSSL would ask at the terminal."""
     raise ValueError("the key is encrypted: give one without a passphrase")

@@ -1,4 +1,4 @@
-"""Topics on Kafka: which there are, and their creation, always with the broker's append time."""
+"""Topics on Kafka: their partitions, their settings, and their creation with the broker's append time."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from aiokafka.admin import AIOKafkaAdminClient
 
 APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
-TOLD_EVERY_SECONDS = 0.1
+RETRY_SECONDS = 0.1
 BROKERS_DEFAULT = -1  # replication factor: what the cluster is configured with
 
 
 async def partition_counts(admin: AIOKafkaAdminClient) -> dict[str, int]:
     """Return every topic's number of partitions.
 
-    Asks for all topics at once: asking for one that does not exist creates it where the broker is configured so.
+    Asks for all topics: a request for one that does not exist creates it where the broker is configured so.
     """
     return {topic["topic"]: len(topic["partitions"]) for topic in await admin.describe_topics()}
 
 
 def settings(retention: timedelta | None, max_bytes: int, *, compact: bool) -> dict[str, str]:
-    """Return the topic configuration; `retention` None keeps for ever."""
+    """Return a topic's settings; `retention` None keeps records indefinitely."""
     milliseconds = -1 if retention is None else int(retention.total_seconds() * 1000)
     policy = "compact" if compact else "delete"
     config = {**APPEND_TIME, "cleanup.policy": policy, "retention.ms": str(milliseconds), "retention.bytes": "-1"}
-    if max_bytes > MAX_RECORD_BYTES:  # else the brokers' own, which may be larger
+    if max_bytes > MAX_RECORD_BYTES:  # else the brokers' own limit, which may be larger
         config["max.message.bytes"] = str(max_bytes)
     return config
 
@@ -48,8 +48,8 @@ async def create(
     config: Mapping[str, str],
     replication: int = BROKERS_DEFAULT,
 ) -> None:
-    """Create a topic unless it exists. Raises Kafka's errors, and LogError when it exists with another time."""
-    # aiokafka wants exactly one of the two to be said
+    """Create a topic unless it exists. Raises Kafka's errors, and LogError for one without the broker's append time."""
+    # aiokafka takes either a replication factor or assignments
     assignments: dict[int, list[int]] | None = {} if replication == BROKERS_DEFAULT else None
     topic = NewTopic(name, partitions, replication, replica_assignments=assignments, topic_configs=dict(config))
     response = await admin.create_topics([topic])
@@ -62,24 +62,24 @@ async def create(
 
 
 async def misfits(admin: AIOKafkaAdminClient, name: str, wanted: Mapping[str, str]) -> list[str]:
-    """Return which of a topic's settings are others than wanted, as `name=value`. Raises Kafka's errors."""
+    """Return the settings of a topic that differ from those wanted, as `name=value`. Raises Kafka's errors."""
     keys = dict.fromkeys(wanted, "")
     [response] = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name, keys)])
-    found: list[str] = []
+    different: list[str] = []
     for code, message, _, _, entries in response.resources:
         if code:
             raise for_code(code)(message)
-        found += [f"{key}={value}" for key, value, *_ in entries if key in wanted and value != wanted[key]]
-    return found
+        different += [f"{key}={value}" for key, value, *_ in entries if key in wanted and value != wanted[key]]
+    return different
 
 
 async def _require_append_time(admin: AIOKafkaAdminClient, name: str) -> None:
     while True:
         try:
-            found = await misfits(admin, name, APPEND_TIME)
+            settings_ = await misfits(admin, name, APPEND_TIME)
             break
-        except UnknownTopicOrPartitionError:  # another worker has just created it, and this broker was not told yet
-            await asyncio.sleep(TOLD_EVERY_SECONDS)
-    for setting in found:
+        except UnknownTopicOrPartitionError:  # another worker has just created it, and this broker does not know yet
+            await asyncio.sleep(RETRY_SECONDS)
+    for setting in settings_:
         wanted = APPEND_TIME[setting.partition("=")[0]]
         raise LogError(f"topic {name} has {setting}: set it to {wanted}, log time is the broker's")

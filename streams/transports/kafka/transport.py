@@ -1,4 +1,4 @@
-"""The Faust transport `kafka://host:port`: aiokafka, with safe commits, guarded acknowledgements, no duplicates."""
+"""The Faust transport `kafka://host:port`: aiokafka with safe delivery and an idempotent producer."""
 
 from __future__ import annotations
 
@@ -20,49 +20,50 @@ if TYPE_CHECKING:
     from faust.types import ConsumerT, ProducerT
 
 COMMIT_SECONDS: Final = 5.0
-"""A commit that takes longer is given up: the next one says the same or more, and what is not committed comes again."""
+"""A commit that takes longer is given up: the next one commits the same or more."""
 LEAVE_SECONDS: Final = 3.0
-"""How long a worker that stops tries to leave the group."""
+"""How long a worker that stops waits for the group to let it leave."""
 
 
 class ConsumerThread(driver.AIOKafkaConsumerThread):
-    """The thread that speaks to the group; it knows when the group last heard of this worker."""
+    """The thread that talks to the group. It knows when this worker's session was last renewed."""
 
-    heard = 0.0
-    """When the group last heard of this worker, by `time.monotonic`: when it was given its partitions, or sent the last
-    heartbeat that was answered while the group was not rebalancing."""
+    renewed = 0.0
+    """When the session was last renewed, by `time.monotonic`: when partitions were assigned, or when the last heartbeat
+    was sent that the group answered while it was not rebalancing. The time of sending counts, not that of the answer:
+    the group may have counted from then on."""
 
     async def on_start(self) -> None:
-        """Watch the heartbeats, and hear what becomes of a commit that is given up."""
+        """Watch the heartbeats, and take the errors of commits that are given up."""
         await super().on_start()
-        coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001 - aiokafka tells nobody
+        coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001 - aiokafka has no hook
         beat = coordinator._do_heartbeat  # noqa: SLF001
 
         async def watched() -> bool:
             sent = time.monotonic()
-            heard = bool(await beat())
-            # A group that rebalances answers whoever has not joined again, and then goes on without it
-            if heard and not coordinator._rejoin_needed_fut.done():  # noqa: SLF001
-                self.heard = sent
-            return heard
+            is_answered = bool(await beat())
+            # A group that rebalances answers a member that has not joined again, and then goes on without it.
+            if is_answered and not coordinator._rejoin_needed_fut.done():  # noqa: SLF001
+                self.renewed = sent
+            return is_answered
 
         coordinator._do_heartbeat = watched  # noqa: SLF001
         commit = coordinator._do_commit_offsets  # noqa: SLF001
 
-        def heard_of(*arguments: Any) -> asyncio.Task[None]:  # noqa: ANN401 - passed on
+        def observed(*arguments: Any) -> asyncio.Task[None]:  # noqa: ANN401 - passed on
             task = asyncio.get_running_loop().create_task(commit(*arguments))
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
             return task
 
-        coordinator._do_commit_offsets = heard_of  # noqa: SLF001
+        coordinator._do_commit_offsets = observed  # noqa: SLF001
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
-        """Begin a session: the group has just heard of this worker, whose main loop may come to it much later."""
-        self.heard = time.monotonic()
+        """Begin a session now: the main loop may handle the assignment much later."""
+        self.renewed = time.monotonic()
         await super().on_partitions_assigned(assigned, generation_id)
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
-        """Commit, or say that the group did not take it: aiokafka would try until the broker is back."""
+        """Return whether the group took the commit in time: aiokafka would retry until the broker is back."""
         try:
             async with asyncio.timeout(COMMIT_SECONDS):
                 return bool(await super()._commit(offsets))
@@ -70,14 +71,14 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             return False
 
     async def on_thread_stop(self) -> None:
-        """Leave the group, if a broker answers: who does not leave is missed after a session."""
+        """Leave the group if a broker answers; else the group notices when the session ends."""
         try:
             async with asyncio.timeout(LEAVE_SECONDS):
                 await super().on_thread_stop()
         except (TimeoutError, asyncio.CancelledError):  # aiokafka's fetcher, cancelled while it waits, raises that too
             if self._consumer is not None:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._consumer._client.close(), LEAVE_SECONDS)  # noqa: SLF001 - `stop` did not come to it
+                    await asyncio.wait_for(self._consumer._client.close(), LEAVE_SECONDS)  # noqa: SLF001 - `stop` did not get that far
 
 
 class Consumer(SafeDelivery, driver.Consumer):
@@ -89,32 +90,33 @@ class Consumer(SafeDelivery, driver.Consumer):
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
 
     def verify_event_path(self, now: float, tp: TP) -> None:
-        """Say nothing: Faust guesses that a partition hangs where one is idle, waits for its agent, or has just come.
+        """Do nothing: Faust would report partitions as stuck that are idle, wait for their agent, or are new.
 
-        What is behind is in the metrics, and that the log does not answer is said by the worker.
+        Metrics show what is behind, and the worker reports a log that does not answer.
         """
 
     def is_in_session(self) -> bool:
-        """Tell whether no other worker can have been given this one's partitions.
+        """Tell whether this worker's session lasts, so that no other worker can have its partitions.
 
-        One that was frozen, or cut off from the broker, for longer than the group's session cannot know.
+        A worker that was frozen or cut off from the broker for longer has to assume that others have them.
         """
-        return time.monotonic() - self._thread.heard < self.app.conf.broker_session_timeout
+        return time.monotonic() - self._thread.renewed < self.app.conf.broker_session_timeout
 
     @property
     def member_id(self) -> str | None:
-        """The id that the group has given to this process; None before it has."""
-        consumer = self._thread._consumer  # noqa: SLF001 - aiokafka tells nobody
+        """The id of this worker in the group; None before it has joined."""
+        consumer = self._thread._consumer  # noqa: SLF001 - aiokafka does not expose it
         return (consumer._coordinator.member_id or None) if consumer is not None else None  # noqa: SLF001
 
-    # A partition that is full again is not in the fetch that runs: it must not wait a second for the others.
     poll_timeout_s = 0.25
+    """Shorter than the default: a partition whose queue has room again is not in the fetch that runs, and waits for
+    it."""
 
     async def seek_to_committed(self) -> Mapping[TP, int]:
-        """Go to where the group is to go on; where it has committed nothing, to the beginning.
+        """Go to the committed offsets, in partitions without one to the beginning.
 
-        aiokafka leaves a partition without a commit where its last fetch ended: what was fetched and not delivered at a
-        rebalance would be lost.
+        aiokafka leaves a partition without a commit where its last fetch ended: what was fetched and not delivered
+        before a rebalance would be lost.
         """
         committed: Mapping[TP, int] = await super().seek_to_committed()
         if self.app.conf.consumer_auto_offset_reset == "earliest":
@@ -135,19 +137,19 @@ class Consumer(SafeDelivery, driver.Consumer):
         await self._thread.call_thread(self._seek_in_thread, tp, record.offset, self.app.consumer_generation_id)
 
     async def _seek_in_thread(self, tp: TP, offset: int, generation: int) -> None:
-        # The thread may have been in the middle of a rebalance, and the new generation sets its own positions
+        # The thread may have been in the middle of a rebalance; the new generation sets its own positions.
         if generation == self.app.consumer_generation_id and tp in self.assignment():
             await self._seek(tp, offset)
 
 
 class Producer(driver.Producer):
-    """Faust's Kafka producer, which a broker does not take twice from, and waits for all in-sync replicas."""
+    """Faust's Kafka producer, made idempotent, which waits for all in-sync replicas."""
 
     def _settings_extra(self) -> Mapping[str, Any]:
         return {"acks": "all", "enable_idempotence": True}
 
     def key_partition(self, topic: str, key: bytes) -> TP:
-        """Return the key's partition; Faust's own knows only topics that this producer has sent to."""
+        """Return the key's partition; Faust's own method knows only topics that this producer has sent to."""
         count = self.app.consumer.topic_partitions(topic)
         return super().key_partition(topic, key) if count is None else TP(topic, partition_of(key, count))
 

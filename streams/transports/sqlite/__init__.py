@@ -1,1 +1,7 @@
-"""TODO streams/transports/sqlite."""
+"""The embedded log: one SQLite file in a directory, one process, an acknowledgement only after the fsync.
+
+`log.SqliteLog` reads in the calling thread; its appends go to `writer`, one thread in which calls that wait at the same
+time share a transaction. `file` has the tables, the pragmas and the meaning of SQLite's errors, `rows` a record as a
+row, `cleanup` what retention and compaction delete, `waiters` the tasks that wait for the log to grow. `transport`,
+`consumer` and `producer` give the log to Faust.
+"""

@@ -1,4 +1,4 @@
-"""What leaves the log: a partition's oldest records, and in compacted topics all but each key's newest."""
+"""Deletion from the log: a partition's oldest records, and in compacted topics all but each key's newest."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def delete_until(connection: sqlite3.Connection, partition_id: int, offset: int)
 
 
 def compact_partition(connection: sqlite3.Connection, partition_id: int) -> int:
-    """Delete the partition's records whose key has a newer one; returns how many. Records without a key stay.
+    """Delete the partition's records whose key has a newer one; return how many. Records without a key stay.
 
-    The newest record of a key stays even if its value is empty (a tombstone): a reader may not have passed it yet.
+    The newest record of a key stays even if its value is empty (a tombstone): a reader may not have read it yet.
     """
     first, last = partition_id << OFFSET_BITS, (partition_id << OFFSET_BITS) | OFFSET_MASK
     return connection.execute(

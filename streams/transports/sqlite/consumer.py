@@ -1,4 +1,4 @@
-"""Faust's consumer over the embedded log: one process owns every partition, and rebalances only when told to."""
+"""Faust's consumer over the embedded log: one process has every partition, and rebalances only on request."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from schemas.log import Record
     from streams.transports.sqlite.log import SqliteLog
 
-RECORDS_AT_ONCE = 500  # of one partition; Faust's broker_max_poll_records overrides it
-RECORDS_OF_A_READ = 32  # before their size is looked at: 500 pictures would be 350 MB
-ENOUGH_BYTES = 4 * 1024 * 1024  # then the rest comes with the next fetch
+RECORDS_AT_ONCE = 500  # of one partition in one fetch; Faust's broker_max_poll_records overrides it
+RECORDS_OF_A_READ = 32  # after which their size is checked: 500 pictures would be 350 MB
+ENOUGH_BYTES = 4 * 1024 * 1024  # of one partition in one fetch
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the log has set
 
 
 class Consumer(SafeDelivery):
-    """Feeds the app's agents from the log that its transport has open."""
+    """Delivers records of the transport's log to the app's agents."""
 
     consumer_stopped_errors: ClassVar[tuple[type[BaseException], ...]] = ()
 
@@ -47,24 +47,24 @@ class Consumer(SafeDelivery):
 
     async def subscribe(self, topics: Iterable[str]) -> None:
         """Replace the subscription; missing topics are created with the app's number of partitions."""
-        wanted = set(topics)
-        for topic in wanted - self.log_.topics().keys():
+        names = set(topics)
+        for topic in names - self.log_.topics().keys():
             await self.log_.create_topic(topic, self.app.conf.topic_partitions)
-        counts = {topic: self.log_.topics()[topic].partitions for topic in wanted}
-        # Not awaited: the rebalance waits for what Faust resolves only after this coroutine has returned.
+        counts = {topic: self.log_.topics()[topic].partitions for topic in names}
+        # Not awaited: the rebalance waits for something that Faust does only after this coroutine has returned.
         self.add_future(self.rebalance({TP(topic, p) for topic, count in counts.items() for p in range(count)}))
 
     async def rebalance(self, assigned: set[TP] | None = None) -> None:
-        """Revoke everything and assign `assigned` (default: the same again) in a new generation.
+        """Revoke all partitions and assign `assigned`, by default the same ones, in a new generation.
 
-        As after any rebalance, agents get again what was not committed, and late acknowledgements do not count.
+        As after any rebalance, what was not committed is delivered again, and late acknowledgements do not count.
         """
         async with self._rebalancing:
             app = self.app
             app.on_rebalance_start()
             if self._assigned:
                 await self.on_partitions_revoked(set(self._assigned))
-            # before anything is delivered: the generation, the assignment, and what the router answers from
+            # Before anything is delivered: generation, assignment, and what Faust's router reads.
             app.consumer_generation_id += 1
             self._assigned = set(self._assigned if assigned is None else assigned)
             self._positions = {}
@@ -72,7 +72,7 @@ class Consumer(SafeDelivery):
             await self.on_partitions_assigned(set(self._assigned), app.consumer_generation_id)
 
     def _fill_assignor(self) -> None:
-        # What Faust's assignor takes from the group's leader; it has no public setters for it.
+        # What Faust's assignor would get from the group's leader; it has no public setters.
         assignor: Any = self.app.assignor
         actives: defaultdict[str, list[int]] = defaultdict(list)
         for tp in sorted(self._assigned):
@@ -86,7 +86,7 @@ class Consumer(SafeDelivery):
         assignor.external_topic_distribution = {url: {t: p for t, p in actives.items() if t not in changelogs}}
 
     def is_in_session(self) -> bool:
-        """Nobody else has this machine's partitions."""
+        """Return True: no other worker can have this machine's partitions."""
         return True
 
     def assignment(self) -> set[TP]:
@@ -99,10 +99,10 @@ class Consumer(SafeDelivery):
         deadline = self.loop.time() + timeout
         while self.flow_active and not self.should_stop:
             active = tuple(self._assigned if active_partitions is None else active_partitions)
-            found = {tp: records for tp in active if (records := await self._take(tp))}
+            fetched = {tp: records for tp in active if (records := await self._take(tp))}
             left = deadline - self.loop.time()
-            if found or left <= 0:
-                return found
+            if fetched or left <= 0:
+                return fetched
             await self._wait_for_records(active, left)
         return {}
 
@@ -111,18 +111,19 @@ class Consumer(SafeDelivery):
         if position is None or position >= self.log_.end_now(*tp):
             return []
         records: list[Record] = []
-        size = asked = 0
-        while len(records) == asked < self._at_once and size < ENOUGH_BYTES:
-            some = await self.log_.read(*tp, position, min(RECORDS_OF_A_READ, self._at_once - asked))
-            asked += min(RECORDS_OF_A_READ, self._at_once - asked)
-            records += some
-            size += sum(len(record.value) for record in some)
-            position = some[-1].position.offset + 1 if some else position
+        size = requested = 0
+        while len(records) == requested < self._at_once and size < ENOUGH_BYTES:
+            limit = min(RECORDS_OF_A_READ, self._at_once - requested)
+            read = await self.log_.read(*tp, position, limit)
+            requested += limit
+            records += read
+            size += sum(len(record.value) for record in read)
+            position = read[-1].position.offset + 1 if read else position
         self._positions[tp] = position
         return records
 
     async def _wait_for_records(self, active: Iterable[TP], timeout: float) -> None:  # noqa: ASYNC109
-        """Return when the log grows, when another partition may be fetched again, or when the time is over."""
+        """Return when the log grows, when another partition may be fetched from, or after `timeout` seconds."""
         ends = {(tp.topic, tp.partition): self._positions.get(tp, self.log_.end_now(*tp)) for tp in active}
         self._partitions_changed.clear()
         waits = [
@@ -153,7 +154,7 @@ class Consumer(SafeDelivery):
     # -- positions
 
     async def seek_to_committed(self) -> Mapping[TP, int | None]:  # type: ignore[override] # None: nothing committed
-        """Go to where the group is to go on, or to where its reset policy says."""
+        """Go to the committed offsets, in partitions without one to where the reset policy says."""
         committed = {tp: self.log_.committed(self.app.conf.id, *tp) for tp in self._assigned}
         for tp, offset in committed.items():
             if tp.topic not in self.app.tables.changelog_topics:
@@ -180,7 +181,7 @@ class Consumer(SafeDelivery):
         self._positions[partition] = offset
 
     async def seek_wait(self, partitions: Mapping[TP, int]) -> None:
-        """Go to these offsets; Faust's recovery of tables relies on `_read_offset` being set so."""
+        """Go to these offsets, and set `_read_offset`, on which Faust's recovery of tables relies."""
         for tp, offset in partitions.items():
             self._positions[tp] = offset
             if offset > 0:
@@ -211,12 +212,12 @@ class Consumer(SafeDelivery):
         await self.transport.create_topic(topic, partitions, **settings)  # type: ignore[attr-defined] # ours
 
     def topic_partitions(self, topic: str) -> int | None:
-        """Return how many partitions the topic has, None if there is none."""
+        """Return the topic's number of partitions; None where there is no such topic."""
         settings = self.log_.topics().get(topic)
         return settings.partitions if settings else None
 
     def key_partition(self, topic: str, key: bytes | None, partition: int | None = None) -> int | None:
-        """Return `partition`, or the key's, None without either or without the topic."""
+        """Return `partition`, else that of the key; None without either, and where there is no such topic."""
         count = self.topic_partitions(topic)
         if partition is not None or key is None or count is None:
             return partition

@@ -1,4 +1,4 @@
-"""The log's one SQLite file: its tables, its pragmas, and what SQLite's errors mean for a log."""
+"""The log's SQLite file: its tables, its pragmas, and SQLite's errors as those of a log."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 LOG_FILE = "log.sqlite"
 FORMAT = 1  # PRAGMA user_version; a later format needs a migration
-APPLICATION_ID = 0x6D6E656D  # "mnem": `file` and we can tell a log from any other database
-OFFSET_BITS = 40  # a record's row id is partition id << OFFSET_BITS | offset: appends are appends in the tree, too
+APPLICATION_ID = 0x6D6E656D  # "mnem", by which a log is told from other databases
+OFFSET_BITS = 40
+"""A record's row id is partition id << OFFSET_BITS | offset: appends go behind the partition's last row in the tree."""
 OFFSET_MASK = (1 << OFFSET_BITS) - 1
 CHECKPOINT_PAGES = 4000  # 16 MB of WAL between two checkpoints
 
@@ -40,7 +41,7 @@ create table if not exists group_offsets(
 
 @dataclass(slots=True)
 class Tail:
-    """Where a partition ends: known to the one writer, published to readers after each commit."""
+    """The end of a partition: moved by the writer, published to readers after each commit."""
 
     partition_id: int
     next_offset: int
@@ -48,13 +49,13 @@ class Tail:
 
     @property
     def first_row(self) -> int:
-        """Return the row id of offset 0."""
+        """The row id of offset 0."""
         return self.partition_id << OFFSET_BITS
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """What a topic was created with; `retention_s` 0 keeps for ever, and anything else leaves it to ticks."""
+    """What a topic was created with. `retention_s` 0 keeps records indefinitely; otherwise ticks remove them."""
 
     partitions: int
     retention_s: int
@@ -72,10 +73,10 @@ def open_file(directory: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
     try:
         writer = _connect(path)
         if not is_new:
-            _refuse_strangers(writer, path)
+            _check_application(writer, path)
         writer.execute("pragma journal_mode = wal")
         writer.execute("pragma synchronous = full")
-        writer.execute("pragma secure_delete = on")  # what retention or compaction removed is gone, not hidden
+        writer.execute("pragma secure_delete = on")  # deleted records are overwritten, not only unlinked
         writer.execute(f"pragma wal_autocheckpoint = {CHECKPOINT_PAGES}")
         writer.executescript(TABLES)
         writer.execute(f"pragma application_id = {APPLICATION_ID}")
@@ -99,7 +100,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=5.0, cached_statements=256)
 
 
-def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
+def _check_application(connection: sqlite3.Connection, path: Path) -> None:
     (application_id,) = connection.execute("pragma application_id").fetchone()
     (version,) = connection.execute("pragma user_version").fetchone()
     if (application_id, version) == (0, 0) and not connection.execute("select 1 from sqlite_master").fetchone():
@@ -111,7 +112,7 @@ def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Make a new directory's name durable; SQLite does the same for the files in it."""
+    """Make the name of a new directory durable; SQLite does so for the files in it."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -134,7 +135,7 @@ def load_topics(connection: sqlite3.Connection) -> dict[str, TopicSettings]:
 
 
 def meaning(error: sqlite3.Error, path: Path) -> LogError:
-    """Translate SQLite's error into the log's: full (free space), damaged (restore), else unavailable (try again)."""
+    """Return SQLite's error as the log's: full (free space), damaged (restore a copy), else unavailable (try again)."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = code & 0xFF if isinstance(code, int) else None
     if primary == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE:

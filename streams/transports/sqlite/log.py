@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 Place = tuple[str, int]  # topic, partition
-DROPPED_AT_ONCE = 5_000  # records in one transaction
+DROPPED_AT_ONCE = 5_000  # records in one transaction: other writes go between
 
 
 def _utc_now() -> datetime:
@@ -44,17 +44,17 @@ def _utc_now() -> datetime:
 
 
 class SqliteLog:
-    """The `Log` of one machine. Made by `open`, which gives every caller in the process the same one per directory.
+    """The `Log` of one machine. `open` returns one instance for each directory to all callers in the process.
 
-    Reads are done in the calling thread (1,000 records take about 2 ms); writes go to one thread, where calls that
-    wait at the same time share a transaction. Usable from several event loops and threads of the process.
+    Reads run in the calling thread (1,000 records take about 2 ms). Writes run in one thread, where calls that wait at
+    the same time share a transaction. Usable from several event loops and threads of the process.
     """
 
     _open: ClassVar[dict[Path, SqliteLog]] = {}
     _opening: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, directory: Path, lock: DirectoryLock, clock: Callable[[], datetime]) -> None:
-        """Read what is known of the file; `open` makes one."""
+        """Open the file and read its topics and ends; made by `open`."""
         self.directory = directory
         self._lock = lock
         self._clock = clock
@@ -74,10 +74,10 @@ class SqliteLog:
 
     @classmethod
     def open(cls, directory: Path, clock: Callable[[], datetime] | None = None) -> SqliteLog:
-        """Open the log in a directory (made if missing), or share the one that this process has open already.
+        """Open the log in a directory, made if missing, or return the one that this process has open already.
 
-        `clock` gives the append time (default: the UTC wall clock); the first opener's counts. Each `open` wants its
-        `close`. Raises LogLocked when another process has it, LogDamaged, LogFull, LogUnavailable.
+        `clock` returns the append time, by default the UTC wall clock; that of the first caller counts. Each `open`
+        needs its `close`. Raises LogLocked when another process has the directory, LogDamaged, LogFull, LogUnavailable.
         """
         path = directory.resolve()
         with cls._opening:
@@ -101,7 +101,7 @@ class SqliteLog:
         return log
 
     def close(self) -> None:
-        """Give the log back; the last user's close writes what is queued, closes the file and lets the lock go."""
+        """Close the log; the last caller's close writes what is queued, closes the file and releases the lock."""
         with self._opening:
             self._users -= 1
             if self._users == 0:
@@ -111,11 +111,11 @@ class SqliteLog:
                 self._lock.release()
 
     def write_note(self, note: Mapping[str, object]) -> None:
-        """Tell other processes who holds the log, e.g. {"pid": …, "url": …}; they use `directory_lock.read_note`."""
+        """Publish who holds the log, such as {"pid": …, "url": …}; others read it by `directory_lock.read_note`."""
         self._lock.write_note(note)
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
-        """See `Log.append`: all records in one transaction, so all of them or none. A bad record raises TypeError."""
+        """See `Log.append`; all records in one transaction, so all or none. Raises TypeError for anything but bytes."""
         records = tuple(records)
         places = [(record.topic, record.partition) for record in records]
         ids = {place: self._tail(*place).partition_id for place in set(places)}
@@ -156,7 +156,7 @@ class SqliteLog:
         return self.end_now(topic, partition)
 
     def end_now(self, topic: str, partition: int) -> int:
-        """Return `end` without awaiting: it is known in memory."""
+        """Return `end` without awaiting: it is in memory."""
         return self._tail(topic, partition).next_offset
 
     async def earliest(self, topic: str, partition: int) -> int:
@@ -179,10 +179,10 @@ class SqliteLog:
     async def create_topic(
         self, name: str, partitions: int, retention: timedelta | None = None, *, compact: bool = False
     ) -> None:
-        """Create a topic, or bring an existing one's retention and compaction up to date.
+        """Create a topic, or update the retention and compaction of an existing one.
 
-        `retention` None keeps for ever. Raises LogError when it exists with another number of partitions: a user's
-        records would be split over two of them.
+        `retention` None keeps records indefinitely. Raises LogError when it exists with another number of partitions: a
+        user's records would be split over two of them.
         """
         if not name or partitions < 1:
             raise LogError(f"a topic has a name and at least one partition, not {name!r} with {partitions}")
@@ -216,7 +216,7 @@ class SqliteLog:
         await self._write(write, publish)
 
     async def drop_before(self, topic: str, partition: int, offset: int) -> None:
-        """See `TrimmedLog.drop_before`; in steps, between which others write."""
+        """See `TrimmedLog.drop_before`; in steps, between which other writes run."""
         tail = self._tail(topic, partition)
         begin, end = await self.earliest(topic, partition), min(offset, tail.next_offset)
         for until in (*range(begin + DROPPED_AT_ONCE, end, DROPPED_AT_ONCE), *([end] if begin < end else ())):
@@ -226,7 +226,7 @@ class SqliteLog:
             )
 
     async def compact(self, topic: str) -> int:
-        """Keep each key's newest record of a topic created with `compact`; returns how many older ones went."""
+        """Keep each key's newest record of a topic created with `compact`; return how many older ones were deleted."""
         settings, deleted = self._settings(topic), 0
         if not settings.compact:
             raise LogError(f"topic {topic} was not created for compaction: its history would be lost")
@@ -238,7 +238,7 @@ class SqliteLog:
         return deleted
 
     async def commit_offsets(self, group: str, offsets: Mapping[Place, int]) -> None:
-        """Store, durably, where a consumer group is to go on: the offset after the last one that is done."""
+        """Store durably the offsets from which a consumer group continues: each behind the last record that is done."""
         rows = [(group, self._tail(*place).partition_id, offset) for place, offset in offsets.items()]
         sql = "insert into group_offsets values(?,?,?) on conflict do update set next_offset = excluded.next_offset"
 
@@ -248,7 +248,7 @@ class SqliteLog:
         await self._write(write)
 
     def committed(self, group: str, topic: str, partition: int) -> int | None:
-        """Return where the group is to go on, or None when it has committed nothing."""
+        """Return the offset from which the group continues; None where it has committed none."""
         rows = self._select(
             "select next_offset from group_offsets where consumer_group = ? and partition_id = ?",
             (group, self._tail(topic, partition).partition_id),
@@ -256,7 +256,7 @@ class SqliteLog:
         return rows[0][0] if rows else None
 
     async def wait_beyond(self, offsets: Mapping[Place, int], timeout: float | None = None) -> bool:  # noqa: ASYNC109
-        """Wait until one of the partitions ends beyond the offset given for it; False when `timeout` seconds passed."""
+        """Wait until one of the partitions ends beyond its offset; return False after `timeout` seconds."""
         return await self._waiters.wait_until(
             lambda: any(self.end_now(*place) > offset for place, offset in offsets.items()), timeout
         )

@@ -1,4 +1,4 @@
-"""Faust's producer over the embedded log: a sent message is acknowledged when it is durable, at its final offset."""
+"""Faust's producer over the embedded log: a message is acknowledged when it is durable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Producer(FaustProducer):
-    """Sends in order: what is sent while a transaction runs shares the next one."""
+    """Sends in order. Messages sent while a transaction runs share the next one."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
         """Start with nothing sent."""
@@ -51,9 +51,10 @@ class Producer(FaustProducer):
         *,
         transactional_id: str | None = None,  # noqa: ARG002 - there are no transactions, see `processing_guarantee`
     ) -> Awaitable[RecordMetadata]:
-        """Queue a message; the awaitable is its acknowledgement. No value (a tombstone) is an empty one in the log.
+        """Queue a message; await the result for its acknowledgement.
 
-        Raises UnknownTopic. Without partition and key it goes to partition 0.
+        A tombstone (no value) is an empty value in the log. Without partition and key it goes to partition 0. Raises
+        UnknownTopic.
         """
         if partition is None:
             partition = 0 if key is None else partition_of(key, await self.log_.partitions(topic))

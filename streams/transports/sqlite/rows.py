@@ -1,4 +1,4 @@
-"""Records as rows: how a log's record is spelt in the file, and how many rows go in with one statement."""
+"""Records as rows of the file, and their insertion, many with one statement."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 Content: TypeAlias = tuple["bytes | None", bytes, "bytes | None", int]  # key, value, headers, checksum
 Row: TypeAlias = tuple[int, int, "bytes | None", bytes, "bytes | None", int]  # row id, recorded_ms, then the content
 
-# Few large statements, not one a row: Python's sqlite3 gives up the interpreter lock at each step of a statement, and
-# a busy event loop takes up to 5 ms to give it back. The fixed sizes keep the prepared statements in the cache.
+# Few large statements, not one for each row: Python's sqlite3 releases the interpreter lock at each step of a
+# statement, and a busy event loop takes up to 5 ms to release it again. Fixed sizes keep the prepared statements in the
+# cache.
 _ROWS_AT_ONCE = (512, 64, 8, 1)
 _INSERT = {
     n: "insert into records values " + ",".join(["(?,?,?,?,?,?)"] * n)  # noqa: S608 - nothing but question marks
@@ -31,7 +32,7 @@ _INSERT = {
 
 
 def spell(record: NewRecord) -> Content:
-    """Return what of a record is stored beside its place and time. Raises TypeError for anything but bytes."""
+    """Return the columns of a record besides its position and time. Raises TypeError for anything but bytes."""
     if not isinstance(record.value, bytes) or not isinstance(record.key, bytes | None):
         raise TypeError("a record's value is bytes, its key bytes or None")
     headers = _headers_to_bytes(record.headers)
@@ -39,7 +40,7 @@ def spell(record: NewRecord) -> Content:
 
 
 def from_row(topic: str, partition: int, row: Row) -> Record:
-    """Return the record that a row holds. Raises LogDamaged when it is not what was appended."""
+    """Return the record in a row. Raises LogDamaged where the row is not what was appended."""
     row_id, recorded_ms, key, value, headers, checksum = row
     if _checksum(key, value, headers) != checksum:
         raise LogDamaged(
@@ -63,9 +64,9 @@ def append_rows(
 ) -> tuple[list[Appended], dict[tuple[str, int], Tail]]:
     """Insert the contents, each at its place (topic, partition), inside the caller's transaction.
 
-    Offsets and times are read and moved on in the same transaction. The log's time never goes back, even if the clock
-    does, and is one for all partitions: what was said in one is compared with what was forgotten in another. Returns
-    the positions in the given order, and where the partitions end once it is committed.
+    Offsets and times are read and advanced in the same transaction. The log's time never goes back, even if the clock
+    does, and is one for all partitions: an observation in one is compared with a forgetting in another. Returns the
+    positions in the order of the contents, and the ends of the partitions once the transaction is committed.
     """
     (latest,) = connection.execute("select coalesce(max(last_ms), 0) from partitions").fetchone()
     now_ms = max(now_ms, latest)

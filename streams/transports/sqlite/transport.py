@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 
 class Transport(FaustTransport):
-    """Looks the log up by the path in the URL: Faust makes one transport for consuming and one for producing.
+    """Finds the log by the path in the URL: Faust makes one transport for consuming and one for producing.
 
-    The composition opens the log before the app starts, closes it after the app has stopped, and so decides its life;
-    the transport only borrows it.
+    The worker opens the log before the app starts and closes it after the app has stopped; a transport does neither.
     """
 
     Consumer: ClassVar[type[ConsumerT]] = Consumer

@@ -1,4 +1,4 @@
-"""Who waits for the log to grow: woken from the writer's thread, each in its own event loop."""
+"""Tasks that wait for the log to grow, woken from the writer's thread, each in its own event loop."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class LogWaiters:
-    """Lets any number of tasks wait for a condition that can only become true when something was committed."""
+    """Lets tasks wait for a condition that can become true only with a commit."""
 
     def __init__(self) -> None:
-        """Start with nobody waiting."""
+        """Start without waiting tasks."""
         self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
 
     async def wait_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:  # noqa: ASYNC109
-        """Wait until the condition holds; False when `timeout` seconds passed before it did."""
+        """Wait until the condition holds; return False after `timeout` seconds without it."""
         waiter = (asyncio.get_running_loop(), asyncio.Event())
         event = waiter[1]
         self._waiting.add(waiter)
@@ -34,7 +34,7 @@ class LogWaiters:
         return True
 
     def wake(self) -> None:
-        """Let everybody look again; from any thread."""
+        """Let all waiting tasks check their condition; callable from any thread."""
         for loop, event in tuple(self._waiting):
-            with suppress(RuntimeError):  # the loop is closed: nobody waits in it any more
+            with suppress(RuntimeError):  # the loop is closed, and its tasks with it
                 loop.call_soon_threadsafe(event.set)

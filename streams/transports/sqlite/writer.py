@@ -1,4 +1,4 @@
-"""The one thread that writes the log: calls that wait at the same time share one transaction and one fsync."""
+"""The writer thread of the log: jobs that wait at the same time share one transaction and one fsync."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-GROUP = 256  # calls in one transaction; more would make the first ones wait for the last
+GROUP = 256  # jobs in one transaction; with more the first would wait long for the last
 
 
 @dataclass(slots=True)
 class Job(Generic[Answer]):
-    """Something to do inside a write transaction; `published` runs after its commit, before anybody is answered."""
+    """Work inside a write transaction; `published` runs after the commit, before any caller is answered."""
 
     write: Callable[[sqlite3.Connection], Answer]
     published: Callable[[Answer], None]
@@ -36,47 +36,46 @@ class Job(Generic[Answer]):
 
 
 class SqliteWriter:
-    """Runs jobs in the order of `submit`, many to a transaction. After a sign of damage it writes nothing more."""
+    """Runs jobs in the order of `submit`, many to a transaction. Once the file seems damaged it writes nothing more."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, on_commit: Callable[[], None]) -> None:
-        """Own the connection from now on, and call `on_commit` in the writer thread after each commit."""
+        """Take over the connection; `on_commit` is called in the writer thread after each commit."""
         self._connection = connection
         self._path = path
         self._on_commit = on_commit
         self._jobs: queue.SimpleQueue[list[Job[Any]] | None] = queue.SimpleQueue()
-        self._gathering: dict[asyncio.AbstractEventLoop, list[Job[Any]]] = {}
+        self._collected: dict[asyncio.AbstractEventLoop, list[Job[Any]]] = {}
         self._damage: LogDamaged | None = None
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
         self._thread.start()
 
     def submit(self, job: Job[Any]) -> None:
-        """Queue a job; its future is resolved in its own loop once the transaction is durable, or has failed.
+        """Queue a job; its future gets the result in its own loop once the transaction is durable, or has failed.
 
-        Called in the job's loop. Jobs of a busy loop are gathered and handed over together.
+        Call it in the job's loop. Jobs of a busy loop are collected and handed over together.
         """
         if self._closed:
             raise LogUnavailable(f"{self._path} is closed: open the log again")
         loop = job.loop
-        if (gathered := self._gathering.get(loop)) is None:
-            gathered = self._gathering[loop] = []
-            waiting = gathered
-            when_idle(loop, lambda: self._hand_over(loop), lambda: sum(waiter.records for waiter in waiting))
-        gathered.append(job)
+        if (jobs := self._collected.get(loop)) is None:
+            jobs = new_jobs = self._collected[loop] = []
+            when_idle(loop, lambda: self._hand_over(loop), lambda: sum(each.records for each in new_jobs))
+        jobs.append(job)
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
-        if gathered := self._gathering.pop(loop, None):
-            self._jobs.put(gathered)
+        if jobs := self._collected.pop(loop, None):
+            self._jobs.put(jobs)
 
     def refuse(self, damage: LogDamaged) -> None:
-        """Write nothing more: a reader has found the file damaged."""
+        """Write nothing from now on: a reader found the file damaged."""
         self._damage = damage
 
     def close(self) -> None:
-        """Finish what was submitted, then stop the thread and close the connection."""
+        """Finish the submitted jobs, then stop the thread and close the connection."""
         if not self._closed:
             self._closed = True
-            for loop in list(self._gathering):
+            for loop in list(self._collected):
                 self._hand_over(loop)
             self._jobs.put(None)
             self._thread.join()
@@ -90,7 +89,7 @@ class SqliteWriter:
                 group += more or ()
             outcome = self._transact(group)
             if isinstance(outcome, LogError) and len(group) > 1:
-                for job in group:  # one of them may be too large, or wrong: the others are not to suffer from it
+                for job in group:  # one of them may be bad: the others must not fail with it
                     self._answer([job], self._transact([job]))
             else:
                 self._answer(group, outcome)
@@ -98,20 +97,20 @@ class SqliteWriter:
                 return
 
     def _waiting(self) -> list[Job[Any]] | None:
-        """Return what is queued by now, in order; None at the end of everything, which comes after it."""
-        found: list[Job[Any]] = []
-        while len(found) < GROUP:
+        """Return the jobs that are queued by now, in order; None when there are none and the writer is closed."""
+        jobs: list[Job[Any]] = []
+        while len(jobs) < GROUP:
             try:
                 more = self._jobs.get_nowait()
             except queue.Empty:
                 break
             if more is None:
-                if not found:
+                if not jobs:
                     return None
                 self._jobs.put(None)
                 break
-            found += more
-        return found
+            jobs += more
+        return jobs
 
     def _transact(self, group: list[Job[Any]]) -> list[Any] | LogError:
         if self._damage is not None:
@@ -137,7 +136,7 @@ class SqliteWriter:
         if self._connection.in_transaction:
             try:
                 self._connection.execute("rollback")
-            except sqlite3.Error as second:  # then nobody knows what the connection holds
+            except sqlite3.Error as second:  # then the state of the connection is unknown
                 self._damage = LogDamaged(f"{self._path}: {second} after {error}; restart the process")
         return failure
 
@@ -155,9 +154,9 @@ class SqliteWriter:
 def _resolve(pairs: list[tuple[asyncio.Future[Any], Any]]) -> None:
     for future, answer in pairs:
         if future.done():
-            continue  # cancelled: whoever gave up waiting does not learn that it was written
+            continue  # cancelled: the caller gave up, and does not learn that it was written
         if isinstance(answer, LogError):
-            # each waiter gets an error of its own: one instance raised in many tasks would mix their tracebacks
+            # Each caller gets an error of its own: one instance raised in many tasks would mix their tracebacks.
             future.set_exception(type(answer)(*answer.args))
         else:
             future.set_result(answer)

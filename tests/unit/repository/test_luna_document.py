@@ -10,7 +10,8 @@ from support.examples import happened, later, recalled, tick
 from support.given import given
 
 from mnemolog.settings import from_environment
-from projections.state.importance import ebbinghaus, grade
+from projections.state.importance import grade
+from projections.state.lifetime import ebbinghaus
 from streams.decisions.parameters import Parameters
 from streams.extraction.event_importance import episode_importance
 

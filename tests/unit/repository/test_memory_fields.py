@@ -69,7 +69,7 @@ MEMORY = Memory(**{name: CHOSEN.get(name, BY_TYPE[type_of(name)]) for name in FI
 """Every field says something."""
 
 LOCAL = {
-    "last_tick": "a tick elsewhere is none of here",
+    "last_tick_id": "a tick elsewhere is none of here",
     "last_recalled_at": "it only spaces the recalls",
     "version": "it counts the changes here",
     "text_version": "it counts the changes here",
@@ -108,7 +108,7 @@ PLACES = (
             "restored_at": "only exports say it",
             "forgotten_at": "only exports say it",
             "last_recalled_at": "internal",
-            "last_tick": "internal",
+            "last_tick_id": "internal",
             "text_version": "internal",
             "embedding_model": "internal",
         },
@@ -120,7 +120,7 @@ PLACES = (
         besides={
             "strength": "begins as initial_strength",
             "last_recalled_at": "begins as none",
-            "last_tick": "begins as none",
+            "last_tick_id": "begins as none",
             "version": "begins at 1",
             "text_version": "begins at 1",
             "shared_with": "MemoryRevised says it",

@@ -147,13 +147,13 @@ def test_the_model_is_given_the_picture_with_the_line_that_names_it():
 async def test_a_picture_that_nobody_here_sees_is_rejected_with_the_reason_and_nobody_is_asked():
     message, extractor = screen(image_url=URL), EchoExtractor()
     window = window_of(message, tuple(pieces_of(message, MONDAY)))
-    answer = await ExtractionService(CharacterEmbedder()).item(window, extractor)
+    answer = await ExtractionService(CharacterEmbedder()).extract(window, extractor)
     assert isinstance(answer, ExtractionRejected)
     assert answer.reason.startswith("image: no model here sees images")
     assert [c.piece_id for c in answer.covered] == ["p-1#0"]
     assert extractor.asked == []
     seen = await ExtractionService(
-        CharacterEmbedder(), sight=VisionPolicy(sees=True, hosts=frozenset({"img.example.org"}))
-    ).item(window, extractor)
+        CharacterEmbedder(), vision=VisionPolicy(sees=True, hosts=frozenset({"img.example.org"}))
+    ).extract(window, extractor)
     assert not isinstance(seen, ExtractionRejected)
     assert extractor.asked == [["p-1#0"]]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streams.extraction.rules.chinese.clauses import Clause
-    from streams.extraction.rules.finding import Found
+    from streams.extraction.rules.finding import Finding
 
 _SURNAMES: Final = (
     "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦许何吕施张孔曹严华金魏陶姜谢邹苏潘葛范彭鲁韦马方俞任袁柳史唐薛"
@@ -94,7 +94,7 @@ _STATUS: Final = (
 )
 
 
-def about_self(clause: Clause) -> Iterator[Found]:
+def about_self(clause: Clause) -> Iterator[Finding]:
     """Yield who the user is. Only what stands at the start of the clause, after subject and adverbs, is believed."""
     bare = without_particles(clause.core)
     called = _CALL_ME.match(without_particles(clause.text))
@@ -128,7 +128,7 @@ def _affirmed(bare: str, clause: Clause) -> str:
     return clause.rest[0] if clause.rest and _RATHER.match(clause.rest[0]) else ""
 
 
-def _name_and_age(bare: str, clause: Clause) -> Iterator[Found]:
+def _name_and_age(bare: str, clause: Clause) -> Iterator[Finding]:
     this_year = "今年" in clause.adverbs
     if _DENIED.match(bare) and _OWN.search(clause.adverbs):
         bare = without_particles(_RATHER.sub("", _affirmed(bare, clause)))
@@ -149,11 +149,11 @@ def _name_and_age(bare: str, clause: Clause) -> Iterator[Found]:
         yield profile("age", str(age), f"用户{age}岁")
 
 
-def _name(name: str) -> Found:
+def _name(name: str) -> Finding:
     return profile("user_name", name, f"用户叫{name}")
 
 
-def _work(bare: str, clause: Clause) -> Iterator[Found]:
+def _work(bare: str, clause: Clause) -> Iterator[Finding]:
     if any(map(_LEFT_WORK.search, clause.rest)):
         return
     if m := _WORKS_AT.match(bare):
@@ -179,7 +179,7 @@ def _work(bare: str, clause: Clause) -> Iterator[Found]:
         yield profile("occupation", role, f"用户的职业是{role}")
 
 
-def _home(bare: str, clause: Clause) -> Iterator[Found]:
+def _home(bare: str, clause: Clause) -> Iterator[Finding]:
     m = _CITY.match(bare) or _MOVED.match(bare)
     if not m or (clause.subject == "none" and bare.startswith(("在", "回"))):
         return
@@ -193,7 +193,7 @@ def _home(bare: str, clause: Clause) -> Iterator[Found]:
     yield profile("city", city, f"用户住在{city}")
 
 
-def _body_and_skills(bare: str, clause: Clause) -> Iterator[Found]:
+def _body_and_skills(bare: str, clause: Clause) -> Iterator[Finding]:
     allergic = any("过敏" in part for part in clause.rest)
     if m := _INTOLERANT.match(bare):
         yield profile("allergies", m[1], f"用户{m[1]}不耐受")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from streams.extraction.rules.chinese.clauses import without_idioms
 from streams.extraction.rules.dates import chinese_past
 from streams.extraction.rules.feelings import STRONG, chinese_feeling
-from streams.extraction.rules.finding import Found
+from streams.extraction.rules.finding import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,13 +67,13 @@ _WHERE = re.compile(r"^(?:就是?|是)?(?:在|去了?|到了?)(?!.*[了吗]$)[�
 _TODAY = re.compile(r"^(?:今天|昨天|明天)")
 
 
-def confided(sentence: Sentence, today: date) -> Iterator[Found]:
+def confided(sentence: Sentence, today: date) -> Iterator[Finding]:
     """Yield what the user has told nobody else: the whole sentence, because it stands around the words."""
     if not sentence.asks and any(_CONFIDES.search(said) for said in sentence.clauses):
-        yield _found("personal_share", "，".join(sentence.clauses), today)
+        yield _event_finding("personal_share", "，".join(sentence.clauses), today)
 
 
-def events(clause: Clause, today: date) -> Iterator[Found]:
+def events(clause: Clause, today: date) -> Iterator[Finding]:
     """Yield at most one event that a clause tells of. `today` is the day on which it was said."""
     text = clause.text
     if clause.past or _CONFIDES.search(text):
@@ -82,13 +82,13 @@ def events(clause: Clause, today: date) -> Iterator[Found]:
     event = None if denied else next((event for event, said in _HAPPENED if said.match(text)), None)
     if event is not None:
         where = clause.rest[:1] if "约会" in text and clause.rest and _WHERE.match(clause.rest[0]) else ()
-        yield _found(event, "，".join((text, *where)), today, _reaction(clause.rest[len(where) :]))
+        yield _event_finding(event, "，".join((text, *where)), today, _reaction(clause.rest[len(where) :]))
         return
     feels = None if denied else _FEELS.match(text)
     felt = chinese_feeling(feels["felt"]) if feels else None
     because = next((part for part in clause.rest[:1] if part.startswith("因为")), None)
     if felt is not None and (felt.intensity >= STRONG or because):
-        yield _found("personal_share", text, today, because)
+        yield _event_finding("personal_share", text, today, because)
 
 
 def _reaction(rest: tuple[str, ...]) -> str | None:
@@ -96,11 +96,11 @@ def _reaction(rest: tuple[str, ...]) -> str | None:
     return next((part for part in rest[:1] if chinese_feeling(part) and not re.search(r"你|吗$", part)), None)
 
 
-def _found(event: str, said: str, today: date, reaction: str | None = None) -> Found:
+def _event_finding(event: str, said: str, today: date, reaction: str | None = None) -> Finding:
     words = f"{said}，{reaction}" if reaction else said
     content = "，".join(_of_the_user(part) for part in words.split("，"))
     felt = chinese_feeling(words)
-    return Found(
+    return Finding(
         content=content if "用户" in content else f"用户{content}",
         kind="episodic",
         event_type=event,

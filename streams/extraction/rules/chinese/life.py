@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.chinese.clauses import without_idioms, without_particles
 from streams.extraction.rules.dates import chinese_date
-from streams.extraction.rules.finding import Found, plan
+from streams.extraction.rules.finding import Finding, plan
 from streams.extraction.rules.places import chinese_city
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ _PLACES = re.compile(
 )
 
 
-def life(clause: Clause, today: date) -> Iterator[Found]:
+def life(clause: Clause, today: date) -> Iterator[Finding]:
     """Yield plans, habits, money, projects and whereabouts. `today` is the day on which the clause was said."""
     if clause.past:
         return
@@ -93,7 +93,7 @@ def _third_person(text: str) -> str:
     return re.sub(r"我们|(?<!自)我", "用户", without_idioms(text))
 
 
-def _plan(clause: Clause, today: date) -> Iterator[Found]:
+def _plan(clause: Clause, today: date) -> Iterator[Finding]:
     when = None if _WEEKLY.search(clause.text) else chinese_date(clause.text, today)
     if when is None or when.day < today or not _PLANNED.search(clause.text) or _NO_PLAN.search(clause.text):
         return
@@ -104,29 +104,29 @@ def _plan(clause: Clause, today: date) -> Iterator[Found]:
     yield plan(_third_person(without_particles(clause.text)), when.day, today)
 
 
-def _habit(clause: Clause) -> Iterator[Found]:
+def _habit(clause: Clause) -> Iterator[Finding]:
     core = without_particles(clause.core)
     if clause.subject == "me" and (m := _HAS_HABIT.match(core)):
-        yield Found(content=f"用户有{m[1]}的习惯", category="habit")
+        yield Finding(content=f"用户有{m[1]}的习惯", category="habit")
         return
     if not clause.mine or _NO_OBJECT.match(core) or _NO_HABIT.search(core) or not _HABITUAL.search(clause.adverbs):
         return
     if clause.subject == "none" and not re.search(r"每|天天", clause.adverbs):
         return
-    yield Found(content=f"用户{clause.adverbs.replace('我', '')}{core}", category="habit")
+    yield Finding(content=f"用户{clause.adverbs.replace('我', '')}{core}", category="habit")
 
 
-def _money(clause: Clause) -> Iterator[Found]:
+def _money(clause: Clause) -> Iterator[Finding]:
     if clause.subject == "other" and not re.match(r"^我的?(?:们|家)?(?:每|工资|月|年|房|车|存|收)", clause.text):
         return
     if _NO_MONEY.search(clause.text):
         return
     if _PAID.search(clause.text) or (clause.subject != "none" and _HOLDS.search(clause.text)):
         said = _third_person(without_particles(clause.text))
-        yield Found(content=said if "用户" in said else f"用户{said}", category="finance")
+        yield Finding(content=said if "用户" in said else f"用户{said}", category="finance")
 
 
-def _project(clause: Clause) -> Iterator[Found]:
+def _project(clause: Clause) -> Iterator[Finding]:
     if clause.subject == "other" and not re.match(r"^我(?:们|所在的?)?(?:公司|团队|组|部门|小组|工作室)", clause.text):
         return
     if clause.subject == "none" and not re.match(r"^(?:最近|目前|现在|正|在|负责|参与)", clause.text):
@@ -134,10 +134,10 @@ def _project(clause: Clause) -> Iterator[Found]:
     m = _PROJECT.search(clause.text)
     if m and not _NO_PROJECT.search(m["what"]) and "没" not in clause.text:
         said = _third_person(without_particles(clause.text))
-        yield Found(content=said if "用户" in said else f"用户{said}", category="project")
+        yield Finding(content=said if "用户" in said else f"用户{said}", category="project")
 
 
-def _here(clause: Clause) -> Iterator[Found]:
+def _here(clause: Clause) -> Iterator[Finding]:
     said = without_particles(clause.text)
     m = _HERE.match(re.sub(r"^我", "", said))
     if not m or not clause.mine:
@@ -146,4 +146,4 @@ def _here(clause: Clause) -> Iterator[Found]:
     if re.search(r"的时候|了(?=.)", where):
         return
     if _PLACES.match(where) or (chinese_city(where) and not re.search(r"工作|上班|住|生活|定居", where)):
-        yield Found(content=_third_person(said) if "我" in said else f"用户{said}", memory_type="short_term")
+        yield Finding(content=_third_person(said) if "我" in said else f"用户{said}", memory_type="short_term")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streams.extraction.rules.chinese.clauses import Clause
-    from streams.extraction.rules.finding import Found
+    from streams.extraction.rules.finding import Finding
 
 _TRAIT: Final = (
     r"(?:内向|外向|敏感|乐观|悲观|开朗|害羞|慢热|急性子|固执|细心|粗心|独立|幽默|安静|自律|完美主义|感性|理性|温柔"
@@ -31,7 +31,7 @@ _AVOIDED = re.compile(
 )
 
 
-def nature(clause: Clause) -> Iterator[Found]:
+def nature(clause: Clause) -> Iterator[Finding]:
     """Yield traits, mother tongue and accounts."""
     traits = _TRAITS.match(without_particles(clause.core)) if clause.subject == "me" and not clause.past else None
     for trait in re.split(r"[又和、且而]+", traits[1]) if traits else ():
@@ -43,7 +43,7 @@ def nature(clause: Clause) -> Iterator[Found]:
         yield profile("accounts", f"{m[1]}: {m[2]}", f"用户的{m[1]}是{m[2]}")
 
 
-def avoided(said: str) -> Iterator[Found]:
+def avoided(said: str) -> Iterator[Finding]:
     """Yield what a clause asks never to be spoken of; a request, which `claims` leaves out."""
     if m := _AVOIDED.match(said):
         topic = re.sub(r"^我的?", "", m[1])

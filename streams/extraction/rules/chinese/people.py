@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.chinese.clauses import without_particles
 from streams.extraction.rules.dates import birth_date
-from streams.extraction.rules.finding import Found, profile
+from streams.extraction.rules.finding import Finding, profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ _HAS_CHILD = re.compile(
 _DAY_OF = re.compile(r"^(?:我们?的?)?(?P<who>[一-鿿]{0,4}?)(?:的)?(?P<what>生日|结婚纪念日|纪念日|忌日)(?:是|在)")
 
 
-def people(clause: Clause) -> Iterator[Found]:
+def people(clause: Clause) -> Iterator[Finding]:
     """Yield the people and animals that the user names as theirs. A family member's value is relation and name."""
     bare = without_particles(clause.text)
     core = without_particles(clause.core)
@@ -78,7 +78,7 @@ def people(clause: Clause) -> Iterator[Found]:
     yield from _days(bare)
 
 
-def _days(bare: str) -> Iterator[Found]:
+def _days(bare: str) -> Iterator[Finding]:
     m = _DAY_OF.match(bare)
     if not m or not (day := birth_date(bare)):
         return
@@ -90,21 +90,21 @@ def _days(bare: str) -> Iterator[Found]:
         yield profile("important_dates", f"{m['what']}: {day}", f"用户的{m['what']}是{day}")
 
 
-def _family(who: str, name: str) -> Iterator[Found]:
+def _family(who: str, name: str) -> Iterator[Finding]:
     if not _NO_NAME.match(name):
         yield profile("family", f"{who}{name}", f"用户的{who}叫{name}")
 
 
-def _friend(who: str, name: str) -> Iterator[Found]:
+def _friend(who: str, name: str) -> Iterator[Finding]:
     if not _NO_NAME.match(name):
         yield profile("friends", name, f"用户的{who}叫{name}")
 
 
-def _known(who: str, name: str) -> Iterator[Found]:
+def _known(who: str, name: str) -> Iterator[Finding]:
     if not _NO_NAME.match(name):
-        yield Found(content=f"用户的{who}叫{name}", category="people")
+        yield Finding(content=f"用户的{who}叫{name}", category="people")
 
 
-def _pet(who: str, name: str) -> Iterator[Found]:
+def _pet(who: str, name: str) -> Iterator[Finding]:
     if not _NO_NAME.match(name):
         yield profile("pet_names", name, f"用户的{who}叫{name}")

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.chinese.clauses import without_particles
-from streams.extraction.rules.finding import Found, profile
+from streams.extraction.rules.finding import Finding, profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ def things(text: str) -> list[str]:
     return [] if "、" in bare and "的" in found[-1] and "的" not in found[0] else found
 
 
-def tastes(clause: Clause) -> Iterator[Found]:
+def tastes(clause: Clause) -> Iterator[Finding]:
     """Yield likes, dislikes and interests. What was liked once, or is liked by somebody else, is left out."""
     bare = _DEGREE.sub("", without_particles(clause.core))
     if m := _MY_HOBBY.match(bare):
@@ -65,13 +65,13 @@ def tastes(clause: Clause) -> Iterator[Found]:
         yield from _likes(bare, clause)
 
 
-def _likes(bare: str, clause: Clause) -> Iterator[Found]:
+def _likes(bare: str, clause: Clause) -> Iterator[Finding]:
     if m := _FAVOURITE.match(bare) or _LIKES.match(bare):
         yield from _each("likes", "用户喜欢", m[1])
     elif m := _LEAST.match(bare) or _DISLIKES.match(bare) or _cannot_bear(clause):
         yield from _each("dislikes", "用户不喜欢", m[1])
     elif clause.subject == "me" and (m := _DIET.match(bare)):
-        yield Found(content="用户吃素" if m[1] == "吃素" else f"用户是{m[1]}", category="preference")
+        yield Finding(content="用户吃素" if m[1] == "吃素" else f"用户是{m[1]}", category="preference")
     elif m := _HOBBY.match(bare) or _INTERESTED.match(bare) or _FOLLOWS.match(bare) or _HOOKED.match(bare):
         yield from (_interest(thing) for thing in things(m[1]))
 
@@ -83,7 +83,7 @@ def _cannot_bear(clause: Clause) -> re.Match[str] | None:
     return _CANNOT_BEAR.match(clause.text.rstrip("啊呀啦"))
 
 
-def _each(attribute: str, says: str, what: str) -> Iterator[Found]:
+def _each(attribute: str, says: str, what: str) -> Iterator[Finding]:
     """Keep the verb in the content where one thing is named: 用户喜欢喝咖啡."""
     what = _RATHER_THAN.sub("", what)
     named = things(what)
@@ -91,5 +91,5 @@ def _each(attribute: str, says: str, what: str) -> Iterator[Found]:
         yield profile(attribute, thing, f"{says}{without_particles(what) if len(named) == 1 else thing}")
 
 
-def _interest(thing: str) -> Found:
+def _interest(thing: str) -> Finding:
     return profile("interests", thing, f"用户对{thing}感兴趣")

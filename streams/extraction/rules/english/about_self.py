@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streams.extraction.rules.english.clauses import Clause
-    from streams.extraction.rules.finding import Found
+    from streams.extraction.rules.finding import Finding
 
 NAME: Final = r"[A-Z][\w'-]{1,19}(?: (?:(?:de|van|von|da|al|el) )?[A-Z][\w'-]{1,19}){0,2}"
 """Capitalised words: a name is believed only where it is spelt as one."""
@@ -102,7 +102,7 @@ _STATUS = re.compile(
 )
 
 
-def about_self(clause: Clause) -> Iterator[Found]:
+def about_self(clause: Clause) -> Iterator[Finding]:
     """Yield who the user is. Only what stands at the start of the clause, after subject and adverbs, is believed."""
     if name := _name(clause):
         if _CALL_ME.search(clause.text):
@@ -137,7 +137,7 @@ def _name(clause: Clause) -> str | None:
     return m["name"] if m and english_city(m["name"]) else None
 
 
-def _birthday(clause: Clause) -> Iterator[Found]:
+def _birthday(clause: Clause) -> Iterator[Finding]:
     own = clause.subject == "me" or clause.core.lower().startswith("my")
     if own and not clause.when and _BIRTHDAY.match(clause.core):
         # A comma stands before the year.
@@ -160,7 +160,7 @@ def _introduces(clause: Clause) -> bool:
     )
 
 
-def _work(core: str) -> Iterator[Found]:
+def _work(core: str) -> Iterator[Finding]:
     if m := _IS_A.match(core):
         years = _YEARS_OLD.match(m["role"])
         if years:
@@ -189,14 +189,14 @@ def _work(core: str) -> Iterator[Found]:
         yield _occupation(role)
 
 
-def _where(tail: str, *, employer: bool = True) -> Iterator[Found]:
+def _where(tail: str, *, employer: bool = True) -> Iterator[Finding]:
     if employer and (m := _AT.search(tail)):
         yield _employer(m["at"])
     if (m := _IN.search(tail)) and english_city(m["city"]) and not is_country(m["city"]):
         yield _city(m["city"])
 
 
-def _home(clause: Clause) -> Iterator[Found]:
+def _home(clause: Clause) -> Iterator[Finding]:
     m = _LIVE.match(clause.core)
     if (
         m
@@ -209,7 +209,7 @@ def _home(clause: Clause) -> Iterator[Found]:
         yield _city(m["city"])
 
 
-def _body_and_skills(clause: Clause) -> Iterator[Found]:
+def _body_and_skills(clause: Clause) -> Iterator[Finding]:
     core = clause.core
     if m := _ALLERGIC.match(core):
         for what in re.split(r" and | or ", m["what"]):
@@ -230,27 +230,27 @@ def _body_and_skills(clause: Clause) -> Iterator[Found]:
         yield profile("skills", m["what"], f"User plays the {m['what']}")
 
 
-def _allergy(what: str) -> Found:
+def _allergy(what: str) -> Finding:
     return profile("allergies", what, f"User is allergic to {what}")
 
 
-def _intolerance(what: str) -> Found:
+def _intolerance(what: str) -> Finding:
     return profile("allergies", what, f"User is intolerant to {what}")
 
 
-def _age(age: int) -> Found:
+def _age(age: int) -> Finding:
     return profile("age", str(age), f"User is {age} years old")
 
 
-def _occupation(role: str) -> Found:
+def _occupation(role: str) -> Finding:
     article = "an" if role[0].lower() in "aeiou" else "a"
     return profile("occupation", role, f"User works as {article} {role}")
 
 
-def _employer(company: str) -> Found:
+def _employer(company: str) -> Finding:
     name = company.rstrip(".")
     return profile("employer", name, f"User works at {name}")
 
 
-def _city(city: str) -> Found:
+def _city(city: str) -> Finding:
     return profile("city", city, f"User lives in {city}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from streams.extraction.rules.dates import english_past
 from streams.extraction.rules.english.clauses import apart
 from streams.extraction.rules.feelings import english_feeling
-from streams.extraction.rules.finding import Found
+from streams.extraction.rules.finding import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,14 +69,14 @@ _FEELS = re.compile(
 )
 
 
-def confided(sentence: Sentence, today: date) -> Iterator[Found]:
+def confided(sentence: Sentence, today: date) -> Iterator[Finding]:
     """Yield a strong feeling with what it is about."""
     for said in () if sentence.asks else map(apart, sentence.clauses):
         if (m := _FEELS.match(said)) and not _NOT.search(said) and english_feeling(m["felt"]):
-            yield _found("personal_share", said, today)
+            yield _event_finding("personal_share", said, today)
 
 
-def events(clause: Clause, today: date) -> Iterator[Found]:
+def events(clause: Clause, today: date) -> Iterator[Finding]:
     """Yield at most one event that a clause tells of. `today` is the day on which it was said."""
     said = f"{clause.when} {clause.text}" if clause.when and not clause.text.startswith(clause.when) else clause.text
     event = None if _NOT.search(said) else next((e for e, happened in _HAPPENED if happened.match(said)), None)
@@ -84,13 +84,13 @@ def events(clause: Clause, today: date) -> Iterator[Found]:
         where = clause.rest[:1] if " date" in said and clause.rest and _WHERE.match(clause.rest[0]) else ()
         left = clause.rest[len(where) :]
         reaction = next((part for part in left[:1] if english_feeling(part) and "you" not in part), None)
-        yield _found(event, ", ".join((clause.text, *where)), today, reaction)
+        yield _event_finding(event, ", ".join((clause.text, *where)), today, reaction)
 
 
-def _found(event: str, said: str, today: date, reaction: str | None = None) -> Found:
+def _event_finding(event: str, said: str, today: date, reaction: str | None = None) -> Finding:
     words = f"{said}, {reaction}" if reaction else said
     felt = english_feeling(words)
-    return Found(
+    return Finding(
         content=_of_the_user(words),
         kind="episodic",
         event_type=event,

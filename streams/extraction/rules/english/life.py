@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.dates import english_date
-from streams.extraction.rules.finding import Found, plan
+from streams.extraction.rules.finding import Finding, plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +113,7 @@ _THIRD: Final = {
 }
 
 
-def life(clause: Clause, today: date) -> Iterator[Found]:
+def life(clause: Clause, today: date) -> Iterator[Finding]:
     """Yield plans, habits, money, projects and whereabouts. `today` is the day on which the clause was said."""
     if clause.past:
         return
@@ -159,7 +159,7 @@ _PASTS: Final = frozenset(
 )
 
 
-def _plan(clause: Clause, today: date) -> Iterator[Found]:
+def _plan(clause: Clause, today: date) -> Iterator[Finding]:
     when = english_date(clause.text, today)
     if when is None or when.day < today or _NO_PLAN.search(clause.text) or _EVERY.search(clause.text):
         return
@@ -173,7 +173,7 @@ def _plan(clause: Clause, today: date) -> Iterator[Found]:
     yield plan(_third_person(clause), when.day, today)
 
 
-def _habit(clause: Clause) -> Iterator[Found]:
+def _habit(clause: Clause) -> Iterator[Finding]:
     if clause.subject != "me":
         return
     core = clause.core
@@ -183,33 +183,33 @@ def _habit(clause: Clause) -> Iterator[Found]:
         return
     if _PAST_VERB.match(core) or re.search(r"\b(?:it|that|this|them|you)\b", core):
         return
-    yield Found(content=_third_person(clause), category="habit")
+    yield Finding(content=_third_person(clause), category="habit")
 
 
-def _money(clause: Clause) -> Iterator[Found]:
+def _money(clause: Clause) -> Iterator[Finding]:
     if clause.subject == "other" and not re.match(r"(?i)(?:my|our)\b", clause.text):
         return
     if _NO_MONEY.search(clause.text):
         return
     if _PAID.search(clause.text) or (clause.subject != "other" and _holds(clause.core)):
-        yield Found(content=_third_person(clause), category="finance")
+        yield Finding(content=_third_person(clause), category="finance")
 
 
 def _holds(core: str) -> bool:
     return _HOLDS.match(core) is not None
 
 
-def _project(clause: Clause) -> Iterator[Found]:
+def _project(clause: Clause) -> Iterator[Finding]:
     if clause.subject == "other" and not re.match(
         r"(?i)(?:my|our) (?:team|company|startup|group|lab|department)\b", clause.text
     ):
         return
     m = _PROJECT.search(clause.text)
     if m and not _NAMELESS.search(m.group()) and not re.search(r"\bnot\b", clause.text):
-        yield Found(content=_third_person(clause), category="project")
+        yield Finding(content=_third_person(clause), category="project")
 
 
-def _here(clause: Clause) -> Iterator[Found]:
+def _here(clause: Clause) -> Iterator[Finding]:
     m = _HERE.match(clause.core)
     if m and clause.subject == "me" and (_NOW.search(clause.text) or _NOW.search(clause.adverbs)):
-        yield Found(content=_third_person(clause), memory_type="short_term")
+        yield Finding(content=_third_person(clause), memory_type="short_term")

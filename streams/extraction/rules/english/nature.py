@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streams.extraction.rules.english.clauses import Clause
-    from streams.extraction.rules.finding import Found
+    from streams.extraction.rules.finding import Finding
 
 _TOGETHER = re.compile(r"^(?:am|have been) in a (?:\w+ )?relationship\b")
 _TRAIT = re.compile(
@@ -38,7 +38,7 @@ _AVOIDED = re.compile(
 )
 
 
-def nature(clause: Clause) -> Iterator[Found]:
+def nature(clause: Clause) -> Iterator[Finding]:
     """Yield traits, whether there is a partner, mother tongue and accounts."""
     mine = clause.subject == "me" and not clause.past
     if mine and _TOGETHER.match(clause.core):
@@ -52,7 +52,7 @@ def nature(clause: Clause) -> Iterator[Found]:
         yield profile("accounts", f"{where}: {m['account']}", f"User's {where} is {m['account']}")
 
 
-def avoided(said: str) -> Iterator[Found]:
+def avoided(said: str) -> Iterator[Finding]:
     """Yield what a clause asks never to be spoken of; a request, which `claims` leaves out."""
     if m := _AVOIDED.match(said):
         what = re.sub(r"(?i)^my ", "", m["what"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.dates import birth_date
 from streams.extraction.rules.english.about_self import NAME
-from streams.extraction.rules.finding import Found, profile
+from streams.extraction.rules.finding import Finding, profile
 from streams.extraction.rules.places import english_city
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _DAY_OF = re.compile(
 )
 
 
-def people(clause: Clause) -> Iterator[Found]:
+def people(clause: Clause) -> Iterator[Finding]:
     """Yield the people and animals that the user names as theirs. A family member's value is relation and name."""
     text = clause.text
     if (m := _MY_NAMED.match(text) or _MY.match(text) or _WITH_MY.search(text)) or (
@@ -69,7 +69,7 @@ def people(clause: Clause) -> Iterator[Found]:
             yield profile("important_dates", f"{label}: {day}", f"User's {label} is {day}")
 
 
-def _named(who: str, said: str) -> Iterator[Found]:
+def _named(who: str, said: str) -> Iterator[Finding]:
     # The pattern for capitals is lost under IGNORECASE, so what is not spelt as a name is cut off here.
     words = []
     for word in said.split():
@@ -80,7 +80,7 @@ def _named(who: str, said: str) -> Iterator[Found]:
     if not name or not english_city(name):
         return
     content = f"User's {who} is called {name}"
-    kinds: tuple[tuple[str, Callable[[], Found]], ...] = (
+    kinds: tuple[tuple[str, Callable[[], Finding]], ...] = (
         (_PETS, lambda: profile("pet_names", name, content)),
         (_FRIENDS, lambda: profile("friends", name, content)),
         (_FAMILY, lambda: profile("family", f"{who} {name}", content)),
@@ -89,4 +89,4 @@ def _named(who: str, said: str) -> Iterator[Found]:
         if re.fullmatch(pattern, who):
             yield found()
             return
-    yield Found(content=content, category="people")
+    yield Finding(content=content, category="people")

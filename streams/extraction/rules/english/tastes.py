@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from streams.extraction.rules.english.things import things
-from streams.extraction.rules.finding import Found, profile
+from streams.extraction.rules.finding import Finding, profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ _FAVOURITE = re.compile(
 _DIET = re.compile(r"^am (?:an? )?(?:strict |lifelong )?(?P<diet>vegetarian|vegan|pescatarian)\b")
 
 
-def tastes(clause: Clause) -> Iterator[Found]:
+def tastes(clause: Clause) -> Iterator[Finding]:
     """Yield likes, dislikes and interests. What was liked once is left out, and so is what is said of somebody else."""
     core = clause.core
     if clause.subject == "other":
@@ -76,12 +76,12 @@ def tastes(clause: Clause) -> Iterator[Found]:
             return
         yield from (_like(thing) for thing in things(m["what"], clause.rest))
     elif m := _DIET.match(core):
-        yield Found(content=f"User is {m['diet']}", category="preference")
+        yield Finding(content=f"User is {m['diet']}", category="preference")
     elif not never and (m := _INTERESTS.match(core)):
         yield from (_interest(thing) for thing in things(m["what"], clause.rest))
 
 
-def _without_subject(clause: Clause) -> Iterator[Found]:
+def _without_subject(clause: Clause) -> Iterator[Finding]:
     text = clause.text
     if m := _HOBBIES.match(text):
         yield from (_interest(thing) for thing in things(m["what"], clause.rest))
@@ -99,13 +99,13 @@ def _without_subject(clause: Clause) -> Iterator[Found]:
         yield from (_like(thing) for thing in things(m["what"]))
 
 
-def _like(thing: str) -> Found:
+def _like(thing: str) -> Finding:
     return profile("likes", thing, f"User likes {thing}")
 
 
-def _dislike(thing: str) -> Found:
+def _dislike(thing: str) -> Finding:
     return profile("dislikes", thing, f"User doesn't like {thing}")
 
 
-def _interest(thing: str) -> Found:
+def _interest(thing: str) -> Finding:
     return profile("interests", thing, f"User is interested in {thing}")

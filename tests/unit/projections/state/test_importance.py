@@ -1,14 +1,10 @@
-"""Grade and strength at their edges."""
+"""The grade at its edges."""
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from projections.state.importance import ebbinghaus, grade
+from projections.state.importance import grade
 
 
 @pytest.mark.parametrize(
@@ -16,38 +12,3 @@ from projections.state.importance import ebbinghaus, grade
 )
 def test_a_grade_is_four_times_the_importance_from_one_to_four(importance: float, expected: float):
     assert grade(importance) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("days", "importance", "recalls", "expected"),
-    [
-        (0, 1.0, 0, 1.0),
-        (0, 0.5, 0, 0.6),
-        (0, 0.25, 0, 0.4),
-        (30, 0.25, 0, 0.1472),
-        (120, 1.0, 0, 0.3679),
-        (60, 0.5, 5, 0.3311),
-        (0, 1.0, 5, 1.0),
-        (10_000, 1.0, 3, 0.1),
-        (-5, 1.0, 0, 1.0),
-    ],
-)
-def test_known_strengths(days: float, importance: float, recalls: int, expected: float):
-    """Worked out by hand: 0.4 x e^-1 = 0.1472, e^-1 = 0.3679, 0.6 x 1.5 x e^-1 = 0.3311."""
-    assert ebbinghaus(1.0, days, importance, recalls) == expected
-
-
-@given(st.floats(0, 1), st.floats(0, 5000), st.floats(0, 1), st.integers(0, 10_000))
-def test_a_strength_is_between_a_tenth_and_one_and_never_grows_with_time(
-    initial: float, days: float, importance: float, recalls: int
-):
-    now = ebbinghaus(initial, days, importance, recalls)
-    assert 0.1 <= now <= 1.0
-    assert ebbinghaus(initial, days + 1, importance, recalls) <= now
-    assert ebbinghaus(initial, days, importance, recalls + 1) >= now
-    assert ebbinghaus(initial, days, min(1.0, importance + 0.1), recalls) >= now
-
-
-def test_days_take_fractions():
-    day = timedelta(days=1)
-    assert ebbinghaus(1.0, timedelta(hours=36) / day, 1.0, 0) == ebbinghaus(1.0, 1.5, 1.0, 0)

@@ -213,11 +213,11 @@ async def test_a_decision_of_a_tick_after_its_closing_is_void(bench: Workbench, 
 
 async def test_a_tick_of_an_unknown_policy_is_recorded_as_nothing_with_the_reason(bench: Workbench):
     await bench.decides(remember(COFFEE, "c-1"))
-    await bench.decides(tick(later(days=8), "half-life"))
+    await bench.decides(tick(later(days=8), "no-such-policy"))
     *_, closing = await bench.ledger()
     assert closing.envelope.owner == partition_owner(0)
     assert [(o.action, o.reason) for o in closing.outcomes] == [
-        ("nothing", "the policy 'half-life' is not known: nothing was changed")
+        ("nothing", "the policy 'no-such-policy' is not known: nothing was changed")
     ]
     [memory] = bench.state().memories.values()
     assert memory.version == 1

@@ -17,9 +17,8 @@ from projections.state.evolve import events_of
 from schemas.log import LogError, LogUnavailable
 from schemas.messages.events import TickApplied
 from schemas.topics import CONVERSATIONS, INBOX
-from streams.agents import retention
 from streams.agents.remember import Remember
-from streams.agents.retention import RetentionTask, first_since
+from streams.agents.retention import REMOVAL_SECONDS, RetentionTask, first_since
 from streams.decisions.parameters import Parameters
 from streams.ticks.scheduler import retention_due
 
@@ -92,18 +91,20 @@ async def test_what_was_dropped_and_comes_again_is_not_extracted_again(bench: Wo
 class Kept:
     """A workbench with a remember that removes: everything in the log before `handled` may go."""
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Workbench, removal_seconds: float = REMOVAL_SECONDS) -> None:
         """Begin with everything handled."""
         self.bench = bench
         self.handled = 1_000
-        removing = RetentionTask(bench.log, bench.shards, lambda _topic, _partition: self.handled)
+        task = RetentionTask(
+            bench.log, bench.shards, lambda _topic, _partition: self.handled, removal_seconds=removal_seconds
+        )
         bench.remember = Remember(
             log=bench.log,
             shards=bench.shards,
             index_sync=bench.index_sync,
             pool=bench.deciding_pool,
             parameters=Parameters(),
-            remove=removing.remove,
+            remove=task.remove,
         )
 
     async def tick(self, as_of: datetime, days: float = 30) -> TickApplied:
@@ -197,13 +198,12 @@ class SilentLog(MemoryLog):
 
 
 async def test_a_log_that_does_not_answer_is_waited_for_and_then_the_tick_is_closed(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
-    monkeypatch.setattr(retention, "REMOVING_SECONDS", 0.2)
     bench = Workbench(tmp_path / "own", SilentLog())
     await bench.says("t-1")
     await bench.shards.at(0).catch_up()
-    assert (await Kept(bench).tick(later(days=100))).expired == 0
+    assert (await Kept(bench, removal_seconds=0.2).tick(later(days=100))).expired == 0
     assert "old observations of partition 0 stay" in caplog.text
     bench.close()
 

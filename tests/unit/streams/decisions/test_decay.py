@@ -9,12 +9,12 @@ import pytest
 from support.examples import MONDAY, envelope, forget, happened, later, recalled, remember, restore, said, tick
 from support.given import Given, given
 
-from projections.state.importance import strength
 from projections.state.memory import UserState
 from schemas import codec
 from schemas.identity import Owner
 from schemas.messages.events import MemoryDecayed, MemoryExpired
-from streams.decisions.decay import ladder
+from streams.decisions.decay_policies.ladder import step_down
+from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.parameters import Parameters
 
 COFFEE = "用户喜欢喝咖啡"
@@ -27,7 +27,7 @@ MOMENT = MONDAY.resolution
     [(1.0, 0.9), (0.5, 0.45), (0.45, 0.405), (0.2051, 0.1846), (0.105, 0.1), (0.1, 0.1), (0.05, 0.05)],
 )
 def test_a_step_of_the_ladder_is_nine_tenths_not_under_a_tenth_and_never_up(before: float, after: float):
-    assert ladder(before) == after
+    assert step_down(before) == after
 
 
 def test_long_term_memories_not_accessed_for_seven_days_go_down_a_step():
@@ -79,7 +79,7 @@ def test_a_tick_ignores_what_was_formed_or_accessed_after_its_as_of():
     assert state.when(tick(later(days=19))).events == []
 
 
-@pytest.mark.parametrize("policy", ["ladder", "ebbinghaus", "off"])
+@pytest.mark.parametrize("policy", POLICIES)
 def test_the_same_tick_twice_is_once(policy: str):
     once = given(FACT, happened("送花", "t-2"), tick(later(days=40), policy))
     assert once.when(tick(later(days=40), policy)).state.memories == once.state.memories
@@ -108,12 +108,12 @@ def luna(days: float, importance: float, recalls: int) -> float:
 @pytest.mark.parametrize("recalls", [0, 1, 10])
 def test_strength_is_lunas_rounded_to_four_decimals(days: float, importance: float, recalls: int):
     memory = replace(given(FACT).only, importance=importance, recall_count=recalls)
-    assert strength(memory, later(days=days)) == pytest.approx(luna(days, importance, recalls), abs=5.1e-5)
-    assert strength(memory, later(days=days)) == round(strength(memory, later(days=days)), 4)
+    assert memory.strength_at(later(days=days)) == pytest.approx(luna(days, importance, recalls), abs=5.1e-5)
+    assert memory.strength_at(later(days=days)) == round(memory.strength_at(later(days=days)), 4)
 
 
 def test_strength_before_the_memory_was_formed_is_that_of_its_first_day():
-    assert strength(given(FACT).only, later(days=-9)) == strength(given(FACT).only, MONDAY)
+    assert given(FACT).only.strength_at(later(days=-9)) == given(FACT).only.strength_at(MONDAY)
 
 
 def test_ebbinghaus_fades_episodes_only():
@@ -192,9 +192,9 @@ def test_forgotten_and_superseded_memories_do_not_fade():
 def test_a_restored_episode_fades_anew_and_does_not_expire_at_the_next_tick_for_its_old_strength():
     state = given(happened("送花", "t-1", importance=0.5), tick(later(days=50), "ebbinghaus"))
     weak = state.only
-    assert (weak.status, strength(weak, later(days=50)) < 0.3) == ("expired", True)
+    assert (weak.status, weak.strength_at(later(days=50)) < 0.3) == ("expired", True)
     back = state.when(restore(weak.memory_id, "r-1", later(days=51)))
-    assert strength(back.only, later(days=51)) == 0.6
+    assert back.only.strength_at(later(days=51)) == 0.6
     met = back.when(tick(later(days=57), "ebbinghaus"))
     assert [type(e) for e in met.events] == [MemoryDecayed]
     assert met.only.status == "active"
@@ -203,7 +203,7 @@ def test_a_restored_episode_fades_anew_and_does_not_expire_at_the_next_tick_for_
 
 def test_a_policy_that_is_not_known_changes_nothing_and_is_not_taken_for_another():
     state = given(FACT, happened("送花", "t-2"), said("用户明天去柏林", "t-3", memory_type="short_term"))
-    assert state.when(tick(later(days=400), "half-life")).events == []
+    assert state.when(tick(later(days=400), "no-such-policy")).events == []
 
 
 def test_an_episode_that_was_recalled_after_the_tick_is_ignored_by_it():

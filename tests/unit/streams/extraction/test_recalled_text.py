@@ -15,7 +15,7 @@ from schemas.inputs.pieces import MAX_PIECE_CHARACTERS
 from schemas.messages.envelope import Envelope
 from schemas.messages.observations import TurnRecorded
 from streams.extraction.model.prompts import messages
-from streams.extraction.recalled_text import recalled, without_recalled
+from streams.extraction.recalled_text import recalled_spans, without_recalled
 from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.window import pieces_of, window_of
 
@@ -88,7 +88,7 @@ def test_the_model_does_not_see_what_was_recalled(said: str):
     ],
 )
 def test_the_users_own_words_stay(said: str):
-    assert recalled(said) == []
+    assert recalled_spans(said) == []
     assert [p.text for p in pieces_of(turn(said), MONDAY)] == [said]
 
 
@@ -133,7 +133,7 @@ def test_pieces_that_hold_nothing_recalled_are_as_they_were():
 )
 def test_looking_for_it_takes_a_time_that_grows_with_the_text(text: str):
     started = time.process_time()
-    recalled(text)
+    recalled_spans(text)
     assert time.process_time() - started < 2
 
 

@@ -92,7 +92,7 @@ async def test_a_proposal_becomes_a_candidate_with_all_that_it_says():
         sources=(1, 0),
     )
     extractor = Saying(Extraction(proposals=(proposal,), answer="raw", tokens_in=5, tokens_out=6, dropped=("bad",)))
-    item = await ExtractionService(CharacterEmbedder()).item(WINDOW, extractor)
+    item = await ExtractionService(CharacterEmbedder()).extract(WINDOW, extractor)
     assert isinstance(item, CandidatesExtracted)
     [made] = item.candidates
     assert (made.content.text, made.kind, made.category, made.memory_type) == (
@@ -114,7 +114,7 @@ async def test_a_proposal_becomes_a_candidate_with_all_that_it_says():
 
 
 async def test_every_piece_of_the_window_is_covered_with_its_two_times():
-    item = await ExtractionService(CharacterEmbedder()).item(WINDOW, Saying(Extraction(proposals=())))
+    item = await ExtractionService(CharacterEmbedder()).extract(WINDOW, Saying(Extraction(proposals=())))
     assert [(c.piece_id, c.by_user, c.occurred_at, c.recorded_at) for c in item.covered] == [
         ("t-1#0", True, MONDAY, MONDAY),
         ("t-2#0", False, later(seconds=9), later(seconds=3)),
@@ -126,27 +126,27 @@ async def test_every_piece_of_the_window_is_covered_with_its_two_times():
 async def test_the_same_window_asked_of_the_same_model_has_the_same_id_answered_or_rejected():
     asking = ExtractionService(CharacterEmbedder())
     ids = [
-        (await asking.item(WINDOW, Saying(Extraction(proposals=())))).envelope.event_id,
-        (await asking.item(WINDOW, EchoExtractor())).envelope.event_id,
-        (await asking.item(WINDOW, Saying(Extraction(proposals=()), Rejected("no")))).envelope.event_id,
+        (await asking.extract(WINDOW, Saying(Extraction(proposals=())))).envelope.event_id,
+        (await asking.extract(WINDOW, EchoExtractor())).envelope.event_id,
+        (await asking.extract(WINDOW, Saying(Extraction(proposals=()), Rejected("no")))).envelope.event_id,
     ]
     assert len(set(ids)) == 1
     other = EchoExtractor()
     other.prompt_hash = "echo-2"
-    assert (await asking.item(WINDOW, other)).envelope.event_id not in ids
+    assert (await asking.extract(WINDOW, other)).envelope.event_id not in ids
     half = replace(WINDOW, pieces=PIECES[:1])
-    assert (await asking.item(half, EchoExtractor())).envelope.event_id not in ids
+    assert (await asking.extract(half, EchoExtractor())).envelope.event_id not in ids
 
 
 async def test_what_the_user_saw_counts_as_the_users_and_not_as_the_assistants():
     seen = replace(WINDOW, pieces=tuple(replace(PIECES[0], speaker=s) for s in ("screenshot", "article", "assistant")))
-    item = await ExtractionService(CharacterEmbedder()).item(seen, Saying(Extraction(proposals=())))
+    item = await ExtractionService(CharacterEmbedder()).extract(seen, Saying(Extraction(proposals=())))
     assert [c.by_user for c in item.covered] == [True, True, False]
 
 
 async def test_an_unusable_answer_is_a_rejection_at_once():
     extractor = Saying(Extraction(proposals=()), Rejected("not JSON", "raw", 3, 4))
-    item = await ExtractionService(CharacterEmbedder()).item(WINDOW, extractor)
+    item = await ExtractionService(CharacterEmbedder()).extract(WINDOW, extractor)
     assert isinstance(item, ExtractionRejected)
     assert (item.reason, item.answer and item.answer.text, item.tokens_in, item.tokens_out) == ("not JSON", "raw", 3, 4)
     assert len(extractor.windows) == 1
@@ -157,7 +157,7 @@ async def test_an_extractor_that_fails_at_a_window_ends_the_window_and_nothing_e
         async def extract(self, window: Window) -> Extraction:  # noqa: ARG002 - it does not look
             raise OverflowError("date value out of range")
 
-    item = await ExtractionService(CharacterEmbedder()).item(WINDOW, Failing())
+    item = await ExtractionService(CharacterEmbedder()).extract(WINDOW, Failing())
     assert isinstance(item, ExtractionRejected)
     assert item.reason == "the extractor failed: OverflowError: date value out of range"
     assert [piece.piece_id for piece in item.covered] == ["t-1#0", "t-2#0"]
@@ -165,7 +165,7 @@ async def test_an_extractor_that_fails_at_a_window_ends_the_window_and_nothing_e
 
 async def test_an_outage_is_waited_out_however_long_it_takes(slept: list[float]):
     extractor, waits = Saying(Extraction(proposals=()), *(Outage(f"busy {n}") for n in range(50))), list[str]()
-    item = await ExtractionService(CharacterEmbedder()).item(WINDOW, extractor, waits.append)
+    item = await ExtractionService(CharacterEmbedder()).extract(WINDOW, extractor, waits.append)
     assert isinstance(item, CandidatesExtracted)
     assert waits == [f"busy {n}" for n in range(50)]
     assert (slept[:4], slept[-1]) == ([0.1, 0.2, 0.4, 0.8], 30.0)
@@ -181,7 +181,7 @@ async def test_a_window_that_fails_eight_times_while_others_succeed_is_poison():
             return await super().extract(window)
 
     extractor = OthersSucceed()
-    item = await asking.item(WINDOW, extractor)
+    item = await asking.extract(WINDOW, extractor)
     assert isinstance(item, ExtractionRejected)
     assert (len(extractor.windows), MAX_FAILURES) == (8, 8)
     assert "poisoned" in item.reason
@@ -189,7 +189,7 @@ async def test_a_window_that_fails_eight_times_while_others_succeed_is_poison():
 
 async def test_a_model_that_says_when_to_come_back_is_not_asked_before(slept: list[float]):
     busy = (Outage("busy", retry_after=77.0), Outage("busy", retry_after=0.001))
-    await ExtractionService(CharacterEmbedder()).item(WINDOW, Saying(Extraction(proposals=()), *busy))
+    await ExtractionService(CharacterEmbedder()).extract(WINDOW, Saying(Extraction(proposals=()), *busy))
     assert slept == [77.0, 0.2]
 
 
@@ -206,7 +206,7 @@ async def test_an_embedder_that_cannot_be_reached_is_an_outage_too():
             return await super().embed(texts)
 
     waits: list[str] = []
-    item = await ExtractionService(Away()).item(WINDOW, EchoExtractor(), waits.append)
+    item = await ExtractionService(Away()).extract(WINDOW, EchoExtractor(), waits.append)
     assert isinstance(item, CandidatesExtracted)
     assert (waits, len(item.candidates)) == (["no answer"], 2)
     assert np.frombuffer(item.candidates[0].vector.data, "<f4").shape == (64,)

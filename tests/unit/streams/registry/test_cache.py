@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from schemas.codec import Undecodable
 from streams.registry.cache import SchemaCache
 from streams.registry.registry import NoRegistry, SchemaRegistry, subjects
-from streams.registry.requests import shown
+from streams.registry.requests import RegistryClient, without_password
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,8 +50,8 @@ def test_a_file_that_cannot_be_written_costs_a_question_and_no_more(tmp_path: Pa
 
 
 def test_a_url_is_told_without_its_password():
-    assert shown(REGISTRY) == "http://registry:8081"
-    assert shown("http://registry:8081/a@b") == "http://registry:8081/a@b"
+    assert without_password(REGISTRY) == "http://registry:8081"
+    assert without_password("http://registry:8081/a@b") == "http://registry:8081/a@b"
 
 
 def test_every_input_message_has_a_subject_after_its_topic_and_record_name():
@@ -69,20 +70,24 @@ async def test_without_a_registry_there_is_nothing_to_register():
     assert not registry.is_registered
 
 
+class UnreadableSchemas(RegistryClient):
+    """A registry that has one id for every schema, and no Avro behind it."""
+
+    async def request(self, method: str, path: str, body: object = None) -> httpx.Response:
+        """Answer anything with that schema."""
+        del method, path, body
+        return httpx.Response(200, json={"id": 7, "schema": "{"})
+
+
 async def test_a_schema_that_cannot_be_read_is_not_kept_and_is_another_one_than_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     cache = SchemaCache(tmp_path / "registry.json", REGISTRY)
-    registry = SchemaRegistry(REGISTRY, cache)
-
-    async def broken(_: int) -> list[str]:
-        return ["{"]
-
-    monkeypatch.setattr(registry, "_ask", broken)
+    registry = SchemaRegistry(REGISTRY, cache, UnreadableSchemas(REGISTRY))
     with pytest.raises(Undecodable):
         await registry.writer(7)
     assert cache.get(7) is None
     cache.put(7, ["{"])  # as a version before kept it
-    registry._learn(7, next(schema for _, schema in subjects()))
+    await registry.register()
     assert "7 meant another schema" in caplog.text
     await registry.aclose()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from streams.transports.batching import GATHERED_RECORDS, LONGEST_GATHERING_SECONDS, AppendBatcher, when_idle
+from streams.transports.batching import BATCH_RECORDS, LONGEST_WAIT_SECONDS, AppendBatcher, when_idle
 
 
 async def turns(count: int) -> None:
@@ -39,7 +39,7 @@ async def test_who_comes_while_the_loop_works_goes_on_with_those_before() -> Non
 async def test_enough_records_wait_for_nobody() -> None:
     gathering = AppendBatcher()
     other = asyncio.ensure_future(gathering.wait(1))
-    await asyncio.wait_for(gathering.wait(GATHERED_RECORDS), LONGEST_GATHERING_SECONDS)
+    await asyncio.wait_for(gathering.wait(BATCH_RECORDS), LONGEST_WAIT_SECONDS)
     await other
 
 
@@ -52,7 +52,7 @@ async def test_a_loop_that_is_never_idle_hands_over_all_the_same() -> None:
         while loop.time() < until:
             pass
         await asyncio.sleep(0)
-    assert handed[0] - began >= LONGEST_GATHERING_SECONDS
+    assert handed[0] - began >= LONGEST_WAIT_SECONDS
 
 
 async def test_one_who_is_cancelled_holds_up_nobody() -> None:

@@ -66,8 +66,7 @@ class HalfSilentProducer:
 async def log(monkeypatch: pytest.MonkeyPatch) -> KafkaLog:
     HalfSilentProducer.made = []
     monkeypatch.setattr(producer, "AIOKafkaProducer", HalfSilentProducer)
-    monkeypatch.setattr(producer, "FLUSH_S", 0.3)
-    log = KafkaLog(["nobody:1"], timeout_s=0.1)
+    log = KafkaLog(["nobody:1"], timeout_s=0.1, flush_s=0.3)
     log._partitions = {"t": 2}
     log._producer = await producer.started({})
     return log

@@ -1,0 +1,26 @@
+"""The table of the policies of decay: a new one is a file of its own and a row here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from schemas.vocabulary.words import RETENTION, WAKE
+from streams.decisions.decay_policies.ebbinghaus import EBBINGHAUS
+from streams.decisions.decay_policies.ladder import LADDER
+from streams.decisions.decay_policies.off import OFF
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from streams.decisions.decay_policies.policy import DecayPolicy
+
+POLICIES: Final[Mapping[str, DecayPolicy]] = {policy.name: policy for policy in (LADDER, EBBINGHAUS, OFF)}
+"""By name, in the order in which help and errors list them."""
+
+if TYPE_CHECKING:
+    PolicyName: TypeAlias = str
+    TickName: TypeAlias = str
+else:  # a type checker cannot read a Literal made of a table; pydantic and typer can, and refuse every other name
+    PolicyName = Literal[tuple(POLICIES)]
+    TickName = Literal[(*POLICIES, RETENTION, WAKE)]
+    """What a tick may be of: a policy of decay, the removal of old observations, or waking agents."""
