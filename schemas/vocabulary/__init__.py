@@ -1,1 +1,5 @@
-"""Closed lists of words: those of memories and settings (`words`), the profile's `attributes`, and `refusals`."""
+"""The closed lists of words that programs compare.
+
+`words` has those of memories, requests and settings; `attributes` the slots of a profile; `refusals` the reasons why a
+command is refused.
+"""
