@@ -35,7 +35,7 @@ FAULTS = "faults"
 MATRIX = f"{FAULTS}/cluster"
 """The rows of the fault matrix: several workers on Kafka, which are timed, and want the machine for themselves."""
 
-REST = (DEPLOYMENT, ENGINES, FAULTS)
+REST = (FAULTS, DEPLOYMENT, ENGINES)
 KINDS = (*QUICK, *REST)
 
 TESTS_SIDE_BY_SIDE = ("-n", "2", "--dist", "worksteal")
