@@ -21,8 +21,10 @@ BATCH_RECORDS: Final = 100
 class AppendPriority:
     """Counts who is first; everyone else gives way before each turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, longest_seconds: float = LONGEST_SECONDS, linger_seconds: float = LINGER_SECONDS) -> None:
         """Begin with nobody first."""
+        self._longest_seconds = longest_seconds
+        self._linger_seconds = linger_seconds
         self._first = 0
         self._free = asyncio.Event()
         self._free.set()
@@ -40,7 +42,7 @@ class AppendPriority:
         finally:
             self._first -= 1
             if not self._first and records >= BATCH_RECORDS:
-                self._leaving = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._free.set)
+                self._leaving = asyncio.get_running_loop().call_later(self._linger_seconds, self._free.set)
             elif not self._first:
                 self._free.set()
 
@@ -49,7 +51,7 @@ class AppendPriority:
         await asyncio.sleep(0)
         if not self._free.is_set():
             try:
-                async with asyncio.timeout(LONGEST_SECONDS):
+                async with asyncio.timeout(self._longest_seconds):
                     await self._free.wait()
             except TimeoutError:
                 return
