@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-RECIPES = sorted((ROOT / "docs" / "contributing").glob("*.md"))
+RECIPES = sorted(page for page in (ROOT / "docs" / "contributing").glob("*.md") if page.name != "README.md")
 NAMED = re.compile(r"`([\w.-]+(?:/[\w.-]+)+/?)`")
 
 
