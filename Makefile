@@ -14,7 +14,7 @@ $(STAMP): again
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: again help install demo test test-rest test-all engines up up-kafka check format lint types contract snippets bench simulate faults
+.PHONY: again help install demo test test-rest test-all engines up up-kafka check format lint types contract snippets generate bench simulate faults
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,11 @@ contract: $(STAMP)
 
 snippets: $(STAMP)
 	$(PYTHON) tools/run_snippets.py README.md docs
+
+generate: $(STAMP) ## what follows from the code: schemas, golden bytes, rows of the reference, recorded outputs
+	@$(PYTHON) tools/new_message.py
+	@$(PYTHON) tools/reference_rows.py
+	@$(PYTHON) tools/record_outputs.py
 
 bench: $(STAMP) ## the benchmarks; prints ratios, writes bench/results/*.json
 	@$(PYTHON) tools/run_benchmarks.py

@@ -29,7 +29,7 @@ from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import RememberFact
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, LEDGER
 from streams.decisions.decide import decide
-from streams.decisions.draft import Place
+from streams.decisions.draft import ItemPosition
 from streams.decisions.parameters import Parameters
 from streams.transports.sqlite.log import SqliteLog
 
@@ -54,7 +54,7 @@ def ledger() -> list[NewRecord]:
             embedding_model="bench",
         )
         state = states.get(owner) or UserState(owner=owner)
-        decision = decide(state, item, Place(0, number, at), {}, parameters)
+        decision = decide(state, item, ItemPosition(0, number, at), {}, parameters)
         states[owner] = evolve(state, decision, events_of(decision))
         records.append(NewRecord(topic=LEDGER.name, partition=0, key=owner.key, value=codec.encode(decision)))
     return records

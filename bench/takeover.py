@@ -44,7 +44,7 @@ from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import RememberFact
 from schemas.topics import LEDGER, TOPICS
 from streams.decisions.decide import decide
-from streams.decisions.draft import Place
+from streams.decisions.draft import ItemPosition
 from streams.decisions.parameters import Parameters
 from streams.transports.sqlite.log import SqliteLog
 
@@ -74,7 +74,7 @@ def ledger(decisions: int) -> Iterator[NewRecord]:
             vector=Sealed.clear(chance.standard_normal(512).astype("<f4").tobytes()),
             embedding_model="bench",
         )
-        decision = decide(state, item, Place(0, number, at), {}, parameters)
+        decision = decide(state, item, ItemPosition(0, number, at), {}, parameters)
         state = evolve(state, decision, events_of(decision))
         yield NewRecord(topic=LEDGER.name, partition=0, key=owner.key, value=codec.encode(decision))
 

@@ -1,7 +1,7 @@
-"""The contract: what happened, and how it is spelt in bytes. Nothing here knows who reads or writes.
+"""The contract: messages and their encoding. Nothing here knows who reads or writes them.
 
-`envelope` stands in every message; `observations`, `inbox`, `events` and `decision` are the closed unions of messages
-(`waking` has those about wakes); `codec` turns them into single-object Avro after the files of `avro/` and back;
-`topics` names where they travel; `identity` derives every id from its cause; `log` is what an engine must offer;
-`clock` is where time comes from.
+`messages` has a class for each message; `codec` encodes them as single-object Avro after the released files of `avro/`
+and decodes them, with `decoded_cache`. `inputs` reads what producers publish, and `vocabulary` has the closed lists of
+words. `topics` names where messages travel, `log` is the protocol of an engine, and `record_size` bounds a record.
+`identity` derives every id from its cause. `clock`, `instant` and `text` are about times and texts.
 """

@@ -1,4 +1,4 @@
-"""The clock protocol: edges ask it when to look, no rule asks it what is true."""
+"""The clock protocol: edges read it, and rules are passed the time."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import fastavro
 import orjson
 from fastavro.schema import fingerprint, parse_schema, to_parsing_canonical_form
 
-from schemas.decoded_cache import Remembered
+from schemas.decoded_cache import DecodedCache
 from schemas.messages import decision, envelope, events, inbox, observations
 from schemas.messages.dead_letters import DeadLetter
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 MARKER: Final = b"\xc3\x01"
 HEADER_BYTES: Final = 10
-REMEMBERED_BYTES: Final = 8 << 20
-"""Of the bytes of messages that are remembered; the messages themselves take a few times as much."""
+CACHED_BYTES: Final = 8 << 20
+"""Of the encodings in the cache; the messages themselves take a few times as much."""
 MESSAGES: Final[tuple[type, ...]] = (
     *observations.OBSERVATIONS,
     *inbox.INBOX_ITEMS,
@@ -47,7 +47,13 @@ _RECORDS: Final = {
 _BROKEN: Final = (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, MemoryError)
 """What fastavro raises for bytes that are none of the schema's."""
 Message = TypeVar("Message")
-_remembered: Final = Remembered(REMEMBERED_BYTES)
+decoded_cache: Final = DecodedCache(CACHED_BYTES)
+"""What `decode` looks into first: the one cache of the process.
+
+Who publishes a record, the fold of its shard and the agents that read it decode the same bytes within moments. It is
+shared by all of them, and not passed along, because it changes no answer: a message is what its bytes say, and neither
+of them changes. Without an entry `decode` reads the bytes.
+"""
 
 
 class Undecodable(ValueError):
@@ -204,23 +210,23 @@ def encode(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES
 
 
 def decode(data: bytes) -> Any:  # noqa: ANN401 - any class of MESSAGES
-    """Return the message, which others may have too. Raises Undecodable or UnknownSchema."""
-    return _remembered.get(data) or _decoded(data)
+    """Return the message, which other callers may hold too. Raises Undecodable or UnknownSchema."""
+    return decoded_cache.get(data) or _decoded(data)
 
 
-def remember(data: bytes, message: Any) -> None:  # noqa: ANN401 - any class of MESSAGES
-    """Let `decode` return this very message for these bytes, which it must be what decoding them gives.
+def cache_decoded(data: bytes, message: Any) -> None:  # noqa: ANN401 - any class of MESSAGES
+    """Have `decode` return this very message for these bytes; it must be what decoding them gives.
 
     Only for what will be decoded again soon: it costs memory, and takes the place of others.
     """
-    _remembered.put(data, message)
+    decoded_cache.put(data, message)
 
 
-def encode_remembered(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES
-    """Return a message's encoding, and have `remember` keep the message if it is what decoding would give."""
+def encode_cached(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES
+    """Return a message's encoding, and cache the message if it is what decoding would give."""
     data = encode(message)
     if _spellings()[type(message)].is_as_read(message):
-        remember(data, message)
+        cache_decoded(data, message)
     return data
 
 
@@ -291,6 +297,6 @@ def decode_strictly(data: bytes, *expected: type[Message]) -> Message:
     """
     message = decode_as(data, *expected)
     is_newest = data[:HEADER_BYTES] == _spellings()[type(message)].header
-    if is_newest and _remembered.get(data) is None and encode(message) != data:
+    if is_newest and decoded_cache.get(data) is None and encode(message) != data:
         raise Undecodable(f"the bytes are no {type(message).__name__}: read and written again they are others")
     return message

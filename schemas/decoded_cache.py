@@ -1,12 +1,16 @@
-"""Messages by their bytes: who published a record, its shard's fold and an agent all want the same one."""
+"""A cache of decoded messages by their encoding, so that bytes that several readers need are decoded once."""
 
 from __future__ import annotations
 
 from typing import Any
 
 
-class Remembered:
-    """Keeps messages until their bytes are more than `max_bytes`, then starts anew. From any thread."""
+class DecodedCache:
+    """Messages until their encodings are more than `max_bytes`; then it starts anew. Safe from any thread.
+
+    Two threads that put at once may count a message's bytes twice or not at all, which moves the moment at which it
+    starts anew and nothing else.
+    """
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -19,7 +23,7 @@ class Remembered:
 
     def put(self, data: bytes, message: Any) -> None:  # noqa: ANN401 - any class of messages
         """Keep a message by its bytes."""
-        if data not in self._messages:  # each who passes it on remembers it
+        if data not in self._messages:  # several readers may put the same one
             self._bytes += len(data)
             if self._bytes > self._max_bytes:
                 self._messages, self._bytes = {}, len(data)

@@ -1,4 +1,4 @@
-"""Who owns a memory, and ids that are derived from their cause so that twice is once."""
+"""Owners of memories, and ids that are derived from their cause, so that twice is once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log: an ordered, durable sequence of records for each partition of a topic. What every engine must offer."""
+"""The log: an ordered, durable sequence of records for each partition of a topic. The protocol of every engine."""
 
 from __future__ import annotations
 

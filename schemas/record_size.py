@@ -1,4 +1,4 @@
-"""How large a record may be that is to be appended."""
+"""The size of a record that is to be appended."""
 
 from __future__ import annotations
 

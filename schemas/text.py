@@ -1,4 +1,4 @@
-"""How texts are spelt: as exact duplicates share them, the keys made from that, and on one line."""
+"""Spellings of texts: the one that exact duplicates share, the keys made from it, and the one on a single line."""
 
 from __future__ import annotations
 

@@ -21,20 +21,26 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
 
 QUICK = ("unit", "contract", "property", "simulation")
-"""Kinds that need Python and nothing else, and whose tests share nothing: two run at a time."""
-
-FAULTS = "faults"
-"""The kind that kills, freezes and times processes: one test at a time. The rows of its matrix need Kafka."""
-
-ENGINES = "engines"
-"""The kind that starts the real servers."""
+"""Kinds that need Python and nothing else."""
 
 DEPLOYMENT = "deployment"
 """The kind that gives image, compose file and chart to the real tools."""
 
+ENGINES = "engines"
+"""The kind that starts the real servers."""
+
+FAULTS = "faults"
+"""The kind that kills and freezes processes."""
+
+MATRIX = f"{FAULTS}/cluster"
+"""The rows of the fault matrix: several workers on Kafka, which are timed, and want the machine for themselves."""
+
 REST = (FAULTS, DEPLOYMENT, ENGINES)
-PARTS = {"quick": QUICK, "rest": REST}
 KINDS = (*QUICK, *REST)
+
+TESTS_SIDE_BY_SIDE = ("-n", "2", "--dist", "worksteal")
+FILES_SIDE_BY_SIDE = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+"""For tests that share a server within their file. The folders stand so that what takes long does not come last."""
 
 
 def python_with_the_wheel() -> Path:
@@ -77,22 +83,27 @@ def missing_for_deployment() -> str:
     return "helm or docker-compose could not be built (see above)" if fetch_tools.main() else ""
 
 
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For every JVM: it compiles quickly instead of well, and is there in half the time, as befits a server of minutes."""
+
+
 def run(python: Path, kinds: tuple[str, ...], *options: str, wheel: bool) -> bool:
     """Run pytest over the kinds; true when every test passed and there was at least one."""
     folders = [str(ROOT / "tests" / kind) for kind in kinds]
     command = [str(python), "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), *options]
+    environment = {"JDK_JAVA_OPTIONS": JAVA_OPTIONS, **os.environ}
     if not wheel:
-        return subprocess.run([*command, *folders], cwd=ROOT, check=False).returncode == 0
+        return subprocess.run([*command, *folders], cwd=ROOT, env=environment, check=False).returncode == 0
     elsewhere = BUILD / "elsewhere"
     elsewhere.mkdir(exist_ok=True)
     strict = ["-p", "nothing_left_out", "-p", "no:cacheprovider", "--durations=40"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
+    environment["PYTHONPATH"] = str(ROOT / "tools")
     return subprocess.run([*command, *strict, *folders], cwd=elsewhere, env=environment, check=False).returncode == 0
 
 
 def quick(python: Path, *, wheel: bool) -> tuple[list[str], dict[str, str]]:
     """Run the tests that need no engine; return the kinds that failed, and what was left out with its reason."""
-    passed = run(python, QUICK, "-n", "2", "--dist", "loadfile", wheel=wheel)
+    passed = run(python, QUICK, *TESTS_SIDE_BY_SIDE, wheel=wheel)
     return [] if passed else [" ".join(QUICK)], {}
 
 
@@ -100,16 +111,22 @@ def rest(python: Path, *, wheel: bool) -> tuple[list[str], dict[str, str]]:
     """Run the other tests, as far as there is what they need; return what `quick` does."""
     left_out: dict[str, str] = {}
     if reason := missing_for_engines():
-        left_out |= {f"{FAULTS}/cluster": reason, ENGINES: reason}
+        left_out |= {ENGINES: reason, MATRIX: reason}
     if reason := missing_for_deployment():
         left_out[DEPLOYMENT] = reason
-    return [kind for kind in REST if kind not in left_out and not run(python, (kind,), wheel=wheel)], left_out
+    kinds = tuple(kind for kind in REST if kind not in left_out)
+    failed = []
+    if not run(python, kinds, *FILES_SIDE_BY_SIDE, f"--ignore={ROOT / 'tests' / MATRIX}", wheel=wheel):
+        failed += [" ".join(kinds)]
+    if MATRIX not in left_out and not run(python, (MATRIX,), wheel=wheel):
+        failed += [MATRIX]
+    return failed, left_out
 
 
 def main() -> int:
     """Run the parts, the second even when the first failed, so that one run tells all; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="+", choices=PARTS)
+    parser.add_argument("parts", nargs="+", choices=("quick", "rest"))
     parts: list[str] = parser.parse_args().parts
     wheel = os.environ.get("CI") == "true"
     python = python_with_the_wheel() if wheel else Path(sys.executable)

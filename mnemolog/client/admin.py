@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.client.call import Call, Instant, Json, get, given, whole
+from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,3 +69,31 @@ def retry_dead_letters(ids: Sequence[str] | None = None) -> Call[Json]:
 
 def _post(name: str, body: Json, patience_seconds: float = 0.0) -> Call[Json]:
     return Call(method="POST", path=f"/v1/admin/{name}", body=body, patience_seconds=patience_seconds, read=whole)
+
+
+class AsyncAdminMethods(AsyncCarrier):
+    """The methods of these calls, with await."""
+
+    checks = awaited(checks)
+    digest = awaited(digest)
+    drain = awaited(drain)
+    tick = awaited(tick)
+    rebuild = awaited(rebuild)
+    generations = awaited(generations)
+    metrics = awaited(metrics)
+    dead_letters = awaited(dead_letters)
+    retry_dead_letters = awaited(retry_dead_letters)
+
+
+class AdminMethods(Carrier):
+    """The same methods, without await."""
+
+    checks = direct(checks)
+    digest = direct(digest)
+    drain = direct(drain)
+    tick = direct(tick)
+    rebuild = direct(rebuild)
+    generations = direct(generations)
+    metrics = direct(metrics)
+    dead_letters = direct(dead_letters)
+    retry_dead_letters = direct(retry_dead_letters)

@@ -1,21 +1,20 @@
-"""The Python client, with await and without: every method is a call of client_calls or client_admin, carried."""
+"""Both clients: they carry the calls over httpx, and have the methods that stand beside the calls."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import time
 from contextlib import aclosing, closing
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import httpx
 
-from mnemolog.client import admin as admin_calls
-from mnemolog.client import context as context_calls
 from mnemolog.client import exchange as exchange_calls
-from mnemolog.client import memories as memory_calls
-from mnemolog.client import wakes as wake_calls
+from mnemolog.client.admin import AdminMethods, AsyncAdminMethods
+from mnemolog.client.context import AsyncContextMethods, ContextMethods
 from mnemolog.client.errors import Refused, Unavailable
+from mnemolog.client.exchange import AsyncExchangeMethods, ExchangeMethods
+from mnemolog.client.memories import AsyncMemoryMethods, MemoryMethods
 from mnemolog.client.transport import (
     RETRIES,
     TIMEOUT_SECONDS,
@@ -26,35 +25,18 @@ from mnemolog.client.transport import (
     request_of,
     unreachable,
 )
+from mnemolog.client.wakes import AsyncWakeMethods, WakeMethods
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+    from collections.abc import AsyncIterator, Iterator
     from types import TracebackType
-    from typing import Any
 
     from mnemolog.client.call import Call, Json
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _awaited(build: Callable[P, Call[T]]) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
-    @functools.wraps(build)
-    async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.carry(build(*args, **kwargs))
-
-    return method
-
-
-def _direct(build: Callable[P, Call[T]]) -> Callable[Concatenate[Client, P], T]:
-    @functools.wraps(build)
-    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self.carry(build(*args, **kwargs))
-
-    return method
-
-
-class AsyncClient:
+class AsyncClient(AsyncMemoryMethods, AsyncContextMethods, AsyncWakeMethods, AsyncExchangeMethods, AsyncAdminMethods):
     """Speaks to a mnemolog server. Every failure raises a MnemologError; what is safe to repeat is, a few times.
 
     The first three methods are PowerMem's MemoryStore.
@@ -107,34 +89,6 @@ class AsyncClient:
         except httpx.TransportError as error:
             raise unreachable(self._http, error) from error
 
-    add = _awaited(memory_calls.add)
-    search = _awaited(memory_calls.search)
-    get_user_profile = _awaited(memory_calls.get_user_profile)
-
-    publish = _awaited(memory_calls.publish)
-    event = _awaited(memory_calls.event)
-    events_status = _awaited(memory_calls.events_status)
-    remember = _awaited(memory_calls.remember)
-    memories = _awaited(memory_calls.memories)
-    memory = _awaited(memory_calls.memory)
-    revise = _awaited(memory_calls.revise)
-    forget = _awaited(memory_calls.forget)
-    restore = _awaited(memory_calls.restore)
-    share = _awaited(memory_calls.share)
-    history = _awaited(memory_calls.history)
-    importance = _awaited(memory_calls.importance)
-    context = _awaited(context_calls.context)
-    greeting = _awaited(context_calls.greeting)
-    emotions = _awaited(context_calls.emotions)
-    upcoming = _awaited(context_calls.upcoming)
-    report = _awaited(context_calls.report)
-    profile = _awaited(memory_calls.profile)
-    episodes = _awaited(memory_calls.episodes)
-    stats = _awaited(memory_calls.stats)
-    turns = _awaited(memory_calls.turns)
-    tools = _awaited(memory_calls.tools)
-    call_tool = _awaited(memory_calls.call_tool)
-
     async def export(self, user_id: str, *, scope: str = "personal") -> AsyncIterator[Json]:
         """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.
 
@@ -156,28 +110,8 @@ class AsyncClient:
             raise unreachable(self._http, error) from error
         lines.end()
 
-    import_memories = _awaited(exchange_calls.import_memories)
 
-    checks = _awaited(admin_calls.checks)
-    wake = _awaited(wake_calls.wake)
-    configure_wake = _awaited(wake_calls.configure_wake)
-    remove_wake = _awaited(wake_calls.remove_wake)
-    remind = _awaited(wake_calls.remind)
-    reminders = _awaited(wake_calls.reminders)
-    cancel_reminder = _awaited(wake_calls.cancel_reminder)
-    wakes = _awaited(wake_calls.wakes)
-
-    digest = _awaited(admin_calls.digest)
-    drain = _awaited(admin_calls.drain)
-    tick = _awaited(admin_calls.tick)
-    rebuild = _awaited(admin_calls.rebuild)
-    generations = _awaited(admin_calls.generations)
-    metrics = _awaited(admin_calls.metrics)
-    dead_letters = _awaited(admin_calls.dead_letters)
-    retry_dead_letters = _awaited(admin_calls.retry_dead_letters)
-
-
-class Client:
+class Client(MemoryMethods, ContextMethods, WakeMethods, ExchangeMethods, AdminMethods):
     """The same as AsyncClient, without await."""
 
     def __init__(
@@ -227,34 +161,6 @@ class Client:
         except httpx.TransportError as error:
             raise unreachable(self._http, error) from error
 
-    add = _direct(memory_calls.add)
-    search = _direct(memory_calls.search)
-    get_user_profile = _direct(memory_calls.get_user_profile)
-
-    publish = _direct(memory_calls.publish)
-    event = _direct(memory_calls.event)
-    events_status = _direct(memory_calls.events_status)
-    remember = _direct(memory_calls.remember)
-    memories = _direct(memory_calls.memories)
-    memory = _direct(memory_calls.memory)
-    revise = _direct(memory_calls.revise)
-    forget = _direct(memory_calls.forget)
-    restore = _direct(memory_calls.restore)
-    share = _direct(memory_calls.share)
-    history = _direct(memory_calls.history)
-    importance = _direct(memory_calls.importance)
-    context = _direct(context_calls.context)
-    greeting = _direct(context_calls.greeting)
-    emotions = _direct(context_calls.emotions)
-    upcoming = _direct(context_calls.upcoming)
-    report = _direct(context_calls.report)
-    profile = _direct(memory_calls.profile)
-    episodes = _direct(memory_calls.episodes)
-    stats = _direct(memory_calls.stats)
-    turns = _direct(memory_calls.turns)
-    tools = _direct(memory_calls.tools)
-    call_tool = _direct(memory_calls.call_tool)
-
     def export(self, user_id: str, *, scope: str = "personal") -> Iterator[Json]:
         """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.
 
@@ -273,23 +179,3 @@ class Client:
         except httpx.TransportError as error:
             raise unreachable(self._http, error) from error
         lines.end()
-
-    import_memories = _direct(exchange_calls.import_memories)
-
-    checks = _direct(admin_calls.checks)
-    wake = _direct(wake_calls.wake)
-    configure_wake = _direct(wake_calls.configure_wake)
-    remove_wake = _direct(wake_calls.remove_wake)
-    remind = _direct(wake_calls.remind)
-    reminders = _direct(wake_calls.reminders)
-    cancel_reminder = _direct(wake_calls.cancel_reminder)
-    wakes = _direct(wake_calls.wakes)
-
-    digest = _direct(admin_calls.digest)
-    drain = _direct(admin_calls.drain)
-    tick = _direct(admin_calls.tick)
-    rebuild = _direct(admin_calls.rebuild)
-    generations = _direct(admin_calls.generations)
-    metrics = _direct(admin_calls.metrics)
-    dead_letters = _direct(admin_calls.dead_letters)
-    retry_dead_letters = _direct(admin_calls.retry_dead_letters)

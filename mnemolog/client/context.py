@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from mnemolog.client.call import Call, Instant, Json, get, given, path_of, whole
+from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,3 +77,23 @@ def report(
 ) -> Call[Json]:
     """Return how the relationship developed, month by month; `zh` names event types in Luna's words."""
     return get(path_of("v1", "users", user_id, "report"), agent_id=agent_id, lang=lang, as_of=as_of)
+
+
+class AsyncContextMethods(AsyncCarrier):
+    """The methods of these calls, with await."""
+
+    context = awaited(context)
+    greeting = awaited(greeting)
+    emotions = awaited(emotions)
+    upcoming = awaited(upcoming)
+    report = awaited(report)
+
+
+class ContextMethods(Carrier):
+    """The same methods, without await."""
+
+    context = direct(context)
+    greeting = direct(greeting)
+    emotions = direct(emotions)
+    upcoming = direct(upcoming)
+    report = direct(report)

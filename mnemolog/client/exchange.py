@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from mnemolog.client.call import Call, Json, path_of, query_of, whole
+from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 from mnemolog.client.errors import ServerFailed
 from mnemolog.client.transport import read_answer
 
@@ -75,3 +76,15 @@ class Lines:
         """Note the end. Raises ServerFailed when lines are missing."""
         if not self._is_whole or self._rest:
             raise ServerFailed("the export ended before its last line: export again", self._response.status_code)
+
+
+class AsyncExchangeMethods(AsyncCarrier):
+    """The methods of these calls, with await."""
+
+    import_memories = awaited(import_memories)
+
+
+class ExchangeMethods(Carrier):
+    """The same methods, without await."""
+
+    import_memories = direct(import_memories)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from mnemolog.client.call import Call, Instant, Json, command, get, given, path_of, query_of, whole
+from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 from mnemolog.client.errors import Refused
 
 if TYPE_CHECKING:
@@ -253,3 +254,55 @@ def episodes(
 def stats(user_id: str, agent_id: str | None = None) -> Call[Json]:
     """Count a user's active memories, or those that an agent knows: `{total, by_type, by_category}`."""
     return get(path_of("v1", "users", user_id, "stats"), agent_id=agent_id)
+
+
+class AsyncMemoryMethods(AsyncCarrier):
+    """The methods of these calls, with await."""
+
+    add = awaited(add)
+    search = awaited(search)
+    get_user_profile = awaited(get_user_profile)
+    publish = awaited(publish)
+    event = awaited(event)
+    events_status = awaited(events_status)
+    remember = awaited(remember)
+    memories = awaited(memories)
+    memory = awaited(memory)
+    revise = awaited(revise)
+    forget = awaited(forget)
+    restore = awaited(restore)
+    share = awaited(share)
+    history = awaited(history)
+    importance = awaited(importance)
+    profile = awaited(profile)
+    episodes = awaited(episodes)
+    stats = awaited(stats)
+    turns = awaited(turns)
+    tools = awaited(tools)
+    call_tool = awaited(call_tool)
+
+
+class MemoryMethods(Carrier):
+    """The same methods, without await."""
+
+    add = direct(add)
+    search = direct(search)
+    get_user_profile = direct(get_user_profile)
+    publish = direct(publish)
+    event = direct(event)
+    events_status = direct(events_status)
+    remember = direct(remember)
+    memories = direct(memories)
+    memory = direct(memory)
+    revise = direct(revise)
+    forget = direct(forget)
+    restore = direct(restore)
+    share = direct(share)
+    history = direct(history)
+    importance = direct(importance)
+    profile = direct(profile)
+    episodes = direct(episodes)
+    stats = direct(stats)
+    turns = direct(turns)
+    tools = direct(tools)
+    call_tool = direct(call_tool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mnemolog.client.call import Call, Instant, Json, command, get, given, path_of
+from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 
 
 def wake(user_id: str = "owner") -> Call[Json]:
@@ -59,3 +60,27 @@ def wakes(
 ) -> Call[Json]:
     """Return the wakes after a place, in the order in which they were raised: `{items, next}`; `next` is that place."""
     return get(path_of("v1", "users", user_id, "wakes"), after=after, agent_id=agent_id, limit=limit)
+
+
+class AsyncWakeMethods(AsyncCarrier):
+    """The methods of these calls, with await."""
+
+    wake = awaited(wake)
+    configure_wake = awaited(configure_wake)
+    remove_wake = awaited(remove_wake)
+    remind = awaited(remind)
+    reminders = awaited(reminders)
+    cancel_reminder = awaited(cancel_reminder)
+    wakes = awaited(wakes)
+
+
+class WakeMethods(Carrier):
+    """The same methods, without await."""
+
+    wake = direct(wake)
+    configure_wake = direct(configure_wake)
+    remove_wake = direct(remove_wake)
+    remind = direct(remind)
+    reminders = direct(reminders)
+    cancel_reminder = direct(cancel_reminder)
+    wakes = direct(wakes)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from schemas.clock import Clock
     from schemas.log import Log
     from schemas.messages.decision import Decision, Outcome
-    from schemas.messages.inbox import Tick, UserItem
+    from schemas.messages.inbox import MemoryWish, Tick, UserItem
     from streams.agents.remember import Remember
 
 DECISION_SECONDS: Final = 5.0
@@ -176,11 +176,15 @@ class Commands:
 
     async def forget(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
         """Forget a memory."""
-        return await self.submit(ForgetMemory(envelope=await self.envelope(owner, command_id), memory_id=memory_id))
+        return await self.wish(ForgetMemory, owner, memory_id, command_id)
 
     async def restore(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
         """Bring a memory back."""
-        return await self.submit(RestoreMemory(envelope=await self.envelope(owner, command_id), memory_id=memory_id))
+        return await self.wish(RestoreMemory, owner, memory_id, command_id)
+
+    async def wish(self, kind: type[MemoryWish], owner: Owner, memory_id: str, command_id: str) -> Answer:
+        """Give a command that says which memory, and nothing else."""
+        return await self.submit(kind(envelope=await self.envelope(owner, command_id), memory_id=memory_id))
 
     async def recall(self, owner: Owner, memory_ids: Sequence[str], at: datetime, command_id: str) -> None:
         """Report that an agent was shown memories; return when the log has it."""

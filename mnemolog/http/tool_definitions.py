@@ -7,6 +7,9 @@ from typing import Any, Final, get_args
 
 from schemas.vocabulary.words import Category, MemoryType, Scope
 
+CALLER_FIELDS: Final = ("user_id", "agent_id")
+"""Whose memory it is: said by the request or the URL, never by the model."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:

@@ -1,11 +1,13 @@
 """Snapshots: memories as an export spells them, checked field by field, and made commands."""
 
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, get_args
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, field_validator
 
+from schemas.codec import field_types
 from schemas.identity import (
     GLOBAL_USER,
     MAX_USER_ID_CHARACTERS,
@@ -18,6 +20,7 @@ from schemas.identity import (
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent, fault_of
 from schemas.inputs.nesting import check_depth
 from schemas.instant import read_instant
+from schemas.messages.copied_fields import copier
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.events import MemoryEvent
 from schemas.messages.inbox import ImportMemory, ReviseMemory
@@ -112,6 +115,25 @@ class Snapshot(BaseModel):
         return value
 
 
+_OURS: Final = frozenset({"envelope", "source_user", "source_memory", "vector", "embedding_model", "happened_at"})
+"""Fields of an ImportMemory that no export spells so."""
+_LATER: Final[dict[str, Any]] = {
+    field.name: (field_types(ImportMemory)[field.name], field.default)
+    for field in fields(ImportMemory)
+    if field.name not in _OURS and field.name not in Snapshot.model_fields
+}
+_Snapshot: Final = create_model("Snapshot", __base__=Snapshot, **_LATER)
+"""A snapshot with the fields that an ImportMemory got since, which stand there alone: read as their types say."""
+_OTHERWISE: Final = frozenset(
+    {"content", "value", "key_dialogue", "metadata", "formed_at", "last_accessed_at", "superseded_by"}
+)
+"""Fields of a snapshot that an ImportMemory spells in its own way."""
+_as_it_is: Final = copier(
+    tuple(f.name for f in fields(ImportMemory) if f.name in _Snapshot.model_fields and f.name not in _OTHERWISE)
+)
+"""Reads the others that both have."""
+
+
 class Importable:
     """A snapshot and the user whose it becomes: everything of an ImportMemory but its vector and its time."""
 
@@ -155,6 +177,7 @@ class Importable:
         formed = min(formed, at)  # a plan's day may lie ahead, and a clock elsewhere go before ours
         by = its.superseded_by
         return ImportMemory(
+            **_as_it_is(its),
             envelope=Envelope(
                 event_id=self.command_id,
                 tenant=self.owner.tenant,
@@ -162,39 +185,17 @@ class Importable:
                 agent_id=None if self.owner.is_global else its.agent_id,
                 occurred_at=at,
             ),
-            source_system=its.source_system,
             source_user=its.user_id,
             source_memory=self.source_memory,
-            source_type=its.source_type,
             content=Sealed.clear(its.content),
             vector=Sealed.clear(vector),
             embedding_model=model,
-            scope=its.scope,
-            kind=its.kind,
-            memory_type=its.memory_type,
-            category=its.category,
-            attribute=its.attribute,
             value=None if its.value is None else Sealed.clear(its.value),
-            event_type=its.event_type,
-            emotion=its.emotion,
-            emotion_intensity=its.emotion_intensity,
             key_dialogue=Sealed.clear(orjson.dumps(its.key_dialogue)) if its.key_dialogue else None,
-            importance=its.importance,
-            initial_strength=its.initial_strength,
-            access_count=its.access_count,
-            recall_count=its.recall_count,
-            source_ids=its.source_ids,
-            source_ref=its.source_ref,
-            session_id=its.session_id,
             happened_at=its.occurred_at or formed,
             formed_at=formed,
-            said_at=its.said_at,
             last_accessed_at=its.last_accessed_at or formed,
-            restored_at=its.restored_at,
-            expires_at=its.expires_at,
-            status=its.status,
             superseded_by=by and (successor or commanded_memory_id(self.owner, self._command_of(by))),
-            forgotten_at=its.forgotten_at,
             metadata=Sealed.clear(orjson.dumps(its.metadata)) if its.metadata else None,
         )
 
@@ -204,7 +205,7 @@ def parse_snapshot(raw: object, *, tenant: str, user_id: str | None, accepted_at
     if not isinstance(raw, dict):
         raise InvalidEvent([Fault("$", "a memory must be a JSON object")])
     try:
-        snapshot = Snapshot.model_validate(raw)
+        snapshot = _Snapshot.model_validate(raw)
     except ValidationError as error:
         unknown = "a memory: remove it, or put it into metadata"
         raise InvalidEvent([fault_of(e, unknown) for e in error.errors(include_url=False)]) from None

@@ -18,14 +18,12 @@ from schemas.topics import ARTICLES, CONVERSATIONS, INPUTS, SCREENSHOTS, Topic
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
+    from mnemolog.publishing.recent import EventName
     from projections.partitions.shards import Shards
-    from schemas.identity import Owner
     from schemas.log import Log, Position
     from schemas.messages.observations import Observation
 
-    Name: TypeAlias = tuple[Owner, str]
-    """An owner and an event's id."""
-    Accepted: TypeAlias = dict[Name, tuple[bytes, Position]]
+    Accepted: TypeAlias = dict[EventName, tuple[bytes, Position]]
     """Digest and position of events that the log holds."""
 
 
@@ -72,7 +70,7 @@ def headers_of(message: Observation) -> tuple[tuple[str, bytes], ...]:
 
 def record_of(message: Observation, partition: int) -> NewRecord:
     """Return an observation as it is appended to its owner's partition."""
-    value = codec.encode_remembered(message)  # the shard folds it next, and observe reads it
+    value = codec.encode_cached(message)  # the shard folds it next, and observe reads it
     owner = message.envelope.owner
     return NewRecord(
         topic=topic_of(message).name, partition=partition, key=owner.key, value=value, headers=headers_of(message)
@@ -113,7 +111,7 @@ class Publisher:
         async with self._exclusive(partitions):
             _select_new(messages, names, self._accepted(names, partitions))
 
-    def _locate(self, messages: Sequence[Observation]) -> tuple[list[Name], list[int]]:
+    def _locate(self, messages: Sequence[Observation]) -> tuple[list[EventName], list[int]]:
         """Return the name and the partition of each event."""
         owners = [message.envelope.owner for message in messages]
         names = [(owner, message.envelope.event_id) for owner, message in zip(owners, messages, strict=True)]
@@ -134,10 +132,10 @@ class Publisher:
     async def _append(
         self,
         messages: Sequence[Observation],
-        names: Sequence[Name],
+        names: Sequence[EventName],
         partitions: Sequence[int],
         accepted: Accepted,
-        new: dict[Name, int],
+        new: dict[EventName, int],
     ) -> list[AcceptedEvent]:
         """Append the new events, and keep in mind that they are not folded yet."""
         records = [record_of(messages[place], partitions[place]) for place in new.values()]
@@ -148,10 +146,10 @@ class Publisher:
             self._unfolded.add(name, digest_of(messages[place]), acknowledged.position)
         return [AcceptedEvent(name[1], positions[name]) for name in names]
 
-    def _accepted(self, names: Sequence[Name], partitions: Sequence[int]) -> Accepted:
+    def _accepted(self, names: Sequence[EventName], partitions: Sequence[int]) -> Accepted:
         """Return digest and position of those events that were accepted before."""
         accepted: Accepted = {}
-        folded: defaultdict[int, list[Name]] = defaultdict(list)
+        folded: defaultdict[int, list[EventName]] = defaultdict(list)
         for name, partition in zip(names, partitions, strict=True):
             if (recent := self._unfolded.get(partition, name)) is not None:
                 accepted[name] = recent
@@ -175,10 +173,12 @@ class Publisher:
                 await self._shards.up_to(topic.name, partition, end)
 
 
-def _select_new(messages: Sequence[Observation], names: Sequence[Name], accepted: Accepted) -> dict[Name, int]:
+def _select_new(
+    messages: Sequence[Observation], names: Sequence[EventName], accepted: Accepted
+) -> dict[EventName, int]:
     """Return the place of each event that is new. Raises Conflict."""
     conflicts: dict[int, Position | None] = {}
-    new: dict[Name, int] = {}
+    new: dict[EventName, int] = {}
     for place, (name, message) in enumerate(zip(names, messages, strict=True)):
         if name in accepted:
             digest, position = accepted[name]

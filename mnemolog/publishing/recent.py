@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
     from schemas.log import Position
 
-    Name: TypeAlias = tuple[Owner, str]
+    EventName: TypeAlias = tuple[Owner, str]
+    """An owner and the id of an event."""
     Appended: TypeAlias = tuple[bytes, Position]
     """Digest and position."""
 
@@ -29,7 +30,7 @@ class _Run:
 
     start: int
     end: int
-    events: dict[Name, Appended] = field(default_factory=dict)
+    events: dict[EventName, Appended] = field(default_factory=dict)
 
 
 class Unfolded:
@@ -38,7 +39,7 @@ class Unfolded:
     def __init__(self) -> None:
         self._runs: dict[tuple[str, int], _Run] = {}
 
-    def add(self, name: Name, digest: bytes, position: Position) -> None:
+    def add(self, name: EventName, digest: bytes, position: Position) -> None:
         """Add an event that the log has acknowledged; events come in the order of their offsets."""
         key = (position.topic, position.partition)
         run = self._runs.get(key)
@@ -65,7 +66,7 @@ class Unfolded:
         self._runs.pop((topic, partition), None)
         return folded >= end
 
-    def get(self, partition: int, name: Name) -> Appended | None:
+    def get(self, partition: int, name: EventName) -> Appended | None:
         """Return digest and position of an event that is in a run of the partition."""
         for topic in INPUTS:
             run = self._runs.get((topic.name, partition))

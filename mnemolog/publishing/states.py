@@ -54,7 +54,7 @@ class EventStates:
         accepted = observations.seen(owner, event_ids)
         progresses = {event_id: observations.progress(owner, row) for event_id, row in accepted.items()}
         undecided = [event_id for event_id, progress in progresses.items() if progress.state in UNDECIDED]
-        if undecided:  # what was given up says a dead letter, and that it was sent back another one
+        if undecided:  # a dead letter says that an extraction was given up, another one that it was sent back
             await self._fold(DEAD_LETTERS, partition)
             observations = self._shards.of(owner).observations  # a rebuild may have switched to another shard
             progresses |= {event_id: observations.progress(owner, accepted[event_id]) for event_id in undecided}

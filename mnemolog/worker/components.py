@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from mnemolog.operations.ticks import tick_maker
 from projections.embedding.builtin import BuiltinEmbedder
-from projections.embedding.openai import OpenAIEmbedder
 from projections.index.adapter import IndexConfig
 from projections.index.registry import INDEXES
 from projections.queries.context import Contexts
@@ -16,7 +15,6 @@ from schemas.topics import INBOX, INPUTS
 from schemas.vocabulary.words import RETENTION
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.parameters import Parameters
-from streams.extraction.model.extractor import ModelExtractor
 from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.registry.cache import SchemaCache
@@ -28,9 +26,11 @@ if TYPE_CHECKING:
 
     from mnemolog.settings import Settings
     from mnemolog.worker.metrics import Metrics
+    from projections.embedding.openai import OpenAIEmbedder
     from projections.index.adapter import IndexAdapter
     from projections.index.protocol import Index, LoadEntries
     from projections.queries.queries import Queries
+    from streams.extraction.model.extractor import ModelExtractor
     from streams.extraction.protocol import Extractor
     from streams.ticks.scheduler import TickScheduler
 
@@ -83,6 +83,8 @@ def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:
     """Return the configured embedder."""
     if settings.embedding_model == "builtin":
         return BuiltinEmbedder()
+    from projections.embedding.openai import OpenAIEmbedder  # noqa: PLC0415 - its client takes a second to import
+
     return OpenAIEmbedder(
         base_url=settings.embedding_base_url or OPENAI_URL,
         api_key=settings.embedding_api_key or "none",
@@ -108,13 +110,9 @@ def make_registry(settings: Settings) -> SchemaRegistry | NoRegistry:
     return SchemaRegistry(url, SchemaCache(settings.data_dir.resolve() / "registry.json", url))
 
 
-def make_extractor(settings: Settings, metrics: Metrics) -> Extractor:
-    """Return the configured extractor."""
-    if settings.extracts_with == "rules":
-        return RuleExtractor()
-    if settings.extracts_with == "verbatim":
-        return VerbatimExtractor()
-    return make_model(settings, metrics)
+def make_extractor(settings: Settings) -> Extractor:
+    """Return the configured extractor that asks no model."""
+    return RuleExtractor() if settings.extracts_with == "rules" else VerbatimExtractor()
 
 
 def make_greeting_model(settings: Settings, metrics: Metrics) -> ModelExtractor | None:
@@ -126,6 +124,8 @@ def make_greeting_model(settings: Settings, metrics: Metrics) -> ModelExtractor 
 
 def make_model(settings: Settings, metrics: Metrics) -> ModelExtractor:
     """Return the configured model."""
+    from streams.extraction.model.extractor import ModelExtractor  # noqa: PLC0415 - as above
+
     return ModelExtractor(
         settings.llm_base_url,
         settings.llm_api_key or "none",

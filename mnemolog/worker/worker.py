@@ -57,7 +57,6 @@ from streams.agents.retention import RetentionTask
 from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import PatientReads, fold_with_retry
-from streams.extraction.model.extractor import ModelExtractor
 from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
@@ -184,15 +183,21 @@ class Worker:
             self.embedder: Embedder = embedder
         else:
             self.embedder = self._embedder
-        self.extractor = self._extractor or components.make_extractor(settings, self.metrics)
-        if isinstance(self.extractor, ModelExtractor):
-            self._exits.push_async_callback(self.extractor.aclose)
+        self.extractor = self._extractor or self._make_extractor()
         self.shards = Shards(active_folder(settings.data_dir), self._patient_log, settings.partitions)
         self.index_sync = IndexSync(components.index_maker(settings), self.shards)
         self.shards.subscribe(self.index_sync)
         self._exits.callback(self.shards.close)
         self._exits.push_async_callback(self.index_sync.close)
         self.queries = Queries(self.shards, self.index_sync, self.embedder)
+
+    def _make_extractor(self) -> Extractor:
+        """Make the configured extractor. Stop closes a model; whoever passes an extractor in closes it."""
+        if self.settings.extracts_with != "model":
+            return components.make_extractor(self.settings)
+        model = components.make_model(self.settings, self.metrics)
+        self._exits.push_async_callback(model.aclose)
+        return model
 
     def _build_agents(self) -> None:
         """Build the three agents, their pools, and the schedulers of ticks."""

@@ -107,6 +107,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
             if not lease.is_valid:
                 return
             await self.sender.revoke(partition)
+            # Taken off the resting ones while it folds, perhaps in a thread, so that no assignment closes it meanwhile.
             shard = self.assignment.take(partition) or self.open(partition)
             try:
                 await self._start_over_if_strange(shard)
@@ -116,7 +117,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
                         shard = self.open(partition)
                 await shard.catch_up_at_start()
                 await self.follow_globals()
-            finally:
+            finally:  # also when this is cancelled, or the lease has ended: it is open, and may soon be held again
                 self.assignment.put_back(partition, shard)
             if lease.is_valid:
                 self._listener.mark_missed(shard)

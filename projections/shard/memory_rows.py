@@ -15,31 +15,22 @@ from projections.state.memory import Memory
 if TYPE_CHECKING:
     from projections.shard.tables import ShardConnection
 
-_TIMES: Final = (
-    "occurred_at",
-    "formed_at",
-    "said_at",
-    "last_accessed_at",
-    "last_recalled_at",
-    "restored_at",
-    "expires_at",
-    "forgotten_at",
-)
+_TIMES: Final = tuple(field.name for field in fields(Memory) if "datetime" in str(field.type))
+_LISTS: Final = tuple(field.name for field in fields(Memory) if "tuple" in str(field.type))
 _NAMES: Final = {field.name: field.name for field in fields(Memory)} | {"last_tick_id": "last_tick"}
 """The keys of a row by the fields that they hold: an id that rows of every version spell as the first one did."""
 _values: Final = attrgetter(*_NAMES)
-_LISTS: Final = ("key_dialogue", "source_ids", "pieces", "shared_with")
 
 
 def memory_of_row(body: bytes) -> Memory:
-    """Return the memory that a row holds."""
+    """Return the memory that a row holds; a row of an earlier version lacks what was added since."""
     row = orjson.loads(body)
     row["last_tick_id"] = row.pop("last_tick")
     for name in _TIMES:
-        if row[name] is not None:
+        if row.get(name) is not None:
             row[name] = datetime.fromisoformat(row[name])
     for name in _LISTS:
-        row[name] = tuple(row.get(name, ()))  # a row of an earlier version lacks what was added since
+        row[name] = tuple(row.get(name, ()))
     return Memory(**row)
 
 

@@ -123,7 +123,7 @@ class ObservationsFold:
                 raise
             except codec.Undecodable:
                 continue
-            codec.remember(record.value, item)  # remember decides on it next
+            codec.cache_decoded(record.value, item)  # remember decides on it next
             if isinstance(item, (CandidatesExtracted, ExtractionRejected)):
                 name = name_of(item.envelope.owner)
                 cited = _citing(item)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from projections.state.intimacy import intimacy_rows
-from projections.state.memory import ACTIVE
+from projections.state.memory import ACTIVE, Memory
 from projections.state.wakes import NO_WAKES
 from projections.text.analyser import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from projections.state.memory import Memory, UserState
+    from projections.state.memory import UserState
     from projections.state.wakes import Wakes
     from schemas.identity import Owner
 
+_LATER: Final = tuple(
+    (field.name, field.default)
+    for field in fields(Memory)
+    if field.default is not MISSING and field.name != "shared_with"  # which stands in the row itself
+)
+"""Fields of a memory with their defaults: those that memories did not have at first."""
 PROJECTIONS: Final = ("memories", "importance", "profiles", "episodes", "index")
 
 
@@ -83,6 +90,7 @@ def _rows(owner: Owner, m: Memory) -> dict[str, list[Any]]:
             [m.source_type, m.source_ids, m.source_ref, m.session_id, m.pieces],
             [m.occurred_at, m.formed_at, m.expires_at, m.status, m.superseded_by, m.metadata, m.version],
             *([m.shared_with] if m.shared_with else []),
+            *_later(m),
         ],
         "importance": [
             *who,
@@ -99,3 +107,9 @@ def _rows(owner: Owner, m: Memory) -> dict[str, list[Any]]:
         kept = [m.kind, m.category, m.memory_type, m.source_type, m.indexed_agent_id, m.occurred_at, m.embedding_model]
         rows["index"] = [*who, tokens(m.content), kept, m.text_version]
     return rows
+
+
+def _later(memory: Memory) -> list[dict[str, Any]]:
+    """Return the fields that memories lacked at first, where they say anything, else digests stay as they are."""
+    said = {name: value for name, default in _LATER if (value := getattr(memory, name)) != default}
+    return [said] if said else []

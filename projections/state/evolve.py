@@ -59,7 +59,7 @@ def events_of(decision: Decision) -> tuple[LedgerEvent, ...]:
 
 
 def item_key(item_id: str) -> bytes:
-    """Return the 16 bytes by which a decided item is known for ever."""
+    """Return the 16 bytes by which a decided item is known indefinitely."""
     return blake2b(item_id.encode(), digest_size=16).digest()
 
 
@@ -130,40 +130,57 @@ def apply_all(state: UserState, events: Events, recorded_at: datetime | None) ->
     return state
 
 
-def _apply(
-    state: UserState,
-    event: MemoryEvent,
-    recorded_at: datetime | None,
-) -> UserState:
+def _apply(state: UserState, event: MemoryEvent, recorded_at: datetime | None) -> UserState:
     if isinstance(event, MemoryFormed):
         return _with(state, None, formed(event))
     if isinstance(event, MemoryImported):
         return _with(state, None, imported(event))
     before = state.memories[event.memory_id]
+    after = _after(before, event, recorded_at)
+    version = before.version + 1
+    rewritten = isinstance(event, (MemoryRevised, MemoryRestored))
+    after = replace(after, version=version, text_version=version if rewritten else before.text_version)
+    return _with(state, before, after)
+
+
+_ByTick: TypeAlias = MemoryDecayed | MemoryExpired
+_ByWish: TypeAlias = MemoryForgotten | MemoryRestored
+_Change: TypeAlias = MemoryReinforced | MemoryRevised | MemorySuperseded | _ByTick | _ByWish
+
+
+def _after(before: Memory, event: _Change, recorded_at: datetime | None) -> Memory:
+    """Return the memory after an event about it, before the event is counted."""
     match event:
         case MemoryReinforced():
-            after = replace(
-                before,
-                access_count=event.access_count,
-                recall_count=event.recall_count,
-                last_accessed_at=event.last_accessed_at,
-                last_recalled_at=_recalled_at(before, event),
-                said_at=max(before.said_at, event.envelope.occurred_at) if event.reason in SAID else before.said_at,
-                source_ids=_joined(before.source_ids, event.source_ids),
-                pieces=_joined(before.pieces, event.pieces),
-            )
+            return _reinforced(before, event)
         case MemoryRevised():
-            after = _revised(before, event)
+            return _revised(before, event)
         case MemorySuperseded():
-            after = replace(before, status=SUPERSEDED, superseded_by=event.superseded_by)
+            return replace(before, status=SUPERSEDED, superseded_by=event.superseded_by)
+        case MemoryDecayed() | MemoryExpired():
+            return _after_tick(before, event)
+        case _:
+            return _as_wished(before, event, recorded_at)
+
+
+def _after_tick(before: Memory, event: _ByTick) -> Memory:
+    match event:
         case MemoryDecayed():
-            after = _decayed(before, event)
+            if event.measure == "strength":
+                return replace(before, last_tick_id=event.tick_id, strength=event.after)
+            return replace(before, last_tick_id=event.tick_id, importance=event.after)
         case MemoryExpired():
-            after = replace(before, status=EXPIRED, last_tick_id=event.tick_id)
+            return replace(before, status=EXPIRED, last_tick_id=event.tick_id)
+        case _:
+            assert_never(event)
+
+
+def _as_wished(before: Memory, event: _ByWish, recorded_at: datetime | None) -> Memory:
+    match event:
         case MemoryForgotten():
-            after = replace(before, status=FORGOTTEN, forgotten_at=recorded_at)
+            return replace(before, status=FORGOTTEN, forgotten_at=recorded_at)
         case MemoryRestored():
-            after = replace(
+            return replace(
                 before,
                 status=SUPERSEDED if event.superseded_by else ACTIVE,
                 superseded_by=event.superseded_by,
@@ -174,22 +191,25 @@ def _apply(
             )
         case _:
             assert_never(event)
-    version = before.version + 1
-    rewritten = isinstance(event, (MemoryRevised, MemoryRestored))
-    after = replace(after, version=version, text_version=version if rewritten else before.text_version)
-    return _with(state, before, after)
+
+
+def _reinforced(before: Memory, event: MemoryReinforced) -> Memory:
+    return replace(
+        before,
+        access_count=event.access_count,
+        recall_count=event.recall_count,
+        last_accessed_at=event.last_accessed_at,
+        last_recalled_at=_recalled_at(before, event),
+        said_at=max(before.said_at, event.envelope.occurred_at) if event.reason in SAID else before.said_at,
+        source_ids=_joined(before.source_ids, event.source_ids),
+        pieces=_joined(before.pieces, event.pieces),
+    )
 
 
 def _recalled_at(before: Memory, event: MemoryReinforced) -> datetime | None:
     if event.reason != "recalled":
         return before.last_recalled_at
     return max(before.last_recalled_at or event.envelope.occurred_at, event.envelope.occurred_at)
-
-
-def _decayed(before: Memory, event: MemoryDecayed) -> Memory:
-    if event.measure == "strength":
-        return replace(before, last_tick_id=event.tick_id, strength=event.after)
-    return replace(before, last_tick_id=event.tick_id, importance=event.after)
 
 
 def _revised(before: Memory, event: MemoryRevised) -> Memory:

@@ -1,110 +1,63 @@
-"""What a memory is when it comes to be: by its forming here, or by the import of what was kept elsewhere."""
+"""The memory that an event begins: formed here, or imported as it was kept elsewhere."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import orjson
 
 from projections.state.memory import ACTIVE, SUPERSEDED, Memory
-
-if TYPE_CHECKING:
-    from schemas.messages.envelope import Sealed
-    from schemas.messages.events import MemoryFormed, MemoryImported
+from schemas.messages.copied_fields import copied_names, copier
+from schemas.messages.events import MemoryFormed, MemoryImported
 
 IMPORT: Final = "import"
 """The source type of what was imported."""
+_of_formed: Final = copier(copied_names(MemoryFormed, Memory))
+_of_imported: Final = copier(copied_names(MemoryImported, Memory))
+"""Read the fields that the event and a memory spell alike, so that a new one is not spelled here."""
 
 
 def formed(event: MemoryFormed) -> Memory:
     """Return the memory that an event forms."""
     return Memory(
-        memory_id=event.memory_id,
-        agent_id=event.envelope.agent_id,
-        scope=event.scope,
-        kind=event.kind,
-        memory_type=event.memory_type,
-        category=event.category,
-        content=event.content.text,
-        content_hash=event.content_hash,
-        attribute=event.attribute,
-        value=event.value.text if event.value else None,
-        event_type=event.event_type,
-        emotion=event.emotion,
-        emotion_intensity=event.emotion_intensity,
-        key_dialogue=_lines(event.key_dialogue),
-        importance=event.importance,
+        **_of_formed(event),
+        **_alike(event),
         initial_strength=1.0,
         strength=1.0,
         access_count=0,
         recall_count=0,
-        source_type=event.source_type,
-        source_ids=tuple(event.source_ids),
-        source_ref=event.source_ref,
-        session_id=event.session_id,
         pieces=tuple(event.pieces),
-        occurred_at=event.happened_at,
-        formed_at=event.formed_at,
         said_at=event.formed_at,
         last_accessed_at=event.formed_at,
-        last_recalled_at=None,
         restored_at=None,
-        expires_at=event.expires_at,
         status=SUPERSEDED if event.superseded_by else ACTIVE,
-        superseded_by=event.superseded_by,
         forgotten_at=None,
-        last_tick_id=None,
-        metadata=event.metadata.text if event.metadata else "{}",
-        embedding_model=event.embedding_model,
-        version=1,
-        text_version=1,
     )
 
 
 def imported(event: MemoryImported) -> Memory:
     """Return the memory that an event brings from elsewhere."""
     return Memory(
-        memory_id=event.memory_id,
-        agent_id=event.envelope.agent_id,
-        scope=event.scope,
-        kind=event.kind,
-        memory_type=event.memory_type,
-        category=event.category,
-        content=event.content.text,
-        content_hash=event.content_hash,
-        attribute=event.attribute,
-        value=event.value.text if event.value else None,
-        event_type=event.event_type,
-        emotion=event.emotion,
-        emotion_intensity=event.emotion_intensity,
-        key_dialogue=_lines(event.key_dialogue),
-        importance=event.importance,
-        initial_strength=event.initial_strength,
+        **_of_imported(event),
+        **_alike(event),
         strength=event.initial_strength,
-        access_count=event.access_count,
-        recall_count=event.recall_count,
         source_type=IMPORT,
-        source_ids=tuple(event.source_ids),
-        source_ref=event.source_ref,
-        session_id=event.session_id,
         pieces=(),
-        occurred_at=event.happened_at,
-        formed_at=event.formed_at,
-        said_at=event.said_at,
-        last_accessed_at=event.last_accessed_at,
-        last_recalled_at=None,
-        restored_at=event.restored_at,
-        expires_at=event.expires_at,
-        status=event.status,
-        superseded_by=event.superseded_by,
-        forgotten_at=event.forgotten_at,
-        last_tick_id=None,
-        metadata=event.metadata.text if event.metadata else "{}",
-        embedding_model=event.embedding_model,
-        version=1,
-        text_version=1,
     )
 
 
-def _lines(spoken: Sealed | None) -> tuple[str, ...]:
-    return tuple(orjson.loads(spoken.data)) if spoken else ()
+def _alike(event: MemoryFormed | MemoryImported) -> dict[str, Any]:
+    """Return the fields that both events say alike, and in another way than a memory does."""
+    return {
+        "agent_id": event.envelope.agent_id,
+        "content": event.content.text,
+        "value": event.value.text if event.value else None,
+        "key_dialogue": tuple(orjson.loads(event.key_dialogue.data)) if event.key_dialogue else (),
+        "source_ids": tuple(event.source_ids),
+        "occurred_at": event.happened_at,
+        "last_recalled_at": None,
+        "last_tick_id": None,
+        "metadata": event.metadata.text if event.metadata else "{}",
+        "version": 1,
+        "text_version": 1,
+    }

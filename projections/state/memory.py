@@ -1,4 +1,4 @@
-"""What is known of one user: the state that the ledger folds into."""
+"""The state of one user: what the decisions in the ledger fold into."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Memory:
     last_accessed_at: datetime
     last_recalled_at: datetime | None
     restored_at: datetime | None
-    """Effective time at which it was brought back last: it fades from there, as if it were new."""
+    """Effective time from which it fades, where that is not `formed_at`: it was restored then, and is as if new."""
     expires_at: datetime | None
     status: str
     superseded_by: str | None
@@ -128,7 +128,7 @@ class UserState:
     covered: Map[str, bool] = Map()
     """Pieces that need no extraction any more; True where the answer was rejected."""
     items: Map[bytes, None] = Map()
-    """16-byte hashes of the items decided, for ever."""
+    """16-byte hashes of the items decided, kept indefinitely."""
     by_digest: Map[bytes, tuple[str, ...]] = Map()
     """Memories by the digest of their text, in the order of their ids."""
     by_attribute: Map[str, tuple[str, ...]] = Map()

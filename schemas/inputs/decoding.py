@@ -72,7 +72,7 @@ def observation_of_record(record: Record) -> Observation:
         raise InRegistryAvro(int.from_bytes(record.value[1:REGISTRY_HEADER_BYTES]))
     if record.value[:1] == codec.MARKER[:1]:
         message = _checked(codec.decode_strictly(record.value, *OBSERVATIONS))
-        codec.remember(record.value, message)  # observe and the fold both read it
+        codec.cache_decoded(record.value, message)  # observe and the fold both read it
     else:
         message = _of_json(record, key_owner.tenant if key_owner else DEFAULT_TENANT)
     return _of_its_key(message, key_owner)

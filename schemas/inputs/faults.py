@@ -1,4 +1,4 @@
-"""What pydantic found wrong, in our words: a sentence that goes on after the name of what is wrong."""
+"""Faults that pydantic found, in our words: a sentence that goes on after the name of the field."""
 
 from __future__ import annotations
 

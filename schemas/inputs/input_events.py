@@ -1,4 +1,4 @@
-"""Input events as JSON: the shape of INTERFACE, checked strictly, turned into observations."""
+"""Input events as JSON: checked strictly, and turned into observations."""
 
 from __future__ import annotations
 

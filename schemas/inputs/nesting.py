@@ -1,4 +1,4 @@
-"""How deep metadata may nest: answers nest it deeper still, and JSON is written to a bounded depth only."""
+"""The depth to which metadata may nest: answers nest it deeper still, and JSON is written to a bounded depth only."""
 
 from __future__ import annotations
 

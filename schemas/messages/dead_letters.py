@@ -1,4 +1,4 @@
-"""What could not be read or handled: the original bytes, where they came from, and why."""
+"""Dead letters: the bytes of a record that could not be read or handled, its position, and the reason."""
 
 from __future__ import annotations
 

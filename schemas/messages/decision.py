@@ -1,4 +1,4 @@
-"""The ledger's one record: the answer to one item of the inbox."""
+"""The decision, the only record of the ledger: the answer to one item of the inbox."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What remember made of one inbox item for one user. It counts only if the fold says so (DESIGN section 5)."""
+    """The outcomes and events of one inbox item for one user. The fold says whether it counts."""
 
     envelope: Envelope
     item_id: str

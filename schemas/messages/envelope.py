@@ -1,4 +1,4 @@
-"""The envelope: what every message says about itself."""
+"""The envelope that every message has, and text that is sealed for its user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """Who, when and why. `recorded_at` is the log's append time: unset in what has not been in a log yet."""
+    """The id, owner, times and cause of a message.
+
+    `recorded_at` is the log's append time: None before the log has the message.
+    """
 
     event_id: str
     tenant: str
@@ -26,7 +29,7 @@ class Envelope:
 
     @property
     def owner(self) -> Owner:
-        """Whose message it is."""
+        """The tenant and user that the message is about."""
         return Owner(self.tenant, self.user_id)
 
     def follow(self, event_id: str, *, occurred_at: datetime | None = None, owner: Owner | None = None) -> Envelope:
@@ -56,7 +59,7 @@ class Sealed:
 
     @classmethod
     def clear(cls, data: bytes | str) -> Sealed:
-        """Wrap what is not encrypted."""
+        """Return bytes or text in clear."""
         return cls(data=data.encode() if isinstance(data, str) else data)
 
     @property

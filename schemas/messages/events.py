@@ -1,9 +1,9 @@
-"""What happened: the closed union of events that decisions carry. Events carry the answer; folds assign."""
+"""Events that decisions carry, a closed union. Events carry the answer; folds assign."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from schemas.messages.wakes import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
 
@@ -227,16 +227,8 @@ MemoryEvent: TypeAlias = (
 )
 WakeEvent: TypeAlias = ReminderScheduled | ReminderCancelled | WakeConfigured | WakeRaised
 LedgerEvent: TypeAlias = MemoryEvent | WakeEvent | IntimacyKept | TickApplied
-MEMORY_EVENTS: tuple[type[MemoryEvent], ...] = (
-    MemoryFormed,
-    MemoryImported,
-    MemoryReinforced,
-    MemoryRevised,
-    MemorySuperseded,
-    MemoryDecayed,
-    MemoryExpired,
-    MemoryForgotten,
-    MemoryRestored,
-)
-WAKE_EVENTS: tuple[type[WakeEvent], ...] = (ReminderScheduled, ReminderCancelled, WakeConfigured, WakeRaised)
-LEDGER_EVENTS: tuple[type[LedgerEvent], ...] = (*MEMORY_EVENTS, *WAKE_EVENTS, IntimacyKept, TickApplied)
+
+MEMORY_EVENTS: tuple[type[MemoryEvent], ...] = get_args(MemoryEvent)
+WAKE_EVENTS: tuple[type[WakeEvent], ...] = get_args(WakeEvent)
+LEDGER_EVENTS: tuple[type[LedgerEvent], ...] = get_args(LedgerEvent)
+"""In the order of the unions, which the reference follows."""

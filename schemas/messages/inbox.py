@@ -1,9 +1,9 @@
-"""What remember decides on: candidates, commands and ticks, the closed union of the inbox."""
+"""Items of the inbox, which the remember agent decides: candidates, commands and ticks, a closed union."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoveredPiece:
-    """A piece that was in the window, with the times of its observation."""
+    """A piece of the window that was extracted from, with the times of its observation."""
 
     piece_id: str
     by_user: bool
@@ -222,33 +222,14 @@ class RetentionDue:
     """Log time; None keeps all."""
 
 
-UserItem: TypeAlias = (
-    CandidatesExtracted
-    | ExtractionRejected
-    | RememberFact
-    | ReviseMemory
-    | ForgetMemory
-    | RestoreMemory
-    | RecordRecall
-    | ImportMemory
-    | ScheduleReminder
-    | CancelReminder
-    | ConfigureWake
-)
+Extraction: TypeAlias = CandidatesExtracted | ExtractionRejected
+MemoryWish: TypeAlias = ForgetMemory | RestoreMemory
+"""Commands that say which memory, and nothing else."""
+MemoryCommand: TypeAlias = RememberFact | ReviseMemory | MemoryWish | RecordRecall
+WakeCommand: TypeAlias = ScheduleReminder | CancelReminder | ConfigureWake
+UserItem: TypeAlias = Extraction | MemoryCommand | ImportMemory | WakeCommand
 Tick: TypeAlias = DecayDue | RetentionDue | WakeDue
-TICKS: tuple[type[Tick], ...] = (DecayDue, RetentionDue, WakeDue)
 InboxItem: TypeAlias = UserItem | Tick
-INBOX_ITEMS: tuple[type[InboxItem], ...] = (
-    CandidatesExtracted,
-    ExtractionRejected,
-    RememberFact,
-    ReviseMemory,
-    ForgetMemory,
-    RestoreMemory,
-    RecordRecall,
-    ImportMemory,
-    ScheduleReminder,
-    CancelReminder,
-    ConfigureWake,
-    *TICKS,
-)
+TICKS: tuple[type[Tick], ...] = get_args(Tick)
+INBOX_ITEMS: tuple[type[InboxItem], ...] = get_args(InboxItem)
+"""In the order of the unions, which the topics and the reference follow."""

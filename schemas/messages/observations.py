@@ -1,4 +1,4 @@
-"""What upstream saw: the closed union of input events."""
+"""Observations: what upstream saw, the closed union of input events."""
 
 from __future__ import annotations
 

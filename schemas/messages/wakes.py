@@ -1,4 +1,4 @@
-"""Wakes and reminders: what is asked of remember about them, and what happened to them."""
+"""Commands and events about wakes and reminders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a command is refused, as its outcome's reason begins: the word is for programs, what follows is for people."""
+"""Reasons why a command is refused. An outcome's reason begins with the word, for programs; a sentence follows."""
 
 from __future__ import annotations
 

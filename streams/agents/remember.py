@@ -18,7 +18,7 @@ from streams.agents.inbox import item_of_record
 from streams.decisions.decay import touched_by
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.decide import close_tick, decide, decide_tick, policy_of
-from streams.decisions.draft import Place
+from streams.decisions.draft import ItemPosition
 from streams.decisions.wakes import shows_memories
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import append_with_retry, catch_up
@@ -238,7 +238,7 @@ class Remember:
                 await self._give_up(record, f"{owner.key.decode()!r} does not meet the tick: {error}")
                 return state
 
-    async def _decide_tick(self, state: UserState, tick: Tick, place: Place) -> Decision | None:
+    async def _decide_tick(self, state: UserState, tick: Tick, place: ItemPosition) -> Decision | None:
         match tick:
             case DecayDue():
                 return decide_tick(state, tick, place, self._parameters)
@@ -250,7 +250,7 @@ class Remember:
             case _:
                 assert_never(tick)
 
-    async def _wake(self, state: UserState, tick: WakeDue, place: Place) -> Decision | None:
+    async def _wake(self, state: UserState, tick: WakeDue, place: ItemPosition) -> Decision | None:
         """Decide on a user's wakes; choosing among many memories must not hold up who asks meanwhile."""
         everyone = self._shards.state(Owner(state.owner.tenant, GLOBAL_USER))
         deciding = partial(decide_tick, state, tick, place, self._parameters, everyone=everyone)
@@ -271,7 +271,7 @@ class Remember:
     async def _append(self, owner: Owner, decision: Decision) -> None:
         """Append a decision, then fold and index it. State is never updated before the log has acknowledged."""
         topic, partition = self._shards.ledger_of(owner)
-        record = NewRecord(topic=topic, partition=partition, key=owner.key, value=codec.encode_remembered(decision))
+        record = NewRecord(topic=topic, partition=partition, key=owner.key, value=codec.encode_cached(decision))
         [appended] = await append_with_retry(self._log, [record])
         await catch_up(self._shards, topic, partition, appended.position.offset + 1)
         await self._index_sync.try_flush()
@@ -286,8 +286,8 @@ class Remember:
                 waiter.set_result(None)
 
 
-def _place(record: Record) -> Place:
-    return Place(record.position.partition, record.position.offset, record.recorded_at)
+def _place(record: Record) -> ItemPosition:
+    return ItemPosition(record.position.partition, record.position.offset, record.recorded_at)
 
 
 def _outcome(decision: Decision) -> str:

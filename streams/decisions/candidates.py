@@ -16,7 +16,7 @@ from schemas.identity import event_of_piece, extracted_memory_id
 from schemas.messages.events import MemoryFormed, MemoryReinforced, MemoryRevised
 from schemas.text import content_hash
 from schemas.vocabulary.attributes import NICKNAME
-from streams.decisions import key_dialogue, slots
+from streams.decisions import key_dialogue, slots, statements
 from streams.decisions.duplicates import matching
 from streams.decisions.duplicates.similarity import overlap
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from projections.state.memory import Memory
-    from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece
+    from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
     from streams.decisions.draft import Draft
     from streams.decisions.parameters import Parameters
 
@@ -92,7 +92,7 @@ def decide_candidates(
         elif memory_id in draft.state.memories:
             draft.say(subject, "nothing", "this very memory was formed before", memory_id)
         else:
-            said = _statement(item, candidate, max(c.occurred_at for c in cited))
+            said = statements.of_candidate(item, candidate, max(c.occurred_at for c in cited))
             if said.attribute == NICKNAME:
                 said = slots.named(draft.state, said)
                 candidate = replace(candidate, attribute=said.attribute)  # noqa: PLW2901 - the same, read with the profile
@@ -103,18 +103,11 @@ def decide_candidates(
     return is_last
 
 
-def _statement(item: CandidatesExtracted, candidate: Candidate, effective: datetime) -> matching.Statement:
-    return matching.Statement(
-        content=candidate.content.text,
-        agent_id=item.envelope.agent_id,
-        scope="personal",
-        kind=candidate.kind,
-        attribute=candidate.attribute,
-        value=candidate.value.text if candidate.value else None,
-        embedding_model=item.embedding_model,
-        vector=candidate.vector.data,
-        effective=effective,
-    )
+def decide_rejected(draft: Draft, item: ExtractionRejected) -> None:
+    """Cover the pieces of an answer that could not be used, so that they are not extracted from again."""
+    draft.covered = [c.piece_id for c in item.covered if c.piece_id not in draft.state.covered]
+    draft.rejected = True
+    draft.say("0", "nothing", f"rejected: {item.reason}")
 
 
 def _decide_entry(

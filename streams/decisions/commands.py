@@ -1,10 +1,10 @@
-"""How remember decides about commands: remember, revise, forget, restore, recall."""
+"""Decisions about commands: remember, revise, forget, restore, recall."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from projections.state.importance import DECIMALS
 from projections.state.lifetime import expiry_of
@@ -13,35 +13,47 @@ from schemas.identity import commanded_memory_id
 from schemas.messages.decision import MAX_CHANGES
 from schemas.messages.envelope import Sealed
 from schemas.messages.events import MemoryForgotten, MemoryFormed, MemoryReinforced, MemoryRestored, MemoryRevised
+from schemas.messages.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.text import content_hash
 from schemas.vocabulary.refusals import Refusal
-from streams.decisions import edited_value, slots
+from streams.decisions import edited_value, slots, statements
 from streams.decisions.duplicates import matching
 from streams.decisions.sharing import decide_share, is_share
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from projections.state.memory import Memory
-    from schemas.messages.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
+    from schemas.messages.inbox import MemoryCommand
     from streams.decisions.draft import Draft
+    from streams.decisions.parameters import Parameters
 
 RECALL_GAP: Final = timedelta(minutes=1)
 """Recalls of one memory within a minute of effective time count once."""
 
 
+def decide_command(draft: Draft, item: MemoryCommand, parameters: Parameters) -> bool:
+    """Draft what a command about memories leads to; return whether this part of it is the last."""
+    match item:
+        case RememberFact():
+            decide_remember(draft, item, profile_keeps=parameters.profile_keeps)
+        case ReviseMemory():
+            decide_revise(draft, item, profile_keeps=parameters.profile_keeps)
+        case ForgetMemory():
+            decide_forget(draft, item)
+        case RestoreMemory():
+            decide_restore(draft, item, profile_keeps=parameters.profile_keeps)
+        case RecordRecall():
+            return decide_recall(draft, item)
+        case _:
+            assert_never(item)
+    return True
+
+
 def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) -> None:
     """Remember as is, unless the very text is known: then that is an access."""
     effective = item.envelope.occurred_at
-    said = matching.Statement(
-        content=item.content.text,
-        agent_id=item.envelope.agent_id,
-        scope=item.scope,
-        kind=item.kind,
-        attribute=item.attribute,
-        value=item.value.text if item.value else None,
-        embedding_model=item.embedding_model,
-        vector=item.vector.data,
-        effective=effective,
-    )
+    said = statements.of_command(item, effective)
     alike = (m for m in matching.exact(draft.state, said) if slots.fills_same(m, said))
     same = matching.first_active(alike, effective)
     if same is not None:
@@ -93,6 +105,7 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
 
     A new text without a value says what the slot holds now, if it still does.
     """
+    effective = item.envelope.occurred_at
     memory = _shown(draft, item.memory_id)
     if memory is None:
         return
@@ -101,17 +114,17 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
         draft.say(memory.memory_id, "refused", Refusal.VERSION_MOVED.because(detail), memory.memory_id)
         return
     if is_share(item):
-        decide_share(draft, item, memory, _as_said(memory, memory.content, draft, item.envelope.agent_id))
+        shared = statements.of_memory(memory, memory.content, effective, item.envelope.agent_id)
+        decide_share(draft, item, memory, shared)
         return
-    new = None if item.content is None else _as_said(memory, item.content.text, draft)
+    new = None if item.content is None else statements.of_memory(memory, item.content.text, effective)
     if new is not None and _other_with(draft, memory, new) is not None:
         reason = Refusal.DUPLICATE.because("another memory has this very text")
         draft.say(memory.memory_id, "refused", reason, memory.memory_id)
         return
     memory_type = item.memory_type
-    effective = item.envelope.occurred_at
     value = item.value
-    others = _holders_beside(draft, memory) if value is not None else []
+    others = _holders_beside(draft, memory, effective) if value is not None else []
     if value is not None and profile_keeps and others and not slots.holds(others[-1], value.text):
         reason = Refusal.PROFILE_KEEPS.because(f"the profile keeps the {memory.attribute} that it has")
         draft.say(memory.memory_id, "refused", reason, others[-1].memory_id)
@@ -139,7 +152,7 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
     )
     draft.say(memory.memory_id, "revised", "edited", memory.memory_id)
     after = draft.state.memories[memory.memory_id]
-    says = _as_said(after, after.content, draft)
+    says = statements.of_memory(after, after.content, effective)
     slots.supersede(draft, others, memory.memory_id, effective)
     if value is not None:
         opposed = slots.present(slots.opposed(draft.state, says, keeps=profile_keeps), effective)
@@ -176,7 +189,7 @@ def decide_restore(draft: Draft, item: RestoreMemory, *, profile_keeps: bool) ->
         reason = Refusal.SUPERSEDED.because("a newer value holds its place")
         draft.say(memory.memory_id, "refused", reason, memory.memory_id)
         return
-    said = _as_said(memory, memory.content, draft)
+    said = statements.of_memory(memory, memory.content, effective)
     same = _other_with(draft, memory, said)
     if same is not None:
         _reinforce(draft, same, "restored", "the same text is active")
@@ -237,27 +250,12 @@ def _shown(draft: Draft, memory_id: str) -> Memory | None:
     return memory
 
 
-def _as_said(memory: Memory, content: str, draft: Draft, agent_id: str | None = None) -> matching.Statement:
-    """Return a text as if it were said in the memory's place, to its own agent or to another."""
-    return matching.Statement(
-        content=content,
-        agent_id=agent_id or memory.agent_id,
-        scope=memory.scope,
-        kind=memory.kind,
-        attribute=memory.slot,
-        value=memory.value,
-        embedding_model=memory.embedding_model,
-        vector=b"",
-        effective=draft.item.envelope.occurred_at,
-    )
-
-
-def _holders_beside(draft: Draft, memory: Memory) -> list[Memory]:
+def _holders_beside(draft: Draft, memory: Memory, effective: datetime) -> list[Memory]:
     """Return what took the single slot that a memory left, and shows in it now."""
     if memory.slot is not None:
         return []
-    said = replace(_as_said(memory, memory.content, draft), attribute=memory.attribute)
-    return slots.present(slots.holders(draft.state, said), said.effective)
+    said = replace(statements.of_memory(memory, memory.content, effective), attribute=memory.attribute)
+    return slots.present(slots.holders(draft.state, said), effective)
 
 
 def _other_with(draft: Draft, memory: Memory, said: matching.Statement) -> Memory | None:

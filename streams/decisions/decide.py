@@ -7,27 +7,14 @@ from typing import TYPE_CHECKING, assert_never
 from projections.state.memory import UserState
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.messages.events import TickApplied
-from schemas.messages.inbox import (
-    CandidatesExtracted,
-    DecayDue,
-    ExtractionRejected,
-    ForgetMemory,
-    ImportMemory,
-    RecordRecall,
-    RememberFact,
-    RestoreMemory,
-    RetentionDue,
-    ReviseMemory,
-    Tick,
-    UserItem,
-)
+from schemas.messages.inbox import CandidatesExtracted, DecayDue, ExtractionRejected, ImportMemory, RetentionDue
 from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
 from schemas.vocabulary.words import RETENTION, WAKE
 from streams.decisions import commands, wakes
-from streams.decisions.candidates import decide_candidates
+from streams.decisions.candidates import decide_candidates, decide_rejected
 from streams.decisions.decay import decide_decay
 from streams.decisions.decay_policies.registry import POLICIES
-from streams.decisions.draft import Draft, Place
+from streams.decisions.draft import Draft, ItemPosition
 from streams.decisions.imports import decide_import
 from streams.decisions.intimacy import decide_closeness
 
@@ -36,13 +23,14 @@ if TYPE_CHECKING:
 
     from projections.state.intimacy import Intimacy
     from schemas.messages.decision import Decision
+    from schemas.messages.inbox import Tick, UserItem
     from streams.decisions.parameters import Parameters
 
 
 def decide(
     state: UserState,
     item: UserItem,
-    place: Place,
+    position: ItemPosition,
     vectors: Mapping[str, bytes],
     parameters: Parameters,
 ) -> Decision:
@@ -50,38 +38,26 @@ def decide(
 
     An item that leads to more than a decision holds is decided in parts: ask again, with the state after each.
     """
-    draft = Draft(state=state, item=item, place=place)
+    draft = Draft(state=state, item=item, position=position)
     last = True
     match item:
         case CandidatesExtracted():
             last = decide_candidates(draft, item, vectors, parameters)
         case ExtractionRejected():
-            draft.covered = [c.piece_id for c in item.covered if c.piece_id not in state.covered]
-            draft.rejected = True
-            draft.say("0", "nothing", f"rejected: {item.reason}")
-        case RememberFact():
-            commands.decide_remember(draft, item, profile_keeps=parameters.profile_keeps)
-        case ReviseMemory():
-            commands.decide_revise(draft, item, profile_keeps=parameters.profile_keeps)
-        case ForgetMemory():
-            commands.decide_forget(draft, item)
-        case RestoreMemory():
-            commands.decide_restore(draft, item, profile_keeps=parameters.profile_keeps)
-        case RecordRecall():
-            last = commands.decide_recall(draft, item)
+            decide_rejected(draft, item)
         case ImportMemory():
             decide_import(draft, item, profile_keeps=parameters.profile_keeps)
         case ScheduleReminder() | CancelReminder() | ConfigureWake():
             wakes.decide_asked(draft, item)
         case _:
-            assert_never(item)
+            last = commands.decide_command(draft, item, parameters)
     return draft.decision(last_part=last)
 
 
 def decide_tick(
     state: UserState,
     tick: Tick,
-    place: Place,
+    position: ItemPosition,
     parameters: Parameters,
     *,
     everyone: UserState | None = None,
@@ -93,7 +69,7 @@ def decide_tick(
     `everyone` holds the tenant's global memories, `vectors` returns theirs and the user's: a wake may show some.
     `close_to` is what the turns still held said last of the user and each agent.
     """
-    draft = Draft(state=state, item=tick, place=place)
+    draft = Draft(state=state, item=tick, position=position)
     match tick:
         case DecayDue():
             last = decide_decay(draft, tick, parameters)
@@ -109,28 +85,30 @@ def decide_tick(
     return draft.decision(last_part=last)
 
 
-def close_tick(state: UserState, tick: Tick, place: Place, decayed: int, expired: int, *, raised: int = 0) -> Decision:
+def close_tick(
+    state: UserState, tick: Tick, position: ItemPosition, decayed: int, expired: int, *, raised: int = 0
+) -> Decision:
     """Return the partition's own decision that every user has met the tick; later ones of it are void.
 
     For a tick of retention `expired` is how many observations it removed.
     """
-    draft = Draft(state=state, item=tick, place=place)
+    draft = Draft(state=state, item=tick, position=position)
+    tick_id = tick.envelope.event_id
     draft.add(
         TickApplied(
             envelope=draft.envelope(tick.as_of),
-            tick_id=tick.envelope.event_id,
+            tick_id=tick_id,
             policy=policy_of(tick),
             as_of=tick.as_of,
             decayed=decayed,
             expired=expired,
         )
     )
-    tick_id = tick.envelope.event_id
     match tick:
-        case DecayDue() if tick.policy in POLICIES:
-            draft.say(tick_id, "decayed" if decayed + expired else "nothing", "every user has met the tick")
-        case DecayDue():
+        case DecayDue() if tick.policy not in POLICIES:
             draft.say(tick_id, "nothing", f"the policy {tick.policy!r} is not known: nothing was changed")
+        case DecayDue():
+            draft.say(tick_id, "decayed" if decayed + expired else "nothing", "every user has met the tick")
         case RetentionDue():
             kept = f"those logged since {tick.before.isoformat()} are kept" if tick.before else "all are kept"
             draft.say(tick_id, "removed" if expired else "nothing", f"{expired} observations removed: {kept}")

@@ -23,8 +23,8 @@ PART_BYTES: Final = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where an inbox item stands in the log, and since when."""
+class ItemPosition:
+    """The position of an inbox item in the log, and when the log took it."""
 
     partition: int
     offset: int
@@ -37,7 +37,7 @@ class Draft:
 
     state: UserState
     item: InboxItem
-    place: Place
+    position: ItemPosition
     outcomes: list[Outcome] = field(default_factory=list)
     events: list[LedgerEvent] = field(default_factory=list)
     covered: list[str] = field(default_factory=list)
@@ -68,21 +68,21 @@ class Draft:
     def add(self, event: LedgerEvent) -> None:
         """Add an event and apply it to the state at hand."""
         self.events.append(event)
-        self._encoded.append(codec.encode_remembered(event))
+        self._encoded.append(codec.encode_cached(event))
         self._bytes += len(self._encoded[-1])
-        self.state = apply_all(self.state, (event,), self.place.recorded_at)
+        self.state = apply_all(self.state, (event,), self.position.recorded_at)
 
     def decision(self, *, last_part: bool = True) -> Decision:
         """Return the finished decision; it expects the version of the state that the draft began with."""
         owner, cause = self.state.owner, self.item.envelope
         event_id = derived_id("decision", owner.tenant, owner.user_id, cause.event_id, self.part)
-        envelope = replace(cause.follow(event_id, owner=owner), recorded_at=self.place.recorded_at)
+        envelope = replace(cause.follow(event_id, owner=owner), recorded_at=self.position.recorded_at)
         return Decision(
             envelope=envelope,
             item_id=cause.event_id,
             item_type=type(self.item).__name__,
-            item_partition=self.place.partition,
-            item_offset=self.place.offset,
+            item_partition=self.position.partition,
+            item_offset=self.position.offset,
             version=self.state.version + 1,
             part=self.part,
             last_part=last_part,

@@ -1,4 +1,4 @@
-"""How remember decides about a memory that was kept elsewhere: it comes as it was there, once."""
+"""The decision about a memory that was kept elsewhere: it is imported as it was there, once."""
 
 from __future__ import annotations
 
@@ -10,23 +10,42 @@ from projections.state.importance import DECIMALS
 from projections.state.lifetime import expiry_of, is_over
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
 from schemas.identity import OURS, commanded_memory_id
+from schemas.messages.copied_fields import copied_names, copier
 from schemas.messages.events import MemoryImported
+from schemas.messages.inbox import ImportMemory
 from schemas.text import content_hash, is_blank
-from streams.decisions import slots
+from streams.decisions import slots, statements
 from streams.decisions.duplicates import matching
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.state.memory import Memory
-    from schemas.messages.inbox import ImportMemory
     from streams.decisions.draft import Draft
 
+_as_it_was: Final = copier(
+    copied_names(
+        ImportMemory,
+        MemoryImported,
+        but=(
+            "envelope",
+            "importance",
+            "initial_strength",
+            "access_count",
+            "last_accessed_at",
+            "expires_at",
+            "status",
+            "superseded_by",
+            "forgotten_at",
+        ),
+    )
+)
+"""Reads what an import keeps; what it settles is spelled where the event is made."""
 _ACTIONS: Final = {ACTIVE: "formed", EXPIRED: "expired", FORGOTTEN: "forgotten", SUPERSEDED: "superseded"}
 
 
 def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> None:
-    """Take a snapshot in, unless it is from here or its text is known.
+    """Import a snapshot, unless it is from here or its text is known.
 
     Being imported is no new saying: what is known is not reinforced. What was active takes its place in a single slot
     by when it was said, as anything does; what was not stays what it was.
@@ -35,7 +54,9 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
         draft.say("0", "nothing", "it is from here", item.source_memory)
         return
     item = _with_a_whole_slot(item)
-    said, expires_at, now = _statement(item), _expires_at(item), item.envelope.occurred_at
+    said = statements.of_command(item, max(item.said_at or item.formed_at, item.formed_at))
+    expires_at = _expires_at(item)
+    now = item.envelope.occurred_at
     is_past = is_over(expires_at, now)
     status, superseded_by = _status(item, is_past=is_past)
     present: list[Memory] = []
@@ -56,43 +77,19 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
             status, superseded_by, present = SUPERSEDED, newer.memory_id, []
     draft.add(
         MemoryImported(
+            **_as_it_was(item),
             envelope=draft.envelope(item.formed_at),
             memory_id=memory_id,
-            source_system=item.source_system,
-            source_user=item.source_user,
-            source_memory=item.source_memory,
-            source_type=item.source_type,
-            scope=item.scope,
-            kind=item.kind,
-            memory_type=item.memory_type,
-            category=item.category,
-            content=item.content,
             content_hash=content_hash(said.content),
-            vector=item.vector,
-            embedding_model=item.embedding_model,
-            attribute=item.attribute,
-            value=item.value,
-            event_type=item.event_type,
-            emotion=item.emotion,
-            emotion_intensity=item.emotion_intensity,
-            key_dialogue=item.key_dialogue,
             importance=round(item.importance, DECIMALS),
             initial_strength=round(item.initial_strength, DECIMALS),
             access_count=max(item.access_count, item.recall_count),
-            recall_count=item.recall_count,
-            source_ids=item.source_ids,
-            source_ref=item.source_ref,
-            session_id=item.session_id,
-            happened_at=item.happened_at,
-            formed_at=item.formed_at,
             said_at=said.effective,
             last_accessed_at=max(item.last_accessed_at, item.formed_at),
-            restored_at=item.restored_at,
             expires_at=expires_at,
             status=status,
             superseded_by=superseded_by,
-            forgotten_at=(item.forgotten_at or draft.place.recorded_at) if status == FORGOTTEN else None,
-            metadata=item.metadata,
+            forgotten_at=(item.forgotten_at or draft.position.recorded_at) if status == FORGOTTEN else None,
         )
     )
     action = _ACTIONS[EXPIRED if status == ACTIVE and is_past else status]
@@ -110,20 +107,6 @@ def _with_a_whole_slot(item: ImportMemory) -> ImportMemory:
     if is_said or (item.value is None and item.source_system == OURS):
         return item
     return replace(item, attribute=SENSITIVE if item.attribute == SENSITIVE else None, value=None)
-
-
-def _statement(item: ImportMemory) -> matching.Statement:
-    return matching.Statement(
-        content=item.content.text,
-        agent_id=item.envelope.agent_id,
-        scope=item.scope,
-        kind=item.kind,
-        attribute=item.attribute,
-        value=item.value.text if item.value else None,
-        embedding_model=item.embedding_model,
-        vector=item.vector.data,
-        effective=max(item.said_at or item.formed_at, item.formed_at),
-    )
 
 
 def _expires_at(item: ImportMemory) -> datetime | None:

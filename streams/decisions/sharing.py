@@ -1,4 +1,4 @@
-"""How remember decides that another agent of the user is to know a memory: it stays one memory, known to both."""
+"""The decision that makes a memory known to another agent of the user: it stays one memory, known to both."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def too_large(
 
 async def append_answer(log: Log, partition: int, item: CandidatesExtracted | ExtractionRejected) -> int:
     """Append an answer to a partition's inbox; return the offset behind it. Raises RecordTooLarge."""
-    value = codec.encode_remembered(item)
+    value = codec.encode_cached(item)
     record = NewRecord(topic=INBOX.name, partition=partition, key=item.envelope.owner.key, value=value)
     [appended] = await append_with_retry(log, [record])
     return appended.position.offset + 1

@@ -10,8 +10,8 @@ from typing import Any
 import fastavro
 import orjson
 import pytest
-from new_schema import avro_record
-from support.messages import full
+from message_examples import full
+from new_message import avro_record
 
 from schemas import codec
 from schemas.codec import MESSAGES, schema_fingerprint

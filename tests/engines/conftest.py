@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -24,7 +25,8 @@ ENGINES: Final = {
     "registry": registry_server,
     "own_registry": registry_server,
 }
-FIRST_PORT, LAST_PORT = 19300, 19399
+FIRST_PORT, PORTS = 19300, 50
+"""Of the processes that pytest runs at a time each has so many ports, so that no two brokers want the same."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -91,27 +93,45 @@ def node(tmp_path: Path) -> Iterator[weaviate_server.WeaviateServer]:
         yield one
 
 
-@pytest.fixture
-def registry(tmp_path: Path) -> Iterator[registry_server.RegistryServer]:
-    """Run a registry that nobody has registered anything in."""
+@pytest.fixture(scope="session")
+def one_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[registry_server.RegistryServer]:
+    """Prepare one registry for all tests of the session, which the first one starts."""
     if not registry_server.is_installed():
         pytest.fail(f"the registry is not in {registry_server.CACHE}: run `make engines`")
-    with registry_server.running_registry(tmp_path) as one:
-        yield one
+    one = registry_server.RegistryServer(tmp_path_factory.mktemp("registry"))
+    yield one
+    one.stop()
 
 
 @pytest.fixture(scope="module")
-def own_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[registry_server.RegistryServer]:
-    """Run a registry for all tests of a file."""
-    if not registry_server.is_installed():
-        pytest.fail(f"the registry is not in {registry_server.CACHE}: run `make engines`")
-    with registry_server.running_registry(tmp_path_factory.mktemp("registry")) as one:
+def own_registry(one_registry: registry_server.RegistryServer) -> Iterator[registry_server.RegistryServer]:
+    """Run a registry that nobody has registered anything in, for all tests of a file."""
+    with _empty(one_registry) as one:
         yield one
+
+
+@pytest.fixture
+def registry(one_registry: registry_server.RegistryServer) -> Iterator[registry_server.RegistryServer]:
+    """Run a registry that nobody has registered anything in; a test may stop, freeze and start it."""
+    with _empty(one_registry) as one:
+        yield one
+
+
+@contextmanager
+def _empty(one: registry_server.RegistryServer) -> Iterator[registry_server.RegistryServer]:
+    """Start a registry that does not run, and leave none of what is registered meanwhile."""
+    if not one.is_running:
+        one.start()
+    yield one
+    if one.is_running:  # else its memory is gone
+        one.thaw()
+        one.clear()
 
 
 def free_port_pair() -> int:
     """Return a port that is free together with the next one (broker and controller)."""
-    for port in range(FIRST_PORT, LAST_PORT, 2):
+    first = FIRST_PORT + PORTS * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    for port in range(first, first + PORTS, 2):
         with socket.socket() as broker, socket.socket() as controller:
             try:
                 broker.bind(("127.0.0.1", port))
@@ -119,4 +139,4 @@ def free_port_pair() -> int:
             except OSError:
                 continue
             return port
-    raise RuntimeError(f"no two free ports in {FIRST_PORT} to {LAST_PORT}")
+    raise RuntimeError(f"no two free ports from {first} on")

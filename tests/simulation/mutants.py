@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
     from schemas.log import Record
     from schemas.messages.wakes import WakeDue
-    from streams.decisions.draft import Place
+    from streams.decisions.draft import ItemPosition
     from streams.delivery.delivery import Delivery
 
 
@@ -70,7 +70,7 @@ class _UpdatesStateBeforeTheAcknowledgement(Remember):
 
 
 class _WakesBeforeTheTime(Remember):
-    async def _wake(self, state: UserState, tick: WakeDue, place: Place) -> Decision | None:
+    async def _wake(self, state: UserState, tick: WakeDue, place: ItemPosition) -> Decision | None:
         return await super()._wake(state, replace(tick, as_of=tick.as_of + timedelta(days=36_500)), place)
 
 

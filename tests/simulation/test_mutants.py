@@ -7,6 +7,13 @@ from simulation.mutants import MUTANTS
 from simulation.run import SeedFailed, check_seed
 
 WITHIN_SEEDS = 200
+FOUND_BY = {
+    "a shard is kept after its partition was taken away": 10,
+    "a shard is decided upon before it is folded": 67,
+    "the transport commits for a former owner": 108,
+    "remember updates state before the acknowledgement": 1,
+}
+"""Seeds that noticed a mistake before, soon: they are played first, and the others only where one does not any more."""
 
 
 def failure(seed: int, name: str) -> str | None:
@@ -21,7 +28,8 @@ def failure(seed: int, name: str) -> str | None:
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mistake_is_caught_and_can_be_seen_again(name: str):
     """Each mutant fails one of the seeds, and the same seed fails with the same words when it is played again."""
-    caught = next((seed for seed in range(WITHIN_SEEDS) if failure(seed, name)), None)
+    seeds = [FOUND_BY.get(name, 0), *range(WITHIN_SEEDS)]
+    caught = next((seed for seed in seeds if failure(seed, name)), None)
     assert caught is not None, f"nobody noticed within {WITHIN_SEEDS} seeds"
     said = failure(caught, name)
     assert said is not None

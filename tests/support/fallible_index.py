@@ -23,14 +23,14 @@ ACTIVE = {one.memory_id: one for one in (COFFEE, CAT)}
 
 
 class FallibleIndex:
-    """Notes what it is told; `is_down` makes it unavailable, `meanwhile` is called in the middle of a put.
+    """Notes what it is called with; `is_down` makes it unavailable, `meanwhile` is called in the middle of a put.
 
     A put waits there while `goes_on` is not set; `going` tells that one has come.
     """
 
     def __init__(self) -> None:
         self.holds = "the fallible one"
-        self.told: list[Any] = []
+        self.calls: list[Any] = []
         self.removed: list[dict[str, int]] = []
         self.is_down = False
         self.meanwhile: Callable[[], object] = lambda: None
@@ -55,7 +55,7 @@ class FallibleIndex:
         self.meanwhile()
         self.going.set()
         await self.goes_on.wait()
-        self.told.append([one.memory_id for one in entries])
+        self.calls.append([one.memory_id for one in entries])
 
     async def remove(self, _tenant: str, _user_id: str, memory_ids: Mapping[str, int]) -> None:
         await self.check()
@@ -72,7 +72,7 @@ class FallibleIndex:
         return 1, self.there
 
     async def reopen(self) -> None:
-        self.told.append("looked again")
+        self.calls.append("looked again")
 
     def release(self, _tenant: str, _user_id: str) -> None:
         raise NotImplementedError
@@ -82,10 +82,10 @@ class FallibleIndex:
             raise IndexUnavailable("down")
 
     async def search(self, _query: object) -> Any:
-        self.told.append("searched")
+        self.calls.append("searched")
 
     async def close(self) -> None:
-        self.told.append("closed")
+        self.calls.append("closed")
 
 
 class ScriptedSource:

@@ -14,7 +14,7 @@ from schemas.messages.decision import MAX_CHANGES, Decision
 from schemas.messages.events import MemoryFormed, MemoryImported, MemoryRevised
 from schemas.messages.inbox import Tick
 from streams.decisions.decide import decide, decide_tick
-from streams.decisions.draft import Place
+from streams.decisions.draft import ItemPosition
 from streams.decisions.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Given:
     def when(self, item: Item, *, logged: datetime | None = None) -> Given:
         """Decide an item, logged when it happened unless told otherwise, and fold every part of it, each twice."""
         at, place_offset, after = logged or item.envelope.occurred_at, self.offset + 1, self
-        place = Place(0, place_offset, at)
+        place = ItemPosition(0, place_offset, at)
         while not is_decided(after.state, item.envelope.event_id):
             decision = (
                 decide_tick(after.state, item, place, self.parameters, everyone=self.everyone, vectors=after.recall)

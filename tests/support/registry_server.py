@@ -8,12 +8,9 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+import httpx
 
 CACHE = Path.home() / ".cache" / "mnemolog" / "registry"
 START_S = 180
@@ -28,17 +25,6 @@ def program() -> Path | None:
 def is_installed() -> bool:
     """Say whether the program is there."""
     return program() is not None
-
-
-@contextmanager
-def running_registry(directory: Path) -> Iterator[RegistryServer]:
-    """Run a registry on a free port, with its output in `directory`."""
-    registry = RegistryServer(directory)
-    registry.start()
-    try:
-        yield registry
-    finally:
-        registry.stop()
 
 
 class RegistryServer:
@@ -76,6 +62,26 @@ class RegistryServer:
                 time.sleep(0.2)
         self.stop()
         raise RuntimeError(f"the registry did not start: {(self._directory / 'registry.txt').read_text()[-2000:]}")
+
+    def clear(self) -> None:
+        """Delete every subject for good; one that others refer to goes after them. Raises RuntimeError."""
+        with httpx.Client(base_url=self.url, timeout=START_S) as http:
+            subjects: list[str] = http.get("/subjects").raise_for_status().json()
+            while subjects:
+                left = [subject for subject in subjects if not self._is_deleted(http, subject)]
+                if len(left) == len(subjects):
+                    raise RuntimeError(f"the registry does not delete {', '.join(left)}")
+                subjects = left
+
+    @staticmethod
+    def _is_deleted(http: httpx.Client, subject: str) -> bool:
+        deletions = (http.delete(f"/subjects/{subject}", params={"permanent": each}) for each in ("false", "true"))
+        return all(deletion.is_success for deletion in deletions)
+
+    @property
+    def is_running(self) -> bool:
+        """Say whether it was started and not stopped."""
+        return self._process is not None
 
     def freeze(self) -> None:
         """Let it answer nobody."""

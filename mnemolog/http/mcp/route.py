@@ -2,7 +2,7 @@
 
 import asyncio
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import Depends, Query, Request, Response
 
@@ -10,17 +10,15 @@ from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models.requests import Id, UserOrOwner
 from mnemolog.http.problems import UNKNOWN_HERE, Problem, summary
 from mnemolog.http.routing import routes
+from mnemolog.http.tool_definitions import CALLER_FIELDS
 from schemas.inputs.input_events import DEFAULT_USER, Fault
-
-WHOSE: Final = ("user_id", "agent_id")
-"""What the URL says."""
 
 router = routes("mcp")
 
 
 async def _known_here(request: Request) -> None:
     """Refuse query parameters that say nothing here. Raises Problem."""
-    faults = [Fault(f"$.{name}", UNKNOWN_HERE) for name in request.query_params if name not in WHOSE]
+    faults = [Fault(f"$.{name}", UNKNOWN_HERE) for name in request.query_params if name not in CALLER_FIELDS]
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
 

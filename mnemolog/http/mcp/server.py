@@ -25,9 +25,8 @@ from mcp_types import (
 )
 from starlette.types import Receive, Scope, Send
 
-from mnemolog.http.mcp.route import WHOSE
 from mnemolog.http.middleware import MAX_BODY_BYTES
-from mnemolog.http.tool_definitions import ADD, SEARCH, TOOLS
+from mnemolog.http.tool_definitions import ADD, CALLER_FIELDS, SEARCH, TOOLS
 from schemas.identity import derived_id
 from schemas.text import on_one_line
 
@@ -75,7 +74,7 @@ class Caller:
         if call.name not in {tool.name for tool in TOOLS}:
             raise MCPError(INVALID_PARAMS, f"there is no tool {call.name!r}: tools/list names those there are")
         arguments = call.arguments or {}
-        if chosen := [name for name in WHOSE if name in arguments]:
+        if chosen := [name for name in CALLER_FIELDS if name in arguments]:
             return _refusal(f"$.{chosen[0]}: whose memory it is stands in the server's URL: leave it out")
         answer = await self._post(f"/v1/tools/{call.name}", arguments | self._whose, str(context.request_id))
         body: dict[str, Any] = answer.json()

@@ -54,22 +54,22 @@ async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker
     if query.limit is not None and query.model_fields_set & {"page", "page_size"}:
         fault = Fault("$.limit", "cannot be used with page or page_size: give limit for the first ones, or a page")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
-    everyone, now = Owner(tenant, GLOBAL_USER), worker.clock.now()
-    whose = [everyone] if query.scope == "global" else [Owner(tenant, query.user_id or "")]
+    global_owner, now = Owner(tenant, GLOBAL_USER), worker.clock.now()
+    owners = [global_owner] if query.scope == "global" else [Owner(tenant, query.user_id or "")]
     if query.include_global and query.scope is None:
-        whose.append(everyone)
-    if everyone in whose:
+        owners.append(global_owner)
+    if global_owner in owners:
         await worker.follow_globals()
     names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
     filters = Filters(**{name: getattr(query, name) for name in names})
     memories = [
         (owner, memory)
-        for owner in whose
+        for owner in owners
         for memory in worker.queries.memories(
             owner, filters, now=now, as_of=query.as_of, status=query.status, scope=query.scope
         )
     ]
-    if len(whose) > 1:
+    if len(owners) > 1:
         memories.sort(key=lambda pair: (pair[1].importance, pair[1].last_accessed_at), reverse=True)
     page, size = (1, query.limit) if query.limit else (query.page, query.page_size)
     return answer(paged(memories, page, size, query.as_of or now))

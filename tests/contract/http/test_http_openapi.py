@@ -20,7 +20,7 @@ from mnemolog.http.routes.evatar import EvatarMemories
 from mnemolog.http.routes.tools import Tools
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -114,6 +114,32 @@ async def operations(door: FrontDoor) -> dict[tuple[str, str], set[int]]:
     }
 
 
+async def wishes(door: FrontDoor) -> list[tuple[str, str]]:
+    """Return the method and the end of the path of each command that says which memory, and nothing else."""
+    paths: dict[str, dict[str, Any]] = (await door.get("/openapi.json")).json()["paths"]
+    found = [
+        (method.upper(), path.removeprefix("/v1/memories/{memory_id}"))
+        for path, each in paths.items()
+        for method, operation in each.items()
+        if path.startswith("/v1/memories/{memory_id}") and method != "get" and "requestBody" not in operation
+    ]
+    assert {("DELETE", ""), ("POST", "/restore")} <= set(found)
+    return found
+
+
+async def ask_wishes(
+    door: FrontDoor, asks: Callable[..., Awaitable[None]], one: str, *, is_decided: bool = True
+) -> None:
+    """Ask for every status of these commands about the memory at a path."""
+    for method, part in await wishes(door):
+        if not is_decided:
+            await asks(method, one + part, 202)
+            continue
+        await asks(method, one + part, 200)
+        await asks(method, f"/v1/memories/none{part}", 404)
+        await asks(method, one + part, 200, **{"idempotency-key": f"codes-more{part}"})
+
+
 async def test_every_route_answers_the_refusals_that_are_described_and_no_others(door: FrontDoor):
     """A route that takes no body need not say what it would do with a wrong one."""
     for (method, path), described in (await operations(door)).items():
@@ -172,11 +198,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("PATCH", one, 409, {"content": other["content"]})
     await asks("PATCH", one, 200, {"importance": 0.9})
     await asks("PATCH", "/v1/memories/none", 404, {"importance": 0.9})
-    for method, part in (("DELETE", ""), ("POST", "/restore")):
-        await asks(method, one + part, 200)
-        await asks(method, f"/v1/memories/none{part}", 404)
-        key_of_another = {"idempotency-key": f"codes-more{part}"}
-        await asks(method, one + part, 200, **key_of_another)
+    await ask_wishes(door, asks, one)
     for status in (201, 200):
         await asks("POST", f"{one}/share", status, {"user_id": "codes-2"})
     await asks("POST", "/v1/memories/none/share", 404, {"user_id": "codes-2"})
@@ -223,8 +245,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", "/v1/memories", 202, tea)
     await asks("PATCH", one, 202, {"importance": 0.8})
     await asks("POST", f"{one}/share", 202, {"user_id": "codes-3"})
-    await asks("DELETE", one, 202)
-    await asks("POST", f"{one}/restore", 202)
+    await ask_wishes(door, asks, one, is_decided=False)
     await asks("DELETE", evatars, 202)
     await asks("POST", "/v1/tools/memory_add", 202, {"user_id": "codes", "content": "likes wine"})
     await ask_for_each_status(asks, decided=False)

@@ -1,4 +1,4 @@
-"""Rows of the fault matrix in their short form: five every day, and one of the others by turns (`make faults`: all)."""
+"""Two rows of the fault matrix in their short form, by turns from day to day (`make faults`: all, in full)."""
 
 from __future__ import annotations
 

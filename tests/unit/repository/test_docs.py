@@ -95,7 +95,7 @@ def test_every_route_is_on_the_page_of_http_and_no_other_is(tmp_path: Path):
 
 def test_every_method_and_every_error_of_the_client_is_on_the_page_of_python_and_no_other_is():
     documented = first_cells((REFERENCE / "python.md").read_text("utf-8"))
-    methods = {name for client in (Client, AsyncClient) for name in vars(client) if not name.startswith("_")}
+    methods = {name for client in (Client, AsyncClient) for name in dir(client) if not name.startswith("_")}
     errors = set(mnemolog.__all__) - {"Client", "AsyncClient", "MnemologError"}
     assert sorted(name.partition("(")[0] for name in documented) == sorted(methods | errors)
 

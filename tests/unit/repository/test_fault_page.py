@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 import fault_matrix
 import httpx
 import pytest
-from faults.cluster.rows import ROWS
+from faults.cluster.rows import FREQUENT, ROWS, rows_of
 
 from schemas.log import LogUnavailable
 
@@ -45,6 +46,13 @@ def test_a_row_that_is_run_again_leaves_its_former_run(page: Path):
     assert fault_matrix.known_runs(page) == {"kills": BEFORE, "freeze": AFTER, "poison": BEFORE}
     told = page.read_text("utf-8")
     assert f"\n\nRun {BEFORE}: `kills`, `poison`.\n\nRun {AFTER}: `freeze`.\n{fault_matrix.END}" in told
+
+
+def test_of_all_rows_in_which_something_goes_wrong_two_are_run_a_day_and_each_comes_round():
+    days = [rows_of(date(2026, 12, 1) + timedelta(days=day)) for day in range(len(ROWS))]
+    assert {len({row.name for row in rows}) for rows in days} == {2}
+    assert {row.name for rows in days for row in rows} == {row.name for row in ROWS} - {"calm"}
+    assert {row.name for rows in days[: len(FREQUENT)] for row in rows} >= set(FREQUENT)
 
 
 def test_a_run_is_named_by_its_date_and_a_commit():

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from faults.cluster.judging import Verdict, digest_of_workload, verdict
 from faults.cluster.numbered_facts import event_id, text
 from faults.cluster.running import Result
+from message_examples import bare
 from support.counting import counted
 from support.examples import MONDAY
-from support.messages import bare
 
 from projections.state.digest import digests
 from projections.state.evolve import events_of, evolve

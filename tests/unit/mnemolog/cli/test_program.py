@@ -162,6 +162,16 @@ def test_importing_the_package_loads_the_client_and_no_engine() -> None:
     assert done.stdout == b"[]\n"
 
 
+def test_a_worker_that_asks_no_model_and_no_weaviate_does_not_load_their_clients() -> None:
+    check = (
+        "import sys, mnemolog.server; from mnemolog.settings import from_environment;"
+        "from mnemolog.worker.worker import Worker; Worker(from_environment({}));"
+        "print(sorted({'openai', 'weaviate'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, check=True)  # noqa: S603 - our own text
+    assert done.stdout == b"[]\n"
+
+
 @pytest.mark.parametrize(
     "command",
     ["search tea", "memories", "memory m-1", "history m-1", "profile", "context", "digest", "dead-letters list"],

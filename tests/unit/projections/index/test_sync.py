@@ -1,4 +1,4 @@
-"""Following: the index is told of every change at least once, whatever happens to it meanwhile."""
+"""IndexSync writes every change to the index at least once, whatever happens to the index meanwhile."""
 
 from __future__ import annotations
 
@@ -48,54 +48,58 @@ async def test_active_memories_are_put_and_others_removed_once(index: FallibleIn
     index_sync.mark_dirty(Owner("default", "not followed"), [CAT.memory_id])
     for _ in range(2):
         await index_sync.flush()
-    assert (index.told, index.removed) == ([[COFFEE.memory_id]], [{MARATHON.memory_id: 1}])
+    assert (index.calls, index.removed) == ([[COFFEE.memory_id]], [{MARATHON.memory_id: 1}])
 
 
-async def test_what_cannot_be_told_waits(index: FallibleIndex, index_sync: IndexSync):
+async def test_what_cannot_be_written_stays_pending(index: FallibleIndex, index_sync: IndexSync):
     index_sync.mark_dirty(OWNER, [COFFEE.memory_id])
     index.is_down = True
     with pytest.raises(IndexUnavailable):
         await index_sync.flush()
     index.is_down = False
     await index_sync.flush()
-    assert index.told == [[COFFEE.memory_id]]
+    assert index.calls == [[COFFEE.memory_id]]
 
 
-async def test_a_change_that_is_noted_while_it_is_told_is_told_again(index: FallibleIndex, index_sync: IndexSync):
+async def test_a_memory_that_changes_while_it_is_in_flight_is_written_again(
+    index: FallibleIndex, index_sync: IndexSync
+):
     index_sync.mark_dirty(OWNER, [COFFEE.memory_id])
     changes = [COFFEE.memory_id]
     index.meanwhile = lambda: index_sync.mark_dirty(OWNER, [changes.pop()]) if changes else None
     await index_sync.flush()
-    assert index.told == [[COFFEE.memory_id]] * 2
+    assert index.calls == [[COFFEE.memory_id]] * 2
 
 
-async def test_nobody_waits_for_an_index_that_lags_until_it_has_caught_up(index: FallibleIndex, index_sync: IndexSync):
+async def test_no_writer_waits_for_an_index_with_a_backlog_until_it_has_caught_up(
+    index: FallibleIndex, index_sync: IndexSync
+):
     index.is_down = True
     index_sync.mark_dirty(OWNER, [COFFEE.memory_id])
     await index_sync.try_flush()
     index.is_down = False
     await index_sync.try_flush()
-    assert index.told == []
+    assert index.calls == []
     await index_sync.flush()
     index_sync.mark_dirty(OWNER, [CAT.memory_id])
     await index_sync.try_flush()
-    assert index.told == [[COFFEE.memory_id], [CAT.memory_id]]
+    assert index.calls == [[COFFEE.memory_id], [CAT.memory_id]]
 
 
-async def test_after_an_outage_it_is_told_again_what_it_was_told_last(index: FallibleIndex, index_sync: IndexSync):
+async def test_after_an_outage_unconfirmed_writes_are_written_again(index: FallibleIndex, index_sync: IndexSync):
     index_sync.mark_dirty(OWNER, [COFFEE.memory_id])
     await index_sync.flush()
     await index_sync.check_health()
     await index_sync.flush()
-    assert index.told == [[COFFEE.memory_id]]
+    assert index.calls == [[COFFEE.memory_id]]
     index.is_down = True
     await index_sync.check_health()
     index.is_down = False
     await index_sync.flush()
-    assert index.told == [[COFFEE.memory_id]] * 2
+    assert index.calls == [[COFFEE.memory_id]] * 2
 
 
-async def test_who_stood_still_tells_again_what_it_told_last(
+async def test_a_process_that_stalled_writes_unconfirmed_writes_again(
     index: FallibleIndex, index_sync: IndexSync, seconds: Seconds
 ):
     index_sync.mark_dirty(OWNER, [COFFEE.memory_id])
@@ -104,25 +108,25 @@ async def test_who_stood_still_tells_again_what_it_told_last(
         seconds.now += LOOK_EVERY_SECONDS
         await index_sync.check_health()
     await index_sync.flush()
-    assert index.told == [[COFFEE.memory_id]]
+    assert index.calls == [[COFFEE.memory_id]]
     index_sync.mark_dirty(OWNER, [CAT.memory_id])
     await index_sync.flush()
     seconds.now += 2 * SAFE_AFTER_SECONDS
-    await index_sync.flush()  # whoever comes first when it goes on
+    await index_sync.flush()  # whichever task comes first when the process goes on
     await index_sync.check_health()
     await index_sync.flush()
-    assert index.told == [[COFFEE.memory_id], [CAT.memory_id], [COFFEE.memory_id, CAT.memory_id]]
+    assert index.calls == [[COFFEE.memory_id], [CAT.memory_id], [COFFEE.memory_id, CAT.memory_id]]
 
 
-async def test_what_it_was_told_long_ago_is_safe_while_others_are_still_told(
+async def test_old_writes_are_safe_while_others_are_still_written(
     index: FallibleIndex, index_sync: IndexSync, seconds: Seconds
 ):
     async def slowly(entries: Sequence[IndexEntry]) -> None:
-        index.told.append([one.memory_id for one in entries])
-        while seconds.now < len(index.told) * 2 * SAFE_AFTER_SECONDS <= 3 * 2 * SAFE_AFTER_SECONDS:
+        index.calls.append([one.memory_id for one in entries])
+        while seconds.now < len(index.calls) * 2 * SAFE_AFTER_SECONDS <= 3 * 2 * SAFE_AFTER_SECONDS:
             seconds.now += LOOK_EVERY_SECONDS
             await index_sync.check_health()
-        if len(index.told) == 3:
+        if len(index.calls) == 3:
             index.is_down = True
             await index_sync.check_health()
             index.is_down = False
@@ -131,17 +135,19 @@ async def test_what_it_was_told_long_ago_is_safe_while_others_are_still_told(
     for one in (COFFEE, CAT):
         index_sync.mark_dirty(Owner("default", one.memory_id), [one.memory_id, *map(str, range(BATCH))])
     await index_sync.flush()
-    assert [some for some in index.told if some] == [[COFFEE.memory_id], [CAT.memory_id], [CAT.memory_id]]
+    assert [some for some in index.calls if some] == [[COFFEE.memory_id], [CAT.memory_id], [CAT.memory_id]]
 
 
-async def test_a_user_who_has_very_much_is_told_of_bit_by_bit(index: FallibleIndex, index_sync: IndexSync):
+async def test_a_user_with_more_changes_than_a_batch_is_written_in_batches(index: FallibleIndex, index_sync: IndexSync):
     index_sync.mark_dirty(OWNER, [*map(str, range(BATCH)), COFFEE.memory_id])
     await index_sync.flush()
     assert [len(one) for one in index.removed] == [BATCH]
-    assert index.told == [[], [COFFEE.memory_id]]
+    assert index.calls == [[], [COFFEE.memory_id]]
 
 
-async def test_what_was_being_told_when_the_index_went_away_is_told_again(index: FallibleIndex, index_sync: IndexSync):
+async def test_what_was_in_flight_when_the_index_went_away_is_written_again(
+    index: FallibleIndex, index_sync: IndexSync
+):
     index.goes_on.clear()
     index_sync.mark_dirty(OWNER, [COFFEE.memory_id])
     flushing = asyncio.create_task(index_sync.flush())
@@ -151,10 +157,10 @@ async def test_what_was_being_told_when_the_index_went_away_is_told_again(index:
     index.is_down = False
     index.goes_on.set()
     await flushing
-    assert index.told == [[COFFEE.memory_id]] * 2
+    assert index.calls == [[COFFEE.memory_id]] * 2
 
 
-async def test_what_a_generation_was_being_filled_with_when_the_index_went_away_is_told_again(
+async def test_what_a_generation_was_being_filled_with_when_the_index_went_away_is_written_again(
     index: FallibleIndex, index_sync: IndexSync
 ):
     beside = index.beside = FallibleIndex()
@@ -167,7 +173,7 @@ async def test_what_a_generation_was_being_filled_with_when_the_index_went_away_
     beside.goes_on.set()
     await building
     await index_sync.flush()
-    assert beside.told == [[COFFEE.memory_id, CAT.memory_id]] * 2
+    assert beside.calls == [[COFFEE.memory_id, CAT.memory_id]] * 2
 
 
 async def test_a_shard_that_cannot_be_read_is_flushed_later():
@@ -206,34 +212,34 @@ async def test_the_index_is_checked_however_long_flushing_takes():
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_a_user_who_moves_between_workers_is_told_of_when_the_shard_is_held(
+async def test_changes_of_a_user_who_moves_between_workers_wait_until_the_shard_is_held(
     index: FallibleIndex, index_sync: IndexSync
 ):
     index_sync.mark_dirty(Owner("default", "moving"), [COFFEE.memory_id])
     await index_sync.flush()
-    assert index.told == []
+    assert index.calls == []
 
 
-async def test_a_generation_that_is_built_is_filled_and_follows_until_it_is_dropped_or_searched(
+async def test_a_generation_that_is_built_is_filled_and_written_to_until_it_is_dropped_or_searched(
     index: FallibleIndex, index_sync: IndexSync
 ):
     beside = index.beside = FallibleIndex()
     with pytest.raises(IndexUnavailable, match="rebuild again"):
         await index_sync.build(2, [Owner("default", "moving")])
     await index_sync.build(2, [OWNER])
-    assert (beside.told, index.told) == ([[COFFEE.memory_id, CAT.memory_id]], [])
+    assert (beside.calls, index.calls) == ([[COFFEE.memory_id, CAT.memory_id]], [])
     index_sync.mark_dirty(OWNER, [CAT.memory_id, MARATHON.memory_id])
     await index_sync.flush()
-    assert (beside.told[1:], beside.removed) == ([[CAT.memory_id]], [{MARATHON.memory_id: 1}])
-    assert (index.told, index.removed) == ([[CAT.memory_id]], [{MARATHON.memory_id: 1}])
+    assert (beside.calls[1:], beside.removed) == ([[CAT.memory_id]], [{MARATHON.memory_id: 1}])
+    assert (index.calls, index.removed) == ([[CAT.memory_id]], [{MARATHON.memory_id: 1}])
     await index_sync.drop_built()
     index_sync.mark_dirty(OWNER, [COFFEE.memory_id])
     await index_sync.flush()
-    assert beside.told[2:] == ["closed"]
-    assert index.told[1:] == ["looked again", [COFFEE.memory_id]]
+    assert beside.calls[2:] == ["closed"]
+    assert index.calls[1:] == ["looked again", [COFFEE.memory_id]]
 
 
-async def test_a_generation_beside_that_was_deleted_keeps_nobody_waiting_and_one_that_is_down_does(
+async def test_a_next_generation_that_was_deleted_holds_up_no_write_and_one_that_is_down_does(
     index: FallibleIndex, index_sync: IndexSync
 ):
     beside = index.beside = FallibleIndex()
@@ -244,13 +250,13 @@ async def test_a_generation_beside_that_was_deleted_keeps_nobody_waiting_and_one
         await index_sync.flush()
     index.there = [1, 3]
     await index_sync.flush()
-    assert beside.told == ["closed"]
+    assert beside.calls == ["closed"]
     index_sync.mark_dirty(OWNER, [CAT.memory_id])
     await index_sync.flush()
-    assert index.told == [[COFFEE.memory_id], [COFFEE.memory_id], [CAT.memory_id]]
+    assert index.calls == [[COFFEE.memory_id], [COFFEE.memory_id], [CAT.memory_id]]
 
 
-async def test_a_generation_beside_is_dropped_while_it_is_found_to_be_deleted(
+async def test_a_next_generation_is_dropped_while_it_is_found_to_be_deleted(
     index: FallibleIndex, index_sync: IndexSync
 ):
     beside = index.beside = FallibleIndex()
@@ -271,4 +277,4 @@ async def test_a_generation_beside_is_dropped_while_it_is_found_to_be_deleted(
     await asyncio.sleep(0)
     goes_on.set()
     await asyncio.gather(flushing, dropping)
-    assert (beside.told, index.told[-1]) == (["closed"], "looked again")
+    assert (beside.calls, index.calls[-1]) == (["closed"], "looked again")

@@ -1,4 +1,4 @@
-"""Searching what follows: nobody is answered from an index that has not been told of the user's last change."""
+"""No search is answered from an index that does not have the user's last change."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def index_sync(index: FallibleIndex) -> IndexSync:
     return sync_of(index, Seconds())
 
 
-async def test_a_search_waits_for_what_is_being_told(index: FallibleIndex, index_sync: IndexSync):
+async def test_a_search_waits_for_what_is_in_flight(index: FallibleIndex, index_sync: IndexSync):
     index.goes_on.clear()
     index_sync.mark_dirty(OWNER, [COFFEE.memory_id])
     flushing = asyncio.create_task(index_sync.flush())
     await index.going.wait()
     searching = asyncio.create_task(index_sync.search(OWNER, query("coffee")))
     await asyncio.sleep(0)
-    assert index.told == []
+    assert index.calls == []
     index.goes_on.set()
     await asyncio.gather(flushing, searching)
-    assert index.told == [[COFFEE.memory_id], "searched"]
+    assert index.calls == [[COFFEE.memory_id], "searched"]
 
 
-async def test_a_search_goes_before_what_the_index_is_to_be_told_of_others(index: FallibleIndex, index_sync: IndexSync):
+async def test_a_search_writes_its_users_changes_ahead_of_all_others(index: FallibleIndex, index_sync: IndexSync):
     a_call_full = [CAT.memory_id, *(f"gone {number}" for number in range(BATCH))]
     index.goes_on.clear()
     for number in range(3):
@@ -52,18 +52,18 @@ async def test_a_search_goes_before_what_the_index_is_to_be_told_of_others(index
     await asyncio.sleep(0)
     index.goes_on.set()
     await asyncio.gather(flushing, searching)
-    assert index.told.index([COFFEE.memory_id]) == 1, "the one being told when it was asked, then this user"
-    assert index.told.count([CAT.memory_id]) == 3
-    assert "searched" in index.told
+    assert index.calls.index([COFFEE.memory_id]) == 1, "after the batch that was in flight, this user"
+    assert index.calls.count([CAT.memory_id]) == 3
+    assert "searched" in index.calls
 
 
-async def test_a_search_alone_leaves_what_others_wait_for_to_be_told_later(index: FallibleIndex, index_sync: IndexSync):
+async def test_a_search_leaves_the_changes_of_others_pending(index: FallibleIndex, index_sync: IndexSync):
     index_sync.mark_dirty(Owner("default", "other"), [CAT.memory_id])
     index_sync.mark_dirty(OWNER, [COFFEE.memory_id])
     await index_sync.search(OWNER, query("coffee"))
-    assert index.told == [[COFFEE.memory_id], "searched"]
+    assert index.calls == [[COFFEE.memory_id], "searched"]
     await index_sync.flush()
-    assert index.told[2:] == [[CAT.memory_id]]
+    assert index.calls[2:] == [[CAT.memory_id]]
 
 
 class HeldShard:
@@ -94,15 +94,15 @@ def shard_sync(index, shard):
     return sync_of(index, Seconds(), shard)
 
 
-async def test_an_index_that_holds_something_else_than_before_is_told_of_everything(index, shard_sync, shard):
+async def test_an_index_that_holds_something_else_than_before_is_filled_again(index, shard_sync, shard):
     shard.kept["the fallible one"] = 7
     for _ in range(2):
         await shard_sync.flush()
-    assert index.told == []
+    assert index.calls == []
     index.holds = "an empty one"
     for _ in range(2):
         await shard_sync.flush()
-    assert index.told == [[COFFEE.memory_id, CAT.memory_id]]
+    assert index.calls == [[COFFEE.memory_id, CAT.memory_id]]
 
 
 async def test_a_search_does_not_answer_from_an_index_that_was_emptied_under_it(index, shard_sync, shard):
@@ -116,41 +116,41 @@ async def test_a_search_does_not_answer_from_an_index_that_was_emptied_under_it(
 
     index.search = emptied
     await shard_sync.search(OWNER, query("coffee"))
-    assert index.told == [[COFFEE.memory_id, CAT.memory_id]]
+    assert index.calls == [[COFFEE.memory_id, CAT.memory_id]]
     assert len(searches) == 2
 
 
-async def test_a_shard_that_is_held_before_the_index_is_reached_is_told_of_when_it_is(index, shard_sync, shard):
+async def test_a_shard_that_is_held_before_the_index_is_reached_is_written_when_it_is(index, shard_sync, shard):
     index.is_down = True
     shard_sync.mark_missed(shard)
     with pytest.raises(IndexUnavailable):
         await shard_sync.flush()
     index.is_down = False
     await shard_sync.flush()
-    assert index.told == [[COFFEE.memory_id, CAT.memory_id]]
+    assert index.calls == [[COFFEE.memory_id, CAT.memory_id]]
 
 
-async def test_who_writes_does_not_wait_for_all_that_another_index_is_to_be_told(index, shard_sync, shard):
+async def test_a_writer_does_not_wait_until_another_index_is_filled(index, shard_sync, shard):
     shard.memories_since = lambda _: {OWNER: [COFFEE.memory_id, *map(str, range(BATCH)), CAT.memory_id]}
     await shard_sync.try_flush()
     await shard_sync.try_flush()
-    assert index.told == [[COFFEE.memory_id]]
+    assert index.calls == [[COFFEE.memory_id]]
     await shard_sync.flush()
-    assert index.told == [[COFFEE.memory_id], [CAT.memory_id]]
+    assert index.calls == [[COFFEE.memory_id], [CAT.memory_id]]
 
 
-async def test_who_writes_does_not_wait_for_what_a_shard_that_comes_has_to_be_told(index, shard_sync, shard):
+async def test_a_writer_does_not_wait_for_what_the_index_missed_of_a_shard_that_comes(index, shard_sync, shard):
     shard.kept["the fallible one"] = 7
     await shard_sync.flush()
     shard.kept.clear()
     shard_sync.mark_missed(shard)
     await shard_sync.try_flush()
-    assert index.told == []
+    assert index.calls == []
     await shard_sync.search(OWNER, query("coffee"))
-    assert index.told == [[COFFEE.memory_id, CAT.memory_id], "searched"]
+    assert index.calls == [[COFFEE.memory_id, CAT.memory_id], "searched"]
 
 
-async def test_a_shard_that_cannot_be_read_when_the_index_turns_out_to_be_another_is_told_of_later(
+async def test_a_shard_that_cannot_be_read_when_the_index_turns_out_to_be_another_is_written_later(
     index, shard_sync, shard
 ):
     readable = shard.memories_since
@@ -163,4 +163,4 @@ async def test_a_shard_that_cannot_be_read_when_the_index_turns_out_to_be_anothe
     with pytest.raises(ShardUnavailable):
         await shard_sync.flush()
     await shard_sync.flush()
-    assert index.told == [[COFFEE.memory_id, CAT.memory_id]]
+    assert index.calls == [[COFFEE.memory_id, CAT.memory_id]]

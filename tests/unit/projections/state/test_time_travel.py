@@ -13,7 +13,7 @@ from projections.state.evolve import events_of, evolve
 from projections.state.memory import ACTIVE, UserState
 from projections.state.time_travel import state_at
 from streams.decisions.decide import decide
-from streams.decisions.draft import Place
+from streams.decisions.draft import ItemPosition
 from streams.decisions.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def decided(*said: tuple[str, datetime]) -> list[Decision]:
     state, decisions = UserState(owner=XIAOMING), []
     for offset, (city, at) in enumerate(said):
         item = remember(f"住在{city}", f"c-{offset}", at, attribute="city", value=city)
-        decision = decide(state, item, Place(0, offset, MONDAY), {}, Parameters())
+        decision = decide(state, item, ItemPosition(0, offset, MONDAY), {}, Parameters())
         state = evolve(state, decision, events_of(decision))
         decisions.append(decision)
     return decisions

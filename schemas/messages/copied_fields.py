@@ -1,0 +1,28 @@
+"""Fields that one record has from another: those of the same name and type are copied without being spelled again."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def copied_names(source: type, target: type, *, but: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the names of the fields that both dataclasses spell with the same type, in the target's order.
+
+    `but` are those that are not copied as they are. Raises ValueError for one of them that would not be copied anyway.
+    """
+    types = {field.name: field.type for field in fields(source)}
+    same = [field.name for field in fields(target) if types.get(field.name) == field.type]
+    if lost := sorted(set(but) - set(same)):
+        raise ValueError(f"{', '.join(lost)}: no field that {source.__name__} and {target.__name__} have alike")
+    return tuple(name for name in same if name not in but)
+
+
+def copier(names: tuple[str, ...]) -> Callable[[Any], dict[str, Any]]:
+    """Compile a function that reads the fields of these names from any record that has them."""
+    parts = ", ".join(f"{name!r}: record.{name}" for name in names)
+    function: Callable[[Any], dict[str, Any]] = eval(f"lambda record: {{{parts}}}")  # noqa: S307 - our own text
+    return function

@@ -1,0 +1,61 @@
+"""Statements: what a candidate, a command or a memory says, as the duplicate rules and the slots compare it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streams.decisions.duplicates.matching import Statement
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from projections.state.memory import Memory
+    from schemas.messages.inbox import Candidate, CandidatesExtracted, ImportMemory, RememberFact
+
+
+def of_candidate(item: CandidatesExtracted, candidate: Candidate, effective: datetime) -> Statement:
+    """Return what a candidate of an answer says at its effective time."""
+    return Statement(
+        content=candidate.content.text,
+        agent_id=item.envelope.agent_id,
+        scope="personal",
+        kind=candidate.kind,
+        attribute=candidate.attribute,
+        value=candidate.value.text if candidate.value else None,
+        embedding_model=item.embedding_model,
+        vector=candidate.vector.data,
+        effective=effective,
+    )
+
+
+def of_command(item: RememberFact | ImportMemory, effective: datetime) -> Statement:
+    """Return what a command that brings a memory says at its effective time."""
+    return Statement(
+        content=item.content.text,
+        agent_id=item.envelope.agent_id,
+        scope=item.scope,
+        kind=item.kind,
+        attribute=item.attribute,
+        value=item.value.text if item.value else None,
+        embedding_model=item.embedding_model,
+        vector=item.vector.data,
+        effective=effective,
+    )
+
+
+def of_memory(memory: Memory, content: str, effective: datetime, agent_id: str | None = None) -> Statement:
+    """Return what a text says in a memory's place, to the memory's own agent or to another one.
+
+    It has no vector: it is compared by text and slot alone.
+    """
+    return Statement(
+        content=content,
+        agent_id=agent_id or memory.agent_id,
+        scope=memory.scope,
+        kind=memory.kind,
+        attribute=memory.slot,
+        value=memory.value,
+        embedding_model=memory.embedding_model,
+        vector=b"",
+        effective=effective,
+    )
