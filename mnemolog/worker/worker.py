@@ -56,7 +56,7 @@ from streams.agents.remember import Remember
 from streams.agents.retention import RetentionTask
 from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
-from streams.delivery.retry import PatientReads, fold_patiently
+from streams.delivery.retry import PatientReads, fold_with_retry
 from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
@@ -357,10 +357,10 @@ class Worker:
     def assigned(self, partitions: Collection[int]) -> None:
         """Set the assigned partitions: each is held as soon as its shard is folded, and no others."""
         self.shards.assign(partitions)
-        self._tasks.start(partial(fold_patiently, self.shards.follow_globals))
+        self._tasks.start(partial(fold_with_retry, self.shards.follow_globals))
         for partition in partitions:
             holding = partial(self.shards.hold, partition, self.shards.assignment.lease(partition))
-            self._tasks.start(partial(fold_patiently, holding))
+            self._tasks.start(partial(fold_with_retry, holding))
 
     def revoked(self, partitions: Collection[int]) -> None:
         """Stop answering about the users of these partitions, until they are assigned again."""

@@ -11,7 +11,7 @@ from schemas.log import NewRecord, RecordTooLarge
 from schemas.messages.dead_letters import TOO_LARGE
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.keyed_pool import MAX_QUEUED, KeyedPool
-from streams.delivery.retry import append_patiently
+from streams.delivery.retry import append_with_retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ class Reencoder:
         value = codec.encode(message)
         copy = NewRecord(topic=topic, partition=partition, key=owner.key, value=value, headers=headers)
         try:
-            [appended] = await append_patiently(self._log, [copy])
+            [appended] = await append_with_retry(self._log, [copy])
         except RecordTooLarge as error:  # it came compressed, or shorter as JSON
             await self._put_aside(delivery, TOO_LARGE, str(error))
             return False

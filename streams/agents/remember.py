@@ -21,7 +21,7 @@ from streams.decisions.decide import close_tick, decide, decide_tick, policy_of
 from streams.decisions.draft import ItemPosition
 from streams.decisions.wakes import shows_memories
 from streams.delivery.dead_letter import put_aside
-from streams.delivery.retry import append_patiently, catch_up
+from streams.delivery.retry import append_with_retry, catch_up
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -91,7 +91,7 @@ class Remember:
         if wanted != partition:
             again = NewRecord(topic=record.position.topic, partition=wanted, key=owner.key, value=record.value)
             try:
-                await append_patiently(self._log, [again])
+                await append_with_retry(self._log, [again])
                 self._counted("remember", "moved")
             except RecordTooLarge as error:  # it came compressed
                 await put_aside(self._log, record, TOO_LARGE, str(error))
@@ -272,7 +272,7 @@ class Remember:
         """Append a decision, then fold and index it. State is never updated before the log has acknowledged."""
         topic, partition = self._shards.ledger_of(owner)
         record = NewRecord(topic=topic, partition=partition, key=owner.key, value=codec.encode_cached(decision))
-        [appended] = await append_patiently(self._log, [record])
+        [appended] = await append_with_retry(self._log, [record])
         await catch_up(self._shards, topic, partition, appended.position.offset + 1)
         await self._index_sync.try_flush()
 

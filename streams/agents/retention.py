@@ -12,7 +12,7 @@ from projections.partitions.retention import remove_expired
 from projections.shard.errors import ShardUnavailable
 from schemas.log import LogError, LogUnavailable
 from schemas.topics import INPUTS
-from streams.delivery.retry import PatientReads, patiently
+from streams.delivery.retry import PatientReads, retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,7 @@ class RetentionTask:
         if until <= await self._log.earliest(topic, partition):
             return
         try:
-            await patiently(partial(self._trimmed.drop_before, topic, partition, until), LogUnavailable)
+            await retry(partial(self._trimmed.drop_before, topic, partition, until), LogUnavailable)
         except LogError as error:
             log.warning("old observations stay in %s until its own retention: %s", topic, error)
 

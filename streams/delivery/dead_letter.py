@@ -11,7 +11,7 @@ from schemas.log import NewRecord, RecordTooLarge
 from schemas.messages.dead_letters import SENT_BACK_FROM, TOO_LARGE, DeadLetter
 from schemas.messages.envelope import Envelope
 from schemas.topics import DEAD_LETTERS
-from streams.delivery.retry import append_patiently
+from streams.delivery.retry import append_with_retry
 
 if TYPE_CHECKING:
     from schemas.log import Log, Record
@@ -49,9 +49,9 @@ async def put_aside(log: Log, record: Record, reason: str, detail: str) -> None:
     letter = letter_about(record, reason, detail)
     partition = record.position.partition % await log.partitions(DEAD_LETTERS.name)
     try:
-        await append_patiently(log, [_record_of(letter, partition, record)])
+        await append_with_retry(log, [_record_of(letter, partition, record)])
     except RecordTooLarge:  # it came compressed, and is larger now
-        await append_patiently(log, [_record_of(_truncated(letter), partition, record)])
+        await append_with_retry(log, [_record_of(_truncated(letter), partition, record)])
 
 
 def _record_of(letter: DeadLetter, partition: int, record: Record) -> NewRecord:

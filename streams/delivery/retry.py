@@ -33,7 +33,7 @@ def pauses() -> Callable[[], float]:
     return following
 
 
-async def patiently(
+async def retry(
     action: Callable[[], Awaitable[Result]],
     waits_for: type[Exception],
     on_retry: Callable[[Exception], None] = lambda _: None,
@@ -48,23 +48,23 @@ async def patiently(
             await asyncio.sleep(pause())
 
 
-async def append_patiently(log: Log, records: Sequence[NewRecord]) -> list[Appended]:
+async def append_with_retry(log: Log, records: Sequence[NewRecord]) -> list[Appended]:
     """Append, waiting while the log is down. The records may end up in it twice: folds count them once."""
-    return await patiently(lambda: log.append(records), LogUnavailable)
+    return await retry(lambda: log.append(records), LogUnavailable)
 
 
-async def fold_patiently(action: Callable[[], Awaitable[None]]) -> None:
+async def fold_with_retry(action: Callable[[], Awaitable[None]]) -> None:
     """Fold, waiting while the shard's file cannot be written; readiness shows the reason meanwhile."""
 
     def warn(error: Exception) -> None:
         log.warning("waiting: %s", error)
 
-    await patiently(action, ShardUnavailable, warn)
+    await retry(action, ShardUnavailable, warn)
 
 
 async def catch_up(shards: Shards, topic: str, partition: int, end: int) -> None:
     """Fold a topic's partition up to the offset `end`, when its shard's file can be written. Raises NotHeld."""
-    await fold_patiently(lambda: shards.up_to(topic, partition, end))
+    await fold_with_retry(lambda: shards.up_to(topic, partition, end))
 
 
 class PatientReads:
@@ -79,16 +79,16 @@ class PatientReads:
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
         """See `Log.read`."""
-        return await patiently(lambda: self._log.read(topic, partition, start, limit), LogUnavailable)
+        return await retry(lambda: self._log.read(topic, partition, start, limit), LogUnavailable)
 
     async def end(self, topic: str, partition: int) -> int:
         """See `Log.end`."""
-        return await patiently(lambda: self._log.end(topic, partition), LogUnavailable)
+        return await retry(lambda: self._log.end(topic, partition), LogUnavailable)
 
     async def earliest(self, topic: str, partition: int) -> int:
         """See `Log.earliest`."""
-        return await patiently(lambda: self._log.earliest(topic, partition), LogUnavailable)
+        return await retry(lambda: self._log.earliest(topic, partition), LogUnavailable)
 
     async def partitions(self, topic: str) -> int:
         """See `Log.partitions`."""
-        return await patiently(lambda: self._log.partitions(topic), LogUnavailable)
+        return await retry(lambda: self._log.partitions(topic), LogUnavailable)

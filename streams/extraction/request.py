@@ -18,7 +18,7 @@ from schemas.log import NewRecord
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
 from schemas.topics import INBOX
-from streams.delivery.retry import append_patiently, pauses
+from streams.delivery.retry import append_with_retry, pauses
 from streams.extraction.protocol import Outage, Rejected
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ async def append_answer(log: Log, partition: int, item: CandidatesExtracted | Ex
     """Append an answer to a partition's inbox; return the offset behind it. Raises RecordTooLarge."""
     value = codec.encode_cached(item)
     record = NewRecord(topic=INBOX.name, partition=partition, key=item.envelope.owner.key, value=value)
-    [appended] = await append_patiently(log, [record])
+    [appended] = await append_with_retry(log, [record])
     return appended.position.offset + 1
 
 

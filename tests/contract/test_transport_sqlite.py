@@ -18,6 +18,7 @@ from contract.transport_suite import TransportSuite
 from contract.transport_worker import COMMIT_INTERVAL_S, PARTITIONS, Worker
 from faust.transport.drivers import TRANSPORTS
 from mode.utils.imports import symbol_by_name
+from support.log_file import writing_connection
 
 from streams.transports.sqlite.log import SqliteLog
 
@@ -70,12 +71,12 @@ class TestSqliteTransport(TransportSuite):
         await log.append([new(topic, b"%d" % n) for n in range(3)])
         async with worker(acknowledges=lambda _: False).running() as w:
             await w.has(3)
-            log._writer._connection.execute("pragma query_only = on")  # every write fails, as on a full disk
+            writing_connection(log).execute("pragma query_only = on")  # every write fails, as on a full disk
             for event in w.events:
                 event.ack()
             await asyncio.sleep(5 * COMMIT_INTERVAL_S)
             assert log.committed(w.group, topic, 0) is None
-            log._writer._connection.execute("pragma query_only = off")
+            writing_connection(log).execute("pragma query_only = off")
             await asyncio.sleep(5 * COMMIT_INTERVAL_S)
             assert log.committed(w.group, topic, 0) == 3
 

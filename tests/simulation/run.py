@@ -33,7 +33,7 @@ from schemas.identity import partition_owner
 from schemas.log import LogUnavailable
 from schemas.messages.decision import Decision
 from schemas.topics import INBOX, LEDGER, TOPICS
-from streams.delivery.retry import append_patiently, patiently
+from streams.delivery.retry import append_with_retry, retry
 from streams.ticks.scheduler import decay_due, slots_between, tick_record
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class _Run:
         workers = {partition: owner.worker for partition, owner in self.group.owners.items()}
         check_log(self.log, self.workload)
         for worker in dict.fromkeys(workers.values()) if self.faults.happened else ():
-            await patiently(partial(_catch_up, worker), LogUnavailable)
+            await retry(partial(_catch_up, worker), LogUnavailable)
         states = check_folds(self.log, workers, self.folder)
         await check_index(workers)
         for worker in self.faults.alive:
@@ -154,14 +154,14 @@ class _Run:
         repeats = []
         for step in steps:
             await asyncio.sleep(step.pause)
-            await append_patiently(self.log, [step.record])
+            await append_with_retry(self.log, [step.record])
             if step.again:
                 repeats.append(self.loop.create_task(self._repeat(step)))
         await asyncio.gather(*repeats)
 
     async def _repeat(self, step: Step) -> None:
         await asyncio.sleep(self.chance.random() * 60)
-        await append_patiently(self.log, [step.record])
+        await append_with_retry(self.log, [step.record])
 
     async def _drained(self) -> None:
         await self.faults.heal()

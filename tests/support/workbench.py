@@ -23,7 +23,7 @@ from streams.agents.remember import Remember
 from streams.decisions.parameters import Parameters
 from streams.delivery.delivery import Delivery
 from streams.delivery.keyed_pool import KeyedPool
-from streams.delivery.retry import fold_patiently
+from streams.delivery.retry import fold_with_retry
 from streams.extraction.protocol import Extraction, Proposal
 from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
@@ -181,7 +181,7 @@ class Workbench:
         """Fold everything before the first delivery after the partitions were given, as production does."""
         if not self._has_begun:
             for shard in self.shards.all():
-                await fold_patiently(shard.catch_up)
+                await fold_with_retry(shard.catch_up)
             self._has_begun = True
 
     async def decides(self, item: Any) -> Record:

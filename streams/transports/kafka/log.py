@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aiokafka import TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
-from aiokafka.errors import KafkaConnectionError
+from aiokafka.admin import RecordsToDelete
 
 from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
 from schemas.record_size import check_size
 from schemas.topics import max_record_bytes
 from streams.transports.batching import AppendBatcher
 from streams.transports.kafka import group, topics
-from streams.transports.kafka import producer as kafka_producer
-from streams.transports.kafka.errors import ask_why, translated
-from streams.transports.kafka.reader import TopicReader
-from streams.transports.kafka.security import KafkaSecurity
+from streams.transports.kafka.clients import KafkaClients
+from streams.transports.kafka.errors import translated
+from streams.transports.kafka.producer import FLUSH_S, stop_producer
 from streams.transports.milliseconds import from_ms
 from streams.transports.recent_records import RecentRecords, as_read
 
@@ -27,10 +25,13 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from aiokafka import AIOKafkaProducer
+    from aiokafka.admin import AIOKafkaAdminClient
     from aiokafka.structs import RecordMetadata
 
     from schemas.log import NewRecord, Record
     from streams.transports.kafka.group import Member
+    from streams.transports.kafka.reader import TopicReader
+    from streams.transports.kafka.security import KafkaSecurity
 
 TIMEOUT_S = 30.0
 APPEND_S = 15.0
@@ -50,18 +51,15 @@ class KafkaLog:
         replication: int = topics.BROKERS_DEFAULT,
         client_id: str = "mnemolog",
         timeout_s: float = TIMEOUT_S,
-        flush_s: float = kafka_producer.FLUSH_S,
+        flush_s: float = FLUSH_S,
+        clients: KafkaClients | None = None,
     ) -> None:
         """Take brokers as `host:port`; `start` connects. Each call gives up after `timeout_s`.
 
-        Topics are created with `replication` replicas. A producer that stops may flush for `flush_s`. Raises LogError
-        for files of `security` that cannot be used.
+        Topics are created with `replication` replicas. A producer that stops may flush for `flush_s`. `clients` are by
+        default those of `servers`. Raises LogError for files of `security` that cannot be used.
         """
-        self._servers = list(servers)
-        self._security = (security or KafkaSecurity()).connection()
-        self._connection: dict[str, Any] = {
-            "bootstrap_servers": self._servers, "client_id": client_id, **self._security
-        }  # fmt: skip
+        self._clients = clients or KafkaClients(servers, security=security, client_id=client_id)
         self._replication = replication
         self._timeout_s = timeout_s
         self._flush_s = flush_s
@@ -76,7 +74,7 @@ class KafkaLog:
         """A producer that did not append in time: aiokafka's sender may hang for ever. The next append takes a new
         one."""
         self._starting = asyncio.Lock()
-        """Held while a reader connects: two readers of one topic would each miss what the other has read."""
+        """Held while a reader connects: each topic has one."""
         self._replacing = asyncio.Lock()
         """Held while a producer is replaced: callers that wait meanwhile share the new one."""
         self._abandoning: set[asyncio.Task[None]] = set()
@@ -87,14 +85,9 @@ class KafkaLog:
         """Connect. Raises LogUnavailable."""
         with translated("connecting"):
             async with asyncio.timeout(self._timeout_s):
-                self._admin = AIOKafkaAdminClient(**self._connection)
                 try:
-                    try:
-                        await self._admin.start()
-                    except KafkaConnectionError:
-                        await ask_why(self._servers, self._security)
-                        raise
-                    self._producer = await kafka_producer.started(self._connection, self._flush_s)
+                    self._admin = await self._clients.admin()
+                    self._producer = await self._clients.producer(self._flush_s)
                 except BaseException:
                     await self.stop()
                     raise
@@ -235,7 +228,7 @@ class KafkaLog:
         async with self._starting:
             if (reader := self._readers.get(topic)) is None:
                 admin = self._admin_client()  # raises when the log is stopped
-                reader = await TopicReader.start(topic, self._partitions[topic], self._connection)
+                reader = await self._clients.reader(topic, self._partitions[topic])
                 if self._admin is not admin:  # stopped while it connected
                     await reader.stop()
                     raise LogUnavailable("the log is stopped")
@@ -250,7 +243,7 @@ class KafkaLog:
             # The sender may have died, and its sequence numbers with it, or wait for ever for a broker that was started
             # again: aiokafka reports neither.
             if self._producer._sender.sender_task.done() or self._producer is self._doubted:  # noqa: SLF001
-                fresh = await kafka_producer.started(self._connection, self._flush_s)
+                fresh = await self._clients.producer(self._flush_s)
                 if self._producer is None:  # stopped while it connected
                     self._abandon(fresh)
                     raise LogUnavailable("the log is stopped")
@@ -260,7 +253,7 @@ class KafkaLog:
 
     def _abandon(self, producer: AIOKafkaProducer) -> None:
         """Stop a producer in the background: what other callers sent with it is still flushed."""
-        task = asyncio.get_running_loop().create_task(kafka_producer.stop(producer, self._flush_s))
+        task = asyncio.get_running_loop().create_task(stop_producer(producer, self._flush_s))
         self._abandoning.add(task)
         task.add_done_callback(self._abandoning.discard)
 

@@ -1,35 +1,31 @@
-"""The producer of the log: how it starts, and how it stops within a bounded time."""
+"""The start and the stop of a producer: nothing stays open, and stopping takes a bounded time."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
-from schemas.topics import MAX_LETTER_BYTES
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from aiokafka import AIOKafkaProducer
 
 FLUSH_S: Final = 5.0
 """How long a producer that stops may flush."""
 
 
-async def started(connection: Mapping[str, Any], flush_s: float = FLUSH_S) -> AIOKafkaProducer:
-    """Return an idempotent producer that waits for all in-sync replicas. Raises Kafka's errors."""
-    producer = AIOKafkaProducer(**connection, acks="all", enable_idempotence=True, max_request_size=MAX_LETTER_BYTES)
+async def start_producer(producer: AIOKafkaProducer, flush_s: float = FLUSH_S) -> AIOKafkaProducer:
+    """Start a producer and return it. Raises Kafka's errors, and then it is stopped."""
     try:
         await producer.start()
     except BaseException:
-        await stop(producer, flush_s)  # aiokafka leaves it open, and warns when it is collected
+        await stop_producer(producer, flush_s)  # aiokafka leaves it open, and warns when it is collected
         raise
     return producer
 
 
-async def stop(producer: AIOKafkaProducer, flush_s: float = FLUSH_S) -> None:
+async def stop_producer(producer: AIOKafkaProducer, flush_s: float = FLUSH_S) -> None:
     """Flush and close. What is not sent within `flush_s` is given up; its callers have had an error."""
     try:
         async with asyncio.timeout(flush_s):

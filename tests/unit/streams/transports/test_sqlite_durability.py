@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.log_file import writing_connection
 from support.preloaded import compiled
 
 from streams.transports.sqlite.log import SqliteLog
@@ -20,13 +21,14 @@ ACKNOWLEDGE = """
 import asyncio, os, sys
 from pathlib import Path
 from schemas.log import NewRecord
+from support.log_file import writing_connection
 from streams.transports.sqlite.log import SqliteLog
 
 async def main():
     spy = int(os.environ["SYNC_SPY_FD"])
     log = SqliteLog.open(Path(sys.argv[1]))
     await log.create_topic("mnemolog.inbox", 1)
-    log._writer._connection.execute("pragma synchronous = " + sys.argv[2])
+    writing_connection(log).execute("pragma synchronous = " + sys.argv[2])
     os.write(spy, b"start\\n")
     for n in range(int(sys.argv[3])):
         await log.append([NewRecord(topic="mnemolog.inbox", partition=0, key=b"k", value=b"%d" % n)])
@@ -109,7 +111,7 @@ def test_the_watch_would_notice_an_acknowledgement_without_sync(sync_spy: Path, 
 
 def test_the_writer_syncs_at_every_commit(tmp_path: Path):
     log = SqliteLog.open(tmp_path)
-    connection = log._writer._connection
+    connection = writing_connection(log)
     settings = [connection.execute(f"pragma {name}").fetchone()[0] for name in ("synchronous", "journal_mode")]
     log.close()
     assert settings == [2, "wal"]

@@ -7,6 +7,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
+from support.log_file import leave_pages
 
 from schemas.log import LogDamaged, LogFull, LogUnavailable, NewRecord
 from streams.transports.sqlite.file import LOG_FILE, meaning
@@ -32,22 +33,18 @@ async def fill(directory: Path) -> SqliteLog:
 
 async def test_a_full_disk_acknowledges_nothing_and_works_again_with_space(tmp_path: Path):
     log = await fill(tmp_path)
-    writer = log._writer._connection
-    (pages,) = writer.execute("pragma page_count").fetchone()
-    writer.execute(f"pragma max_page_count = {pages + 1}")
+    leave_pages(log, 1)
     with pytest.raises(LogFull, match="free some"):
         await log.append(records(100, 1000))
     assert (await log.end(TOPIC, 0), len(await log.read(TOPIC, 0, 0))) == (200, 200)
-    writer.execute(f"pragma max_page_count = {pages + 1000}")
+    leave_pages(log, 1000)
     assert [a.position.offset for a in await log.append(records(2, 1000))] == [200, 201]
     log.close()
 
 
 async def test_on_an_almost_full_disk_the_small_call_does_not_suffer_from_the_large_one(tmp_path: Path):
     log = await fill(tmp_path)
-    writer = log._writer._connection
-    (pages,) = writer.execute("pragma page_count").fetchone()
-    writer.execute(f"pragma max_page_count = {pages + 2}")
+    leave_pages(log, 2)
     large, small = await asyncio.gather(
         log.append(records(100, 1000)), log.append(records(1, 10)), return_exceptions=True
     )
