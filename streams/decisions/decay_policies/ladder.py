@@ -1,4 +1,4 @@
-"""Evatar's decay: long_term memories that nobody accesses go down the steps of a ladder."""
+"""Evatar's decay: long_term memories that are not accessed go down the steps of a ladder."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory
     from streams.decisions.parameters import Parameters
 
-REST: Final = timedelta(days=7)
-"""long_term memories not accessed for longer fade by a step."""
+IDLE: Final = timedelta(days=7)
+"""A long_term memory not accessed for longer than this goes down a step at each tick."""
 FACTOR: Final = 0.9
 FLOOR: Final = 0.1
 
@@ -26,7 +26,7 @@ def step_down(importance: float) -> float:
 
 
 def _fade(memory: Memory, as_of: datetime, _parameters: Parameters) -> float | None:
-    if memory.memory_type != "long_term" or as_of - memory.last_accessed_at <= REST:
+    if memory.memory_type != "long_term" or as_of - memory.last_accessed_at <= IDLE:
         return None
     return step_down(memory.importance)
 

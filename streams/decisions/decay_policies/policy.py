@@ -22,8 +22,8 @@ class Expire:
     """As MemoryExpired names it."""
 
 
-Fade: TypeAlias = Callable[[Memory, datetime, Parameters], "float | Expire | None"]
-"""The new value of the measure at an instant, that the memory expires, or None where the rule does not apply to it."""
+Judgement: TypeAlias = Callable[[Memory, datetime, Parameters], "float | Expire | None"]
+"""Returns the new value of the measure at an instant, or Expire, or None where the rule does not apply to it."""
 Surplus: TypeAlias = Callable[[Sequence[Memory], datetime, Parameters], Sequence[Memory]]
 """Those of a user's memories that are too many at an instant, in the order in which they expire."""
 
@@ -33,8 +33,8 @@ class Rule:
     """What a tick does. A rule reads no clock: the instant is the tick's `as_of`."""
 
     measure: Measure
-    fade: Fade
-    """Called for each memory that the tick meets and that has not passed its expiry."""
+    fade: Judgement
+    """Called for each memory that the tick looks at and that has not passed its expiry."""
     surplus: Surplus | None = None
     """Called once for each part of a user's decision, with the memories that are active after the part's changes."""
 

@@ -15,6 +15,7 @@ from mnemolog.cluster.scatter_gather import ScatterGather
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS
+from streams.decisions.decay_policies.registry import POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -72,8 +73,9 @@ async def test_a_tick_decays_what_is_old_and_happens_once(door: FrontDoor):
 
 async def test_a_policy_that_is_not_known_is_answered_with_those_that_are(door: FrontDoor):
     refused = await door.post("/v1/admin/ticks", {"as_of": "2026-02-05", "policy": "bad"})
-    told = "must be 'ladder', 'ebbinghaus', 'off', 'retention' or 'wake'"
-    assert (refused.status_code, refused.json()["errors"]) == (422, [{"path": "$.policy", "message": told}])
+    *names, last = (f"'{name}'" for name in (*POLICIES, "retention", "wake"))
+    message = f"must be {', '.join(names)} or {last}"
+    assert (refused.status_code, refused.json()["errors"]) == (422, [{"path": "$.policy", "message": message}])
 
 
 async def test_a_tick_far_in_the_future_needs_force(door: FrontDoor):
