@@ -14,12 +14,12 @@ Result = TypeVar("Result")
 
 
 async def in_thread(work: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
-    """Do it in a thread; who is cancelled waits for its end: a thread cannot be stopped, and has files open."""
+    """Run `work` in a thread. A cancelled caller waits until it ends: threads cannot be stopped, and it has files open."""
     return await to_its_end(asyncio.to_thread(work, *args, **kwargs))
 
 
 async def to_its_end(work: Awaitable[Result]) -> Result:
-    """Return what comes of work in a thread; who is cancelled waits for its end."""
+    """Return the result of work in a thread. A cancelled caller still waits until it ends."""
     working = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(working)

@@ -102,7 +102,7 @@ def derived_id(*cause: object) -> str:
 
 
 def extracted_memory_id(owner: Owner, first_piece: str, ordinal: int, model: str, prompt_hash: str) -> str:
-    """Return the id of the memory that an extraction forms: from the cause, not from the content (DESIGN section 4).
+    """Return the id of the memory that an extraction forms: from the cause, not from the content.
 
     `ordinal` counts, from 0, the candidates of one answer that cite `first_piece` first.
     """

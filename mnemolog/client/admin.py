@@ -1,4 +1,4 @@
-"""The operators' routes as values, as client_calls has the others. They are sent once: only the caller knows better."""
+"""The operators' routes as calls. They are sent once: only the caller knows whether a repeat is safe."""
 
 from __future__ import annotations
 

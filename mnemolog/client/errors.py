@@ -33,7 +33,7 @@ class Conflict(Refused):
 
 
 class Unavailable(MnemologError):
-    """Nobody answers, or not now: try again later. Whether the request was carried out may be unknown."""
+    """The server does not answer, or is busy: try again later. Whether the request was carried out may be unknown."""
 
     def __init__(
         self,

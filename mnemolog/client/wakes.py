@@ -1,4 +1,4 @@
-"""The routes about wakes and reminders as values, as client_calls has the others."""
+"""The routes about wakes and reminders as calls."""
 
 from __future__ import annotations
 

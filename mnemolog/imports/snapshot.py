@@ -138,7 +138,7 @@ class Importable:
     """A snapshot and the user whose it becomes: everything of an ImportMemory but its vector and its time."""
 
     def __init__(self, snapshot: Snapshot, tenant: str, user_id: str | None) -> None:
-        """Take the user whose it becomes; None: the one that it had. Raises ValueError."""
+        """`user_id` is the new owner; None keeps the exported one. Raises ValueError."""
         self.snapshot = snapshot
         whose = GLOBAL_USER if snapshot.scope == "global" else check_user_id(user_id or snapshot.user_id)
         self.owner = Owner(tenant, whose)

@@ -76,7 +76,7 @@ class ImportableWake:
     """A line, the user whose it becomes, and the id of its command, which is the same each time the line comes."""
 
     def __init__(self, line: _WakeLine, tenant: str, user_id: str | None) -> None:
-        """Take the user whose it becomes; None: the one that it had. Raises InvalidOwner."""
+        """`user_id` is the new owner; None keeps the exported one. Raises InvalidOwner."""
         self.line = line
         self.owner = Owner(tenant, check_user_id(user_id or line.user_id))
         self.command_id = self._command_id()

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 POLL_SECONDS: Final = 0.02
 MARGIN_SECONDS: Final = 10.0
-"""How much longer than its own time-out another worker is waited for."""
+"""Extra seconds to wait for another worker, beyond its own time-out."""
 
 
 class DrainTimeout(Exception):
-    """The drain timed out. `GET /v1/events` shows what is pending; run drain again."""
+    """The drain timed out. `mnemolog_lag_items` shows what is pending; run drain again."""
 
 
 class Drain:

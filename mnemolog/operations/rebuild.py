@@ -105,7 +105,7 @@ class Rebuilder:
         self._rebuild_id = ""
         """The rebuild that is being built, or was built last."""
         self._tenure: dict[int, int] = {}
-        """The partitions and their terms when building began: a rebuild is switched to only where none has moved."""
+        """The partitions and their terms when building began: a rebuild is active now only where none has moved."""
         self._given_up = ""
         """The rebuild that was given up last."""
         self.progress = Progress()
@@ -182,7 +182,7 @@ class Rebuilder:
             elif plan.what != "index":
                 self.generations.activate(plan.generation, plan.switches)
             await self._index_sync.switch()
-            log.info("generation %s is switched to", plan.generation)
+            log.info("generation %s is active now", plan.generation)
 
     async def drop(self, rebuild_id: str) -> None:
         """Give up what this rebuild has built and not switched to; it is built no further when this returns."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from schemas.messages.inbox import Tick
 
 MARGIN_SECONDS: Final = 10.0
-"""How much longer than its own time-out another worker is waited for."""
+"""Extra seconds to wait for another worker, beyond its own time-out."""
 
 
 def tick_maker(policy: str, retention_days: float) -> Callable[[int, datetime], Tick]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Items: TypeAlias = list[dict[str, Any]]
 
 MARGIN_SECONDS: Final = 30.0
-"""How much longer than the caller's wait another worker is waited for."""
+"""Extra seconds to wait for another worker, beyond its own time-out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Published:
 
 
 class PublishRouter:
-    """Finds out which worker publishes which events, and has it done there."""
+    """Sends each event to the worker that owns its user."""
 
     def __init__(
         self,

@@ -115,7 +115,7 @@ def _offer_of(path: Path, partition: int) -> Offer | None:
             connection.execute("pragma wal_checkpoint(truncate)").fetchall()
             offsets = dict(connection.execute("select topic, next from offsets").fetchall())
     except sqlite3.Error as error:
-        log.warning("shard %s cannot be lent: %s", path.name, error)
+        log.warning("shard %s cannot be offered: %s", path.name, error)
         return None
     return Offer("", partition, offsets, version, _size(path))
 

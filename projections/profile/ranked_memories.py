@@ -1,4 +1,4 @@
-"""Hot users: the orders and the profile that every context asks for, kept in step with the state they are made of.
+"""Ranked memories: a user's memories in the orders that contexts ask for, and the profile, in step with the state.
 
 Orders hold ids and keys only: each memory is taken from the state and judged at the instant. So what was forgotten
 cannot appear, even if an order were wrong.

@@ -39,7 +39,7 @@ class ShardReadOnly(ShardUnavailable):
 
 
 class ShardDiskFails(ShardUnavailable):
-    """The disk does not read or write the shard's file: look after it."""
+    """The disk does not read or write the shard's file: check the disk."""
 
 
 _KINDS: Final[dict[int, tuple[type[ShardUnavailable], str]]] = {

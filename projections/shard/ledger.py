@@ -141,7 +141,7 @@ class LedgerFold:
         return None
 
     def gather(self, records: Sequence[Record]) -> Batch:
-        """Fold records in memory. What is no decision that counts is void; of those, decisions are numbered.
+        """Fold records in memory. Records that do not count are void; `batch.void` counts the decisions among them.
 
         Raises UnknownSchema for what only a newer version knows: it may count there.
         """

@@ -34,13 +34,13 @@ _ACTIVE: Final = (
 
 
 def nothing() -> None:
-    """Let go on."""
+    """Never interrupt."""
 
 
 class ReadSnapshot:
     """What was committed to a shard's file when this was made, whatever is folded since.
 
-    The shard may be closed, and its file lent or replaced meanwhile: then this reads what was there. It keeps SQLite
+    The shard may be closed, and its file sent or replaced meanwhile: then this reads what was there. It keeps SQLite
     from shortening the write-ahead log, so it is to be closed as soon as it was read.
     """
 

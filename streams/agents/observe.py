@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 LONGEST_CHECK_SECONDS: Final = 1.0
 IDLE_CHECKS: Final = 4
-"""How often within IDLE_SECONDS open windows are looked at."""
+"""Checks of open windows for each IDLE_SECONDS."""
 
 
 @dataclass(slots=True)
@@ -108,7 +108,7 @@ class Observe:
         self._delivered: dict[tuple[str, int], int] = {}
 
     async def handle(self, delivery: Delivery) -> None:
-        """Take one record in; return when the next may come."""
+        """Process one record; return when the next one may be delivered."""
         record = delivery.record
         position = record.position
         lease = self._shards.assignment.lease(position.partition)
@@ -202,7 +202,7 @@ class Observe:
             session.message = message
 
     async def close_idle(self) -> None:
-        """Close windows that have waited so long that the next turn cannot belong to them, for ever."""
+        """Close idle windows until cancelled: windows that the next turn can no longer belong to."""
         while True:
             await asyncio.sleep(min(LONGEST_CHECK_SECONDS, self._limits.idle.total_seconds() / IDLE_CHECKS))
             await self.close_idle_once()

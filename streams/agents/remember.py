@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from streams.delivery.keyed_pool import KeyedPool
 
 
-TOGETHER: Final = 64
+USERS_AT_ONCE: Final = 64
 """Users for whom a tick is decided at the same time; their appends share an fsync."""
 MANY_MEMORIES: Final = 1_000
-"""So many are chosen from in a thread."""
+"""From this many memories on, the choice runs in a thread."""
 
 
 async def keep_all(_partition: int, _before: datetime) -> int:
@@ -76,7 +76,7 @@ class Remember:
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
 
     async def handle(self, delivery: Delivery) -> None:
-        """Take one record in; return when the next may come."""
+        """Process one record; return when the next one may be delivered."""
         record, partition = delivery.record, delivery.record.position.partition
         try:
             owner, item = item_of_record(record, self._shards.partitions)
@@ -155,7 +155,7 @@ class Remember:
         self._tell(owner, item.envelope.event_id)
 
     async def _apply_tick(self, delivery: Delivery, tick: Tick) -> None:
-        """Let every user of the partition meet the tick, then close it."""
+        """Apply the tick to every user of the partition, then close it."""
         partition = delivery.record.position.partition
         closer, tick_id = partition_owner(partition), tick.envelope.event_id
         place = _place(delivery.record)
@@ -205,8 +205,8 @@ class Remember:
 
     async def _wake_due(self, record: Record, tick: WakeDue) -> None:
         due = self._shards.at(record.position.partition).ledger.wakes.due(tick.as_of)
-        for begin in range(0, len(due), TOGETHER):
-            woken = due[begin : begin + TOGETHER]
+        for begin in range(0, len(due), USERS_AT_ONCE):
+            woken = due[begin : begin + USERS_AT_ONCE]
             await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in woken))
 
     async def _keep_closeness(self, record: Record, tick: RetentionDue) -> None:
@@ -214,7 +214,7 @@ class Remember:
         while tick.before:
             # asked for anew each time: a rebuild may put another shard in the place of the first meanwhile
             statistics = self._shards.at(partition).turn_statistics
-            if not (some := statistics.owners_with_intimacy(after, TOGETHER)):
+            if not (some := statistics.owners_with_intimacy(after, USERS_AT_ONCE)):
                 return
             await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in some))
             await asyncio.sleep(0)

@@ -105,7 +105,7 @@ class MortalWorker(Worker):
         super().__setattr__(name, value)
         if name == "shards":
             make_mortal(value.globals, self.switch)
-            value._open = mortal_opening(value._open, self.switch)
+            value.open = mortal_opening(value.open, self.switch)
         if name in AGENTS:
             value.handle = mortal_acks(name, value.handle, self.switch)
 

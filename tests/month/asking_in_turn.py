@@ -41,7 +41,7 @@ class Present:
         new.replace(self._file)  # never half of it is read
 
 
-class ExtractionService:
+class MonthClient:
     """One client of all workers. The same requests have the same keys in every run, and so the same ids."""
 
     def __init__(self, urls: Sequence[str], present: Present) -> None:

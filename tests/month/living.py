@@ -12,7 +12,7 @@ from mnemolog import AsyncClient
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from month.asking_in_turn import ExtractionService
+    from month.asking_in_turn import MonthClient
 
 FRIEND, FRESH = "suqing", "xiaoman-new"
 WEEKLY = (7, 14, 21, 28)
@@ -33,22 +33,22 @@ def remembered_of(importance: float, days: float) -> float:
     return round(min(1.0, max(0.1, math.exp(-days / (grade * 30)) * (0.2 + 0.8 * grade / 4))), 4)
 
 
-async def memories(asking: ExtractionService, user: str = USER, **query: Any) -> dict[str, Any]:
+async def memories(asking: MonthClient, user: str = USER, **query: Any) -> dict[str, Any]:
     """Return a user's memories by their content."""
     listed = await asking.get("/v1/memories", user_id=user, page_size=200, **query)
     assert listed["total"] == len(listed["items"])
     return {m["content"]: m for m in listed["items"]}
 
 
-async def told(asking: ExtractionService, query: str = "", agent: str | None = LUNA, **more: Any) -> Any:
+async def told(asking: MonthClient, query: str = "", agent: str | None = LUNA, **more: Any) -> Any:
     """Return what an agent is told before it speaks; that is no recall."""
     body = {"user_id": USER, "agent_id": agent, "query": query, "recall": False, "memory_limit": 100} | more
     return await asking.json("POST", "/v1/context", body)
 
 
-async def live(asking: ExtractionService) -> None:
+async def live(asking: MonthClient) -> None:
     """Live through the month, and check what she would expect on the way."""
-    deeds: dict[int, Callable[[ExtractionService], Awaitable[None]]] = {
+    deeds: dict[int, Callable[[MonthClient], Awaitable[None]]] = {
         3: met,
         5: at_the_airport,
         8: looked_back,
@@ -75,7 +75,7 @@ async def live(asking: ExtractionService) -> None:
         asking.present.pass_by(5)
 
 
-async def save(asking: ExtractionService, day: int) -> None:
+async def save(asking: MonthClient, day: int) -> None:
     """Let the voice agent send its whole context again, as PowerMem's users do."""
     if context := call(day):
         async with AsyncClient(asking.urls[day % len(asking.urls)]) as memory:
@@ -83,7 +83,7 @@ async def save(asking: ExtractionService, day: int) -> None:
                 await memory.add(context, user_id=USER, agent_id=VOICE)
 
 
-async def met(asking: ExtractionService) -> None:
+async def met(asking: MonthClient) -> None:
     profile = await asking.get(f"/v1/users/{USER}/profile", agent_id=LUNA)
     known = [profile[n] for n in ("user_name", "age", "occupation", "city", "pet_names", "allergies", "dislikes")]
     assert known == ["林小满", "27", "插画师", "杭州", ["小满", "年糕"], ["花生"], ["香菜"]]
@@ -92,14 +92,14 @@ async def met(asking: ExtractionService) -> None:
     assert answer.status_code == 422
 
 
-async def at_the_airport(asking: ExtractionService) -> None:
+async def at_the_airport(asking: MonthClient) -> None:
     now = await memories(asking, as_of=at(5, 13).isoformat())
     assert now["用户现在在机场"]["memory_type"] == "short_term"
     assert now["用户现在在机场"]["expires_at"] == "2026-03-07T09:00:00Z"
     assert "用户现在在机场" not in await memories(asking, as_of=at(7, 10).isoformat())
 
 
-async def looked_back(asking: ExtractionService) -> None:
+async def looked_back(asking: MonthClient) -> None:
     """Let Luna look up what matters: that does not fade."""
     gone = await memories(asking, status="expired")
     assert set(gone) == {"用户现在在机场", "今天（2026-03-06） 19:30 会议"}, (
@@ -115,7 +115,7 @@ async def looked_back(asking: ExtractionService) -> None:
     await asking.settle()
 
 
-async def tidied(asking: ExtractionService) -> None:
+async def tidied(asking: MonthClient) -> None:
     """Remove a payment in Evatar's list; counts and the block follow."""
     first, second = [await asking.get("/api/memories", device_id=USER, page=p, page_size=5) for p in (1, 2)]
     assert not {m["id"] for m in first["items"]} & {m["id"] for m in second["items"]}
@@ -133,7 +133,7 @@ async def tidied(asking: ExtractionService) -> None:
     assert "林小满" in block
 
 
-async def made_up(asking: ExtractionService) -> None:
+async def made_up(asking: MonthClient) -> None:
     """Forget the quarrel, now that they have made up."""
     episodes = await memories(asking, agent_id=LUNA, kind="episodic")
     quarrel = episodes["昨天（2026-03-09）用户和陈屿大吵了一架，特别难过"]
@@ -146,7 +146,7 @@ async def made_up(asking: ExtractionService) -> None:
     assert "fight" not in {f["event_type"] for f in feelings["items"]}
 
 
-async def changed_her_mind(asking: ExtractionService) -> None:
+async def changed_her_mind(asking: MonthClient) -> None:
     """Forget a dislike and bring it back; give the project another name."""
     known = await memories(asking)
     coriander = f"/v1/memories/{known['用户不喜欢吃香菜']['memory_id']}"
@@ -160,7 +160,7 @@ async def changed_her_mind(asking: ExtractionService) -> None:
     assert (await asking.answer("PATCH", path, change | {"importance": 0.9})).status_code == 409
 
 
-async def phoned(asking: ExtractionService) -> None:
+async def phoned(asking: MonthClient) -> None:
     """See that the voice agent knows what it was told, once, and nothing of what is Luna's."""
     async with AsyncClient(asking.urls[0]) as memory:
         text = await memory.get_user_profile(user_id=USER, agent_id=VOICE)
@@ -174,7 +174,7 @@ async def phoned(asking: ExtractionService) -> None:
     assert {m["access_count"] for m in mine} == {0}, "a context that is sent again says nothing again"
 
 
-async def read_up(asking: ExtractionService) -> None:
+async def read_up(asking: MonthClient) -> None:
     """See that an article's date is known to every agent, and cites the article."""
     article = (await memories(asking, source_type="inferred"))["网络移机预约截止 2026年3月25日"]
     assert (article["category"], article["source_ref"], article["agent_id"]) == ("schedule", "A16", None)
@@ -184,7 +184,7 @@ async def read_up(asking: ExtractionService) -> None:
     assert "林小满" not in seen["block"], "what is told to Luna is Luna's"
 
 
-async def moved(asking: ExtractionService) -> None:
+async def moved(asking: MonthClient) -> None:
     """See that the new city supersedes the old one, and gifts and dates are told as they were."""
     assert (await asking.get(f"/v1/users/{USER}/profile", agent_id=LUNA))["city"] == "苏州"
     old = (await memories(asking, status="superseded"))["用户住在杭州"]
@@ -198,7 +198,7 @@ async def moved(asking: ExtractionService) -> None:
     assert {m["event_type"] for c, m in happened.items() if "第一次约会" in c} == {"milestone"}
 
 
-async def passed_on(asking: ExtractionService) -> None:
+async def passed_on(asking: MonthClient) -> None:
     """Pass what Luna knows on to another character, to a friend, and to everyone."""
     known = await memories(asking)
     peanuts, cat = known["用户对花生过敏"]["memory_id"], known["用户的猫叫年糕"]["memory_id"]
@@ -220,7 +220,7 @@ async def passed_on(asking: ExtractionService) -> None:
     assert (counted["content"], counted["recall_count"]) == ("备用钥匙放在花盆下面", 1)
 
 
-async def confided_in(asking: ExtractionService) -> None:
+async def confided_in(asking: MonthClient) -> None:
     """See that what intimacy hides is nowhere in the answer, and that who does not pay is shown less."""
     close = await told(asking, "能聊聊前任吗", intimacy=90)
     assert "前任" in str(close["user_profile"])

@@ -11,10 +11,10 @@ from month.living import FRESH, FRIEND, NEVER_SAID, laddered, memories, remember
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from month.asking_in_turn import ExtractionService
+    from month.asking_in_turn import MonthClient
 
 
-async def look_back(asking: ExtractionService) -> None:
+async def look_back(asking: MonthClient) -> None:
     """Check what is left of the month, and end it."""
     await faded(asking)
     await looked_ahead(asking)
@@ -23,7 +23,7 @@ async def look_back(asking: ExtractionService) -> None:
     await retained(asking)
 
 
-async def faded(asking: ExtractionService) -> None:
+async def faded(asking: MonthClient) -> None:
     known = await memories(asking)
     everything = str(known) + str(await memories(asking, status="expired"))
     assert [words for words in NEVER_SAID if words in everything] == []
@@ -45,7 +45,7 @@ async def faded(asking: ExtractionService) -> None:
     assert "青藤文化" in str(await memories(asking, status="superseded"))
 
 
-async def looked_ahead(asking: ExtractionService) -> None:
+async def looked_ahead(asking: MonthClient) -> None:
     ahead = await asking.get(f"/v1/users/{USER}/upcoming", as_of=at(31, 0).isoformat(), agent_id=LUNA)
     days = [(one["date"], one["kind"]) for one in ahead["items"]]
     assert days == [("2026-04-12", "yearly"), ("2026-04-18", "plan"), ("2026-04-28", "plan")]
@@ -57,7 +57,7 @@ async def looked_ahead(asking: ExtractionService) -> None:
     assert feelings["by_emotion"]["happy"]["count"] >= 3
 
 
-async def woken(asking: ExtractionService) -> None:
+async def woken(asking: MonthClient) -> None:
     """Of the day after: a wake every six hours, each with other memories, and one reminder, once."""
     midnight = asking.present.now.replace(hour=0, minute=0, second=0, microsecond=0)
     path = f"/v1/users/{USER}"
@@ -86,7 +86,7 @@ def _hours(midnight: datetime, hours: float) -> datetime:
     return midnight + timedelta(hours=hours)
 
 
-async def carried_over(asking: ExtractionService) -> None:
+async def carried_over(asking: MonthClient) -> None:
     """She takes everything along to a new device: what was forgotten stays so, and importing twice is once."""
     lines = await asking.lines(f"/v1/users/{USER}/export")
     assert lines[-1]["type"] == "Exported"
@@ -103,7 +103,7 @@ async def carried_over(asking: ExtractionService) -> None:
     assert list(await memories(asking, FRIEND)) == ["用户的猫叫年糕"]
 
 
-async def retained(asking: ExtractionService) -> None:
+async def retained(asking: MonthClient) -> None:
     """After forty days the words are gone, and what was remembered of them is not."""
     path = "/v1/sessions/luna-25/turns"
     assert len((await asking.get(path, user_id=USER))["items"]) == 2

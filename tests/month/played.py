@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from month.asking_in_turn import ExtractionService
+from month.asking_in_turn import MonthClient
 from month.living import live
 from month.looking_back import look_back
 
@@ -19,7 +19,7 @@ SETTINGS: Final = {"EXTRACTOR": "rules", "DECAY_POLICY": "off"}
 
 async def play(urls: Sequence[str], present: Present) -> dict[str, str]:
     """Live through the month and look back on it; rebuild, and return the digest, which every worker tells alike."""
-    asking = ExtractionService(urls, present)
+    asking = MonthClient(urls, present)
     try:
         await live(asking)
         await look_back(asking)

@@ -38,7 +38,7 @@ AGENT: Final = "luna"
 class Workload:
     """Generated from its seed alone.
 
-    A comparable one leads to the same digest in every run (DESIGN section 7): each user has one session at a time, no
+    A comparable one leads to the same digest in every run: each user has one session at a time, no
     fact is said twice, only screenshots are rejected, and commands wait for what went before. A wild one does all else.
     """
 

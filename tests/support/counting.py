@@ -1,4 +1,4 @@
-"""Which decisions of a log count, by the words of DESIGN section 5: independent of the fold that it checks."""
+"""Which decisions of a log count, written again: independent of the fold that it checks."""
 
 from __future__ import annotations
 

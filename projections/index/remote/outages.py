@@ -20,7 +20,8 @@ class Outages:
         if not self._is_away:
             self._is_away = True
             log.warning(
-                "the index is away: %s. Searches answer 503; all else goes on, and it is told when it is back", reason
+                "the index is away: %s. Searches answer 503, all else goes on; it catches up when it is back",
+                reason,
             )
 
     def end(self) -> None:

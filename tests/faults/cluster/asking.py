@@ -24,7 +24,7 @@ PAGE = 200
 @asynccontextmanager
 async def asking(cluster: Cluster) -> AsyncIterator[None]:
     """Ask any worker about any user while entered, and note how often. Raises AssertionError for a wrong answer."""
-    questions = ExtractionService(cluster)
+    questions = AnswerChecker(cluster)
     running = asyncio.create_task(questions.run())
     try:
         yield
@@ -42,7 +42,7 @@ class Refused(Exception):
     """A worker answers 503: ask again in a moment."""
 
 
-class ExtractionService:
+class AnswerChecker:
     """Asks any worker about any user, all the while, and checks each answer against the ones before."""
 
     def __init__(self, cluster: Cluster) -> None:

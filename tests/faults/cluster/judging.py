@@ -1,4 +1,4 @@
-"""The verdict on a row, told from the log on Kafka by the words of DESIGN section 5."""
+"""The verdict on a row, read from the log on Kafka, independent of the fold that it checks."""
 
 from __future__ import annotations
 

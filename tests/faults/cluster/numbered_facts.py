@@ -1,4 +1,4 @@
-"""What is said: numbered facts, each once, each session ended by its own event (DESIGN section 7)."""
+"""What is said: numbered facts, each once, each session ended by its own event."""
 
 from __future__ import annotations
 

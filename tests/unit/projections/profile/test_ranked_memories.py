@@ -1,4 +1,4 @@
-"""Hot users: kept beside the state, let go when there are too many, and never a source of their own."""
+"""Ranked memories: kept beside the state, let go when there are too many, and never a source of their own."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ def likes(*things: str) -> Given:
     return given(*(remember(f"喜欢{t}", f"c-{t}", attribute="likes", value=t) for t in things))
 
 
-def shown(hot: RankedMemories) -> list[str]:
-    return sorted(m.content for m in hot.best(AT, None, Visibility.EVERYTHING, 100))
+def shown(ranked: RankedMemories) -> list[str]:
+    return sorted(m.content for m in ranked.best(AT, None, Visibility.EVERYTHING, 100))
 
 
 def test_a_forgotten_memory_is_gone_with_the_next_state():
     known, users = likes(*"甲乙丙丁戊己庚辛壬癸"), RankedMemoriesByUser()
-    hot = users.of(known.state)
+    ranked = users.of(known.state)
     assert (
-        hot.profile(AT, None, Visibility.EVERYTHING)["likes"]
-        == hot.profile(AT, None, Visibility.EVERYTHING)["likes"]
+        ranked.profile(AT, None, Visibility.EVERYTHING)["likes"]
+        == ranked.profile(AT, None, Visibility.EVERYTHING)["likes"]
         != []
     )
     after = known.when(forget(known.of("喜欢甲").memory_id, "f-1", AT))
-    assert users.of(after.state) is hot
-    assert "喜欢甲" not in shown(hot)
-    assert "甲" not in hot.profile(AT, None, Visibility.EVERYTHING)["likes"]
-    assert hot.total(AT, None, Visibility.EVERYTHING) == 9
+    assert users.of(after.state) is ranked
+    assert "喜欢甲" not in shown(ranked)
+    assert "甲" not in ranked.profile(AT, None, Visibility.EVERYTHING)["likes"]
+    assert ranked.total(AT, None, Visibility.EVERYTHING) == 9
 
 
 def test_a_shared_memory_is_in_the_orders_of_both_agents_and_counts_once():
     known, users = likes(*"甲乙丙丁戊己庚辛壬癸"), RankedMemoriesByUser()
-    hot = users.of(known.state)
-    assert hot.best(AT, "aria", Visibility.EVERYTHING, 100) == []
-    assert hot.profile(AT, "aria", Visibility.EVERYTHING)["likes"] == []
+    ranked = users.of(known.state)
+    assert ranked.best(AT, "aria", Visibility.EVERYTHING, 100) == []
+    assert ranked.profile(AT, "aria", Visibility.EVERYTHING)["likes"] == []
     after = known.when(share(known.of("喜欢甲").memory_id, "aria", "s-1", AT))
     for followed in (users.of(after.state), RankedMemories(after.state)):
         assert [m.content for m in followed.best(AT, "aria", Visibility.EVERYTHING, 100)] == ["喜欢甲"]
@@ -53,37 +53,37 @@ def test_a_shared_memory_is_in_the_orders_of_both_agents_and_counts_once():
 
 def test_a_memory_that_is_wrongly_in_order_is_still_not_shown():
     known = likes("甲", "乙")
-    hot = RankedMemories(known.state)
-    hot._state = known.when(forget(known.of("喜欢甲").memory_id, "f-1", AT)).state
-    assert shown(hot) == ["喜欢乙"]
-    hot._state = UserState(owner=XIAOMING)
-    assert shown(hot) == []
+    ranked = RankedMemories(known.state)
+    ranked._state = known.when(forget(known.of("喜欢甲").memory_id, "f-1", AT)).state
+    assert shown(ranked) == ["喜欢乙"]
+    ranked._state = UserState(owner=XIAOMING)
+    assert shown(ranked) == []
 
 
 def test_a_state_that_lost_memories_is_put_in_order_anew():
     known, users = likes("甲", "乙", "丙"), RankedMemoriesByUser()
-    hot = users.of(known.state)
+    ranked = users.of(known.state)
     users.of(UserState(owner=XIAOMING))
-    assert (shown(hot), hot.total(AT, None, Visibility.EVERYTHING)) == ([], 0)
+    assert (shown(ranked), ranked.total(AT, None, Visibility.EVERYTHING)) == ([], 0)
 
 
 def test_a_profile_is_kept_until_one_of_its_memories_expires():
     known = given(remember("喜欢蜂蜜", "c-1", memory_type="short_term", attribute="likes", value="蜂蜜"))
-    hot = RankedMemories(known.state)
-    first = hot.profile(AT, None, Visibility.EVERYTHING)
-    assert hot.profile(later(hours=48), None, Visibility.EVERYTHING) is first
-    assert hot.profile(later(hours=49), None, Visibility.EVERYTHING)["likes"] == []
-    assert hot.profile(AT, None, Visibility.EVERYTHING)["likes"] == ["蜂蜜"]
+    ranked = RankedMemories(known.state)
+    first = ranked.profile(AT, None, Visibility.EVERYTHING)
+    assert ranked.profile(later(hours=48), None, Visibility.EVERYTHING) is first
+    assert ranked.profile(later(hours=49), None, Visibility.EVERYTHING)["likes"] == []
+    assert ranked.profile(AT, None, Visibility.EVERYTHING)["likes"] == ["蜂蜜"]
 
 
 def test_users_asked_about_longest_ago_are_let_go():
     users, first = RankedMemoriesByUser(most_memories=3), likes("甲", "乙").state
-    hot = users.of(first)
-    assert users.of(first) is hot
+    ranked = users.of(first)
+    assert users.of(first) is ranked
     other = given(remember("喜欢茶", "c-1"), remember("喜欢水", "c-2")).state
     other = UserState(owner=Owner("default", "other"), memories=other.memories, by_attribute=other.by_attribute)
     users.of(other)
-    assert users.of(first) is not hot
+    assert users.of(first) is not ranked
     assert shown(users.of(first)) == ["喜欢乙", "喜欢甲"]
 
 
@@ -91,16 +91,16 @@ def test_users_without_memories_are_let_go_too():
     users = RankedMemoriesByUser(most_memories=3)
     states = [UserState(owner=Owner("default", f"u{number}")) for number in range(10)]
     kept = [users.of(state) for state in states]
-    again = [users.of(state) is hot for state, hot in zip(reversed(states), reversed(kept), strict=True)]
+    again = [users.of(state) is ranked for state, ranked in zip(reversed(states), reversed(kept), strict=True)]
     assert again == [True] * 3 + [False] * 7
 
 
 def test_a_kept_profile_leaves_out_what_comes_to_name_a_sensitive_topic_in_a_quotation():
     fed = [remember(f"喜欢{t}", f"c-{t}", attribute="likes", value=t) for t in "甲乙丙丁戊己庚辛壬癸"]
     known = given(*fed, remember("别提", "c-0", attribute="sensitive_topics", value="前女友"))
-    hot, liked = RankedMemories(known.state), known.of("喜欢甲")
-    assert "甲" in hot.profile(AT, None, Visibility.NOTHING_SENSITIVE)["likes"]
+    ranked, liked = RankedMemories(known.state), known.of("喜欢甲")
+    assert "甲" in ranked.profile(AT, None, Visibility.NOTHING_SENSITIVE)["likes"]
     merged = replace(liked, key_dialogue=("和前女友一起",))
-    hot.follow(replace(known.state, memories=known.state.memories.set(liked.memory_id, merged)))
-    assert "甲" not in hot.profile(AT, None, Visibility.NOTHING_SENSITIVE)["likes"]
-    assert "甲" in hot.profile(AT, None, Visibility.EVERYTHING)["likes"]
+    ranked.follow(replace(known.state, memories=known.state.memories.set(liked.memory_id, merged)))
+    assert "甲" not in ranked.profile(AT, None, Visibility.NOTHING_SENSITIVE)["likes"]
+    assert "甲" in ranked.profile(AT, None, Visibility.EVERYTHING)["likes"]

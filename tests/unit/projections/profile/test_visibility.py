@@ -65,20 +65,20 @@ def test_many_topics_are_looked_for_in_many_memories_within_a_moment():
 def test_topics_that_come_and_go_hide_what_they_name_and_no_more():
     quiet = [remember(f"事{n}", f"q-{n}") for n in range(40)]
     known = given(*quiet, remember("和前女友看电影", "c-1"), remember("欠债很多", "c-2"))
-    hot = RankedMemories(known.state)
+    ranked = RankedMemories(known.state)
 
     def hides() -> list[str]:
-        seen = {m.content for m in hot.best(MONDAY, None, Visibility.NOTHING_SENSITIVE, 100)}
+        seen = {m.content for m in ranked.best(MONDAY, None, Visibility.NOTHING_SENSITIVE, 100)}
         return [text for text in ("和前女友看电影", "欠债很多") if text not in seen]
 
     assert hides() == []
     for command, topic, hidden in (("s-1", "前女友", 1), ("s-2", "债", 2), ("s-3", "无关", 2)):
         known = known.when(remember(f"别提{topic}", command, attribute="sensitive_topics", value=topic))
-        hot.follow(known.state)
+        ranked.follow(known.state)
         assert len(hides()) == hidden, topic
     known = known.when(forget(known.of("别提前女友").memory_id, "f-1", MONDAY))
-    hot.follow(known.state)
+    ranked.follow(known.state)
     assert hides() == ["欠债很多"]
-    assert RankedMemories(known.state).total(MONDAY, None, Visibility.NOTHING_SENSITIVE) == hot.total(
+    assert RankedMemories(known.state).total(MONDAY, None, Visibility.NOTHING_SENSITIVE) == ranked.total(
         MONDAY, None, Visibility.NOTHING_SENSITIVE
     )

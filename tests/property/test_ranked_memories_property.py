@@ -36,14 +36,14 @@ CROWD = crowd(40)
 AGENTS = (None, "luna", "nova")
 
 
-def answers(hot: RankedMemories, at: datetime) -> list[object]:
+def answers(ranked: RankedMemories, at: datetime) -> list[object]:
     return [
         (
-            [m.memory_id for m in hot.best(at, agent, sight, 100)],
-            [m.memory_id for m in hot.newest(at, agent, sight, 100)],
-            hot.total(at, agent, sight),
-            hot.profile(at, agent, sight),
-            [m.memory_id for m in hot.filling(("user_name",), at, agent, sight)],
+            [m.memory_id for m in ranked.best(at, agent, sight, 100)],
+            [m.memory_id for m in ranked.newest(at, agent, sight, 100)],
+            ranked.total(at, agent, sight),
+            ranked.profile(at, agent, sight),
+            [m.memory_id for m in ranked.filling(("user_name",), at, agent, sight)],
         )
         for agent in AGENTS
         for sight in Visibility
@@ -60,9 +60,9 @@ def test_orders_that_follow_are_those_made_anew(history: list[Step]):
         known = decided(known, step, number, logged)
         if number % 3:  # several changes at once, too
             continue
-        hot = users.of(known.state)
+        ranked = users.of(known.state)
         for at in (logged, logged + timedelta(days=3)):
-            assert answers(hot, at) == answers(RankedMemories(known.state), at)
+            assert answers(ranked, at) == answers(RankedMemories(known.state), at)
 
 
 @given(HISTORIES)
