@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 async def in_thread(work: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
-    """Run `work` in a thread. A cancelled caller waits until it ends: threads cannot be stopped, and it has files open."""
+    """Run `work` in a thread. A cancelled caller waits for its end: a thread cannot be stopped, and has files open."""
     return await to_its_end(asyncio.to_thread(work, *args, **kwargs))
 
 
