@@ -125,11 +125,11 @@ class SimulatedWorker:
         self.observe = world.parts.observe(
             log=log,
             shards=self.shards,
-            asking=ExtractionService(world.embedder),
+            extraction=ExtractionService(world.embedder),
             extractor=world.model,
             verbatim=VerbatimExtractor(),
             pool=KeyedPool(4, self._fail),
-            rewriting=Reencoder(log, self.shards.partition, NoRegistry(), self._fail),
+            reencoder=Reencoder(log, self.shards.partition, NoRegistry(), self._fail),
             limits=WindowLimits(rounds=ROUNDS, idle=timedelta(seconds=IDLE_SECONDS)),
         )
         self.remember = world.parts.remember(
