@@ -33,7 +33,7 @@ def on_one_line(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Tell whether nothing of a text can be seen: white space, line ends, zero width and control characters only."""
+    """Return whether nothing of a text can be seen: white space, line ends, zero width and control characters only."""
     return not text.strip() or all(unicodedata.category(character) in _UNSEEN for character in text)
 
 

@@ -97,7 +97,7 @@ async def _found(settings: Settings, deadline: float, output: Output) -> str | N
 
 async def _running(data_dir: Path, deadline: float, output: Output) -> str | None:
     """Return the URL of the ready worker that holds the data directory, or None when it is free."""
-    told = False
+    announced = False
     while (note := read_note(data_dir / "log")) is not None:
         url = await live_url(note)
         if url is not None and await is_ready(url):
@@ -108,9 +108,9 @@ async def _running(data_dir: Path, deadline: float, output: Output) -> str | Non
                 f"process {note['pid']}{where} holds {data_dir} and is not ready: wait for it, or stop it, "
                 "or give the --url of a server"
             )
-        if not told:
+        if not announced:
             output.say(f"waiting for process {note['pid']}, which holds {data_dir}")
-            told = True
+            announced = True
         await asyncio.sleep(LOOK_SECONDS)
     return None
 
@@ -123,7 +123,7 @@ async def _member(settings: Settings, deadline: float, output: Output) -> str | 
     from mnemolog.log.configured import opened_log  # noqa: PLC0415 - only this branch needs it
     from streams.transports.kafka.log import KafkaLog  # noqa: PLC0415
 
-    told = False
+    announced = False
     try:
         async with opened_log(settings) as log:
             assert isinstance(log, KafkaLog)  # noqa: S101 - it is not embedded
@@ -138,9 +138,9 @@ async def _member(settings: Settings, deadline: float, output: Output) -> str | 
                         f"the group has workers ({where}), and none is ready or reached from here: wait, "
                         "or give the --url of one"
                     )
-                if not told:
+                if not announced:
                     output.say(f"waiting for a worker of the group ({where})")
-                    told = True
+                    announced = True
                 await asyncio.sleep(LOOK_SECONDS)
     except LogError as error:
         raise NotReached(str(error)) from error

@@ -39,7 +39,7 @@ def check_folder(folder: Path) -> None:
 
 
 def is_empty_world(settings: Settings) -> bool:
-    """Tell whether nothing was ever published here. A log in Kafka lies elsewhere, so one never knows."""
+    """Return whether nothing was ever published here. A log in Kafka lies elsewhere, so one never knows."""
     return settings.is_embedded and not (settings.data_dir / "log" / LOG_FILE).exists()
 
 
@@ -49,13 +49,13 @@ async def wait_until_free(settings: Settings, say: Callable[[str], None]) -> Non
     One that is held for longer is left to who opens the log, and says so. Raises LogLocked.
     """
     folder = settings.data_dir.resolve()
-    deadline, told = time.monotonic() + COMMAND_SECONDS, False
+    deadline, announced = time.monotonic() + COMMAND_SECONDS, False
     while (note := read_note(folder / "log")) is not None:
         if "url" in note:
             raise LogLocked(f"a worker (process {note['pid']}) already serves {folder} at {note['url']}")
         if time.monotonic() >= deadline:
             return
-        if not told:
+        if not announced:
             say(f"waiting for process {note['pid']}, which holds {folder}")
-            told = True
+            announced = True
         await asyncio.sleep(LOOK_SECONDS)

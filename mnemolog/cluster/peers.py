@@ -90,7 +90,7 @@ class Peers:
         return [url for each in self._urls() if (url := each.rstrip("/")) != self._own]
 
     def knows(self, url: str) -> bool:
-        """Tell whether a worker of the group is reached by a URL."""
+        """Return whether a worker of the group is reached by a URL."""
         return url.rstrip("/") in {each.rstrip("/") for each in self._urls()}
 
     async def send(
@@ -155,7 +155,7 @@ class Peers:
 
 
 def is_of_lines(response: httpx.Response) -> bool:
-    """Tell whether a response is one JSON object a line, of any length."""
+    """Return whether a response is one JSON object a line, of any length."""
     return str(response.headers.get("content-type", "")).startswith(LINES)
 
 

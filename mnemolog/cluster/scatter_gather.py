@@ -33,7 +33,7 @@ class ScatterGather:
 
     @property
     def has_others(self) -> bool:
-        """Tell whether the group has other workers, as far as this one knows."""
+        """Return whether the group has other workers, as far as this one knows."""
         return bool(self._peers.others())
 
     async def local_answer(self, work: Awaitable[dict[str, Any]]) -> WorkerAnswer:

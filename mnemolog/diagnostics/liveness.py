@@ -23,7 +23,7 @@ async def live_url(note: dict[str, object]) -> str | None:
 
 
 async def is_ready(url: str) -> bool:
-    """Tell whether requests may be sent to a worker."""
+    """Return whether requests may be sent to a worker."""
     async with httpx.AsyncClient(timeout=PROBE_SECONDS) as http:
         try:
             return (await http.get(f"{url}/health/ready")).is_success

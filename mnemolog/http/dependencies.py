@@ -24,7 +24,7 @@ async def _worker(request: Request) -> Worker:
 
 
 def is_ready(worker: Worker) -> bool:
-    """Tell whether the worker has started and nothing has ended it; whether the model answers does not count."""
+    """Return whether the worker has started and nothing has ended it; whether the model answers does not count."""
     return worker.started and worker.failure is not None and not worker.failure.done()
 
 

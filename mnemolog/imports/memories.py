@@ -138,7 +138,7 @@ class MemoryImporter:
         return result(memory_id, outcome.action, outcome.reason)
 
     async def _has_other_content(self, line: Importable, decision: Decision, memory_id: str | None) -> bool:
-        """Tell whether the line's command was imported before with another text. Raises NotHeld."""
+        """Return whether the line's command was imported before with another text. Raises NotHeld."""
         memory = self._shards.state(line.owner).memories.get(memory_id or "")
         if memory is not None and not _differ(memory.content, line.snapshot.content):
             return False
@@ -152,7 +152,7 @@ class MemoryImporter:
 
 
 def _differ(text: str, other: str) -> bool:
-    """Tell whether two texts are different memories; texts with one digest are the same."""
+    """Return whether two texts are different memories; texts with one digest are the same."""
     return text != other and digest(text) != digest(other)
 
 

@@ -164,7 +164,7 @@ class Rebuilder:
 
     @property
     def is_running(self) -> bool:
-        """Tell whether something is being built, or this worker has asked all for it."""
+        """Return whether something is being built, or this worker has asked all for it."""
         return self._coordinates or self._running.locked()
 
     async def switch(self, plan: RebuildPlan) -> None:

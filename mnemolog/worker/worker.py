@@ -369,7 +369,7 @@ class Worker:
         self.shards.unassign()
 
     def is_in_session(self) -> bool:
-        """Tell whether the group's session is alive, so that no other worker can have this one's partitions."""
+        """Return whether the group's session is alive, so that no other worker can have this one's partitions."""
         return is_in_session(self._app)
 
     async def follow_globals(self) -> None:

@@ -36,7 +36,7 @@ class UnconfirmedWrites:
         """When the index held all of each ledger up to an offset; safe when that is long enough ago."""
 
     def has_stalled(self) -> bool:
-        """Tell whether the last check is so long ago that a restart may have been missed."""
+        """Return whether the last check is so long ago that a restart may have been missed."""
         return self._monotonic() - self._checked > UNSEEN_SECONDS
 
     def note_check(self) -> None:

@@ -53,7 +53,7 @@ class NextGeneration:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether a generation is being written to beside the searched one."""
+        """Return whether a generation is being written to beside the searched one."""
         return self._index is not None
 
     async def _is_deleted(self) -> bool:

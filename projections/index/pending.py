@@ -22,11 +22,11 @@ class PendingChanges:
         """Users of the batch that is being written. There is one batch at a time."""
 
     def __bool__(self) -> bool:
-        """Tell whether anything is pending, besides what is in flight."""
+        """Return whether anything is pending, besides what is in flight."""
         return bool(self._pending)
 
     def __contains__(self, owner: Owner) -> bool:
-        """Tell whether changes of a user are pending or in flight."""
+        """Return whether changes of a user are pending or in flight."""
         return owner in self._pending or owner in self._in_flight
 
     def add(self, owner: Owner, ids: Iterable[str]) -> None:

@@ -174,7 +174,7 @@ class Index(Protocol):
         ...
 
     def needs_changes(self, tenant: str, user_id: str) -> bool:
-        """Tell whether the user's changes must be put and removed; False: the next search loads them from the shard."""
+        """Return whether a user's changes must be put and removed; False: the next search loads them from the shard."""
         ...
 
     def release(self, tenant: str, user_id: str) -> None:

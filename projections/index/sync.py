@@ -32,7 +32,7 @@ class IndexSource(Protocol):
         ...
 
     def is_held(self, owner: Owner) -> bool:
-        """Tell whether the shard of an owner is held."""
+        """Return whether the shard of an owner is held."""
         ...
 
     def entries(self, owner: Owner) -> list[IndexEntry]:

@@ -39,7 +39,7 @@ class Delivered(Protocol):
     """A record as an agent received it."""
 
     def is_current(self) -> bool:
-        """Tell whether no rebalance has come since the record was delivered."""
+        """Return whether no rebalance has come since the record was delivered."""
         ...
 
 
@@ -58,11 +58,11 @@ class Lease:
 
     @property
     def is_valid(self) -> bool:
-        """Tell whether the partition has not been released since the lease was taken."""
+        """Return whether the partition has not been released since the lease was taken."""
         return self._terms[self.partition] == self.term
 
     def is_current(self, delivery: Delivered) -> bool:
-        """Tell whether a record of the partition may still be worked on, now that the worker has waited.
+        """Return whether a record of the partition may still be worked on, now that the worker has waited.
 
         If not, it is delivered again, to whoever has the partition then, behind the records before it.
         """
@@ -155,7 +155,7 @@ class Assignment:
             raise NotHeld(partition) from None
 
     def is_open(self, partition: int) -> bool:
-        """Tell whether a partition's shard is open, held or resting."""
+        """Return whether a partition's shard is open, held or resting."""
         return partition in self.shards or partition in self.resting
 
     def lease(self, partition: int) -> Lease:
@@ -177,12 +177,12 @@ class Assignment:
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether every assigned partition is ready, and the global memories have been folded."""
+        """Return whether every assigned partition is ready, and the global memories have been folded."""
         return self._has_globals and self.partitions is not None and self.partitions <= self._ready
 
     @property
     def is_ready(self) -> bool:
-        """Tell whether users are answered: those of every assigned partition, or after `move_seconds` of any.
+        """Return whether users are answered: those of every assigned partition, or after `move_seconds` of any.
 
         A large shard may be folded for minutes after another worker has died. A load balancer that took this worker
         away for so long would take away the users of its other partitions, too.

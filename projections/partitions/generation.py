@@ -36,7 +36,7 @@ def open_shard(folder: Path, log: Log, partition: int, partitions: int, on_chang
     """Open the shard of one of `partitions` partitions. Raises ShardDamaged, ShardUnavailable."""
 
     def belongs(owner: Owner) -> bool:
-        """Tell whether decisions of an owner stand in the ledger of the partition."""
+        """Return whether decisions of an owner stand in the ledger of the partition."""
         if owner.is_partition:
             return owner == partition_owner(partition)
         return not owner.is_global and partition_of(owner.key, partitions) == partition

@@ -185,7 +185,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         return [*self.all(), *self.assignment.resting.values()]
 
     def _is_open(self, partition: int) -> bool:
-        """Tell whether a partition's file is open here, or about to be."""
+        """Return whether a partition's file is open here, or about to be."""
         return self.assignment.is_open(partition) or self._opening[partition].locked()
 
     def _mark_dirty(self, owner: Owner, ids: Sequence[str]) -> None:
@@ -218,11 +218,11 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         return (GLOBALS.name, 0) if owner.is_global else (LEDGER.name, self.partition(owner))
 
     def is_held(self, owner: Owner) -> bool:
-        """Tell whether the shard of an owner's memories is held; that of global memories always is."""
+        """Return whether the shard of an owner's memories is held; that of global memories always is."""
         return owner.is_global or self.counts(owner)
 
     def counts(self, owner: Owner) -> bool:
-        """Tell whether this worker decides about an owner, and counts the memories."""
+        """Return whether this worker decides about an owner, and counts the memories."""
         return self.partition(owner) in self.assignment.shards
 
     def require(self, owner: Owner) -> None:

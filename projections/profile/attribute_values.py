@@ -40,13 +40,13 @@ def fault_of(attribute: str | None, value: str | None) -> str | None:
 
 
 def is_age(text: str) -> bool:
-    """Tell whether a text counts years: in digits, or in words of either language."""
+    """Return whether a text counts years: in digits, or in words of either language."""
     numbers = [int(digits) for digits in re.findall(r"\d+", text[:64])]
     return all(n <= MOST_YEARS for n in numbers) if numbers else _COUNTED.search(text) is not None
 
 
 def is_date(text: str) -> bool:
-    """Tell whether a text names a date: a day that there is, or one that is said roughly, or by its festival."""
+    """Return whether a text names a date: a day that there is, or one that is said roughly, or by its festival."""
     if names_day(text):
         return yearly_day(text) is not None
     if m := _PLAIN_DAY.search(text):

@@ -105,7 +105,7 @@ def _day_of(spelt: re.Match[str]) -> YearlyDay | None:
 
 
 def names_day(text: str) -> bool:
-    """Tell whether a text spells a day, be it one that no year has."""
+    """Return whether a text spells a day, be it one that no year has."""
     return any(pattern.search(text) for pattern in _SPELLINGS)
 
 

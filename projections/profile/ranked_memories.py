@@ -135,7 +135,7 @@ class RankedMemories:
                 return lambda m: m.memory_id not in hidden if m.memory_id in own else not self._topics.touch(m)
 
     def names_sensitive(self, text: str, visibility: Visibility) -> bool:
-        """Tell whether a text of the conversation mentions a topic that is not to be seen."""
+        """Return whether a text of the conversation mentions a topic that is not to be seen."""
         if visibility is Visibility.EVERYTHING:
             return False
         self._hidden()  # knows the topics

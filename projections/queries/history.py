@@ -97,10 +97,10 @@ def _tick(event: MemoryEvent) -> str | None:
 
 
 def _reason(event: MemoryEvent, decision: Decision) -> str:
-    told = getattr(event, "reason", None)
+    reason = getattr(event, "reason", None)
     named = next((o.reason for o in decision.outcomes if o.memory_id == event.memory_id), None)
     if isinstance(event, MemoryImported):
         return f"imported from {event.source_system}: {event.source_memory} of {event.source_user}"
     if isinstance(event, MemoryFormed):
         return named or "new"
-    return told or named or getattr(event, "policy", None) or type(event).__name__
+    return reason or named or getattr(event, "policy", None) or type(event).__name__

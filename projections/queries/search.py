@@ -159,6 +159,6 @@ def _right(state: UserState, legs: Legs) -> tuple[Legs, set[str]]:
 
 
 def _is_right(state: UserState, hit: Hit) -> bool:
-    """Tell whether what the index has of a memory is what the shard has."""
+    """Return whether what the index has of a memory is what the shard has."""
     memory = state.memories.get(hit.memory_id)
     return memory is not None and memory.text_version == hit.version and memory.status == ACTIVE

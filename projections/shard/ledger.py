@@ -209,7 +209,7 @@ class LedgerFold:
         self.void_decisions += batch.void
 
     def _is_closed(self, batch: Batch, decision: Decision) -> bool:
-        """Tell whether a tick's decision comes after the tick's closing one."""
+        """Return whether a tick's decision comes after the tick's closing one."""
         if decision.item_type not in TICK_TYPES or self._partition is None or decision.envelope.owner.is_partition:
             return False
         closer = partition_owner(self._partition)

@@ -64,14 +64,14 @@ def item_key(item_id: str) -> bytes:
 
 
 def is_decided(state: UserState, item_id: str) -> bool:
-    """Tell whether the item needs no decision for this user any more."""
+    """Return whether the item needs no decision for this user any more."""
     if item_id == state.last_item and not state.last_part_closed:
         return False
     return item_key(item_id) in state.items
 
 
 def is_passed(state: UserState, item_id: str, offset: int) -> bool:
-    """Tell whether a later item was decided, so that no decision about this one can count."""
+    """Return whether a later item was decided, so that no decision about this one can count."""
     return offset <= state.last_offset and item_id != state.last_item
 
 
@@ -81,7 +81,7 @@ def next_part(state: UserState, item_id: str) -> int:
 
 
 def counts(state: UserState, decision: Decision) -> bool:
-    """Tell whether a decision counts: the user's next version, and an item (or part of it) that is new.
+    """Return whether a decision counts: the user's next version, and an item (or part of it) that is new.
 
     Everything else is void for every reader alike: what a frozen worker appended after it woke up, and what was
     appended twice.

@@ -39,7 +39,7 @@ def expiry_of(memory_type: str, effective: datetime) -> datetime | None:
 
 
 def is_over(expires_at: datetime | None, instant: datetime) -> bool:
-    """Tell whether an expiry has passed; at `expires_at` itself a memory is still shown."""
+    """Return whether an expiry has passed; at `expires_at` itself a memory is still shown."""
     return expires_at is not None and expires_at < instant
 
 

@@ -95,11 +95,11 @@ class Memory:
         )
 
     def known_to(self, agent_id: str | None) -> bool:
-        """Tell whether an agent knows the memory: its own, those shared with it, and those of no agent."""
+        """Return whether an agent knows the memory: its own, those shared with it, and those of no agent."""
         return self.agent_id in (None, agent_id) or agent_id in self.shared_with
 
     def visible_to(self, agent_id: str | None) -> bool:
-        """Tell whether an agent sees the memory: those that it knows. Without an agent all are seen."""
+        """Return whether an agent sees the memory: those that it knows. Without an agent all are seen."""
         return agent_id is None or self.known_to(agent_id)
 
     @property

@@ -1,6 +1,6 @@
 """Input events: from JSON or Avro of any producer to checked observations.
 
-`input_events` checks one JSON event field by field, with `images`, `nesting` and `faults` (sentences for what is wrong).
-`decoding` reads a record of an input topic, whatever its encoding. `pieces` cuts an observation's text into the
-stretches that are extracted from.
+`input_events` checks one JSON event field by field, with `images`, `nesting` and `faults` (sentences for what is
+wrong). `decoding` reads a record of an input topic, whatever its encoding. `pieces` cuts an observation's text into
+the stretches that are extracted from.
 """

@@ -39,7 +39,7 @@ def image_of(message: Observation) -> bytes | str | None:
 
 
 def is_extractable(message: Observation) -> bool:
-    """Tell whether anything is extracted from it: user and assistant turns, screenshots not of low relevance, articles.
+    """Return whether anything is extracted: from user and assistant turns, relevant screenshots, and articles.
 
     A turn to be remembered verbatim (`infer` false) is remembered if the user said it.
     """

@@ -52,12 +52,12 @@ _TRAILING: Final = ".。!！?？,，;；:：、…~～·'\"’”」』)）"
 
 
 def is_single(attribute: str) -> bool:
-    """Tell whether a newer value of this attribute takes the place of the older one. False for unknown words."""
+    """Return whether a newer value of this attribute takes the place of the older one. False for unknown words."""
     return attribute in SINGLE
 
 
 def same_value(a: str, b: str) -> bool:
-    """Tell whether two values mean the same to a reader.
+    """Return whether two values mean the same to a reader.
 
     Compared after NFKC, case folding, white space collapsed, trailing punctuation and one leading article dropped.
     A value that would become empty is compared with its punctuation.

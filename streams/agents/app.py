@@ -162,7 +162,7 @@ def _assigned(places: set[TP]) -> list[int]:
 
 
 def is_in_session(app: faust.App) -> bool:
-    """Tell whether this worker's session lasts, so that no other worker can have its partitions."""
+    """Return whether this worker's session lasts, so that no other worker can have its partitions."""
     consumer: Any = app.consumer
     return bool(consumer.is_in_session())
 

@@ -46,7 +46,7 @@ class _Entry:
     """Cited pieces that the user said and that were not decided on before."""
 
     def says_again(self, memory: Memory) -> bool:
-        """Tell whether the user said it in other words than those that the memory came from."""
+        """Return whether the user said it in other words than those that the memory came from."""
         return not self.anew.issubset(memory.pieces)
 
     @property
@@ -194,7 +194,7 @@ def _mergeable(draft: Draft, entry: _Entry, parameters: Parameters) -> Memory | 
 
 
 def _is_close(memory: Memory, entry: _Entry, span: timedelta) -> bool:
-    """Tell whether an episode happened near enough to what the entry tells of to be the same."""
+    """Return whether an episode happened near enough to what the entry tells of to be the same."""
     return abs(memory.occurred_at - entry.happened_at) <= span
 
 

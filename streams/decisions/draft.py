@@ -58,7 +58,7 @@ class Draft:
 
     @property
     def is_full(self) -> bool:
-        """Tell whether what comes next belongs into another part."""
+        """Return whether what comes next belongs into another part."""
         return self._bytes > PART_BYTES
 
     def say(self, subject: str, action: str, reason: str, memory_id: str | None = None) -> None:

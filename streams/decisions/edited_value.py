@@ -97,7 +97,7 @@ def _infinitive(verb: str) -> str:
 
 
 def _says(slot: str, value: str, text: str) -> bool:
-    """Tell whether a text holds a value: word for word, or as a day in any spelling."""
+    """Return whether a text holds a value: word for word, or as a day in any spelling."""
     begin, end = (r"(?<!\w)" if value[:1].isascii() else ""), (r"(?!\w)" if value[-1:].isascii() else "")
     if re.search(f"{begin}{re.escape(value)}{end}", text, re.IGNORECASE) is not None:
         return True

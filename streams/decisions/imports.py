@@ -125,7 +125,7 @@ def _status(item: ImportMemory, *, is_past: bool) -> tuple[str, str | None]:
 
 
 def _is_same(memory: Memory, item: ImportMemory, said: matching.Statement) -> bool:
-    """Tell whether a memory of the same text is the same one: events of one wording may have happened twice."""
+    """Return whether a memory of the same text is the same one: events of one wording may have happened twice."""
     if memory.kind != item.kind or not slots.fills_same(memory, said):
         return False
     return item.kind != "episodic" or memory.occurred_at == item.happened_at

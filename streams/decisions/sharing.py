@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def is_share(item: ReviseMemory) -> bool:
-    """Tell whether a revision changes nothing but who knows the memory."""
+    """Return whether a revision changes nothing but who knows the memory."""
     changes = (item.content, item.category, item.importance, item.memory_type, item.value)
     return item.envelope.agent_id is not None and all(change is None for change in changes)
 
@@ -42,7 +42,7 @@ def decide_share(draft: Draft, item: ReviseMemory, memory: Memory, said: matchin
 
 
 def _is_same(one: Memory, other: Memory, said: matching.Statement) -> bool:
-    """Tell whether memories of one text are the same: events of one wording may have happened twice."""
+    """Return whether memories of one text are the same: events of one wording may have happened twice."""
     if one.kind != other.kind or not slots.fills_same(one, said):
         return False
     return one.kind != "episodic" or one.occurred_at == other.occurred_at

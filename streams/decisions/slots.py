@@ -74,12 +74,12 @@ def named(state: UserState, statement: Statement) -> Statement:
 
 
 def holds(memory: Memory, value: str | None) -> bool:
-    """Tell whether an occupant has the value."""
+    """Return whether an occupant has the value."""
     return value is not None and memory.value is not None and same_value(memory.value, value)
 
 
 def fills_same(memory: Memory, statement: Statement) -> bool:
-    """Tell whether a memory of the same text fills the same slot with the same value, as far as these are given."""
+    """Return whether a memory of the same text fills the same slot with the same value, as far as these are given."""
     if statement.attribute is None:
         return True
     return memory.slot == statement.attribute and (statement.value is None or holds(memory, statement.value))

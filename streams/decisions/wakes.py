@@ -230,7 +230,7 @@ def nearest(
 
 
 def shows_memories(state: UserState, memory_limit: int) -> bool:
-    """Tell whether a wake of the user may show memories, so that `vectors` are needed."""
+    """Return whether a wake of the user may show memories, so that `vectors` are needed."""
     configured = state.wakes.configured
     return memory_limit > 0 or (configured is not None and configured.memory_limit > 0)
 

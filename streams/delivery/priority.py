@@ -21,7 +21,10 @@ BATCH_RECORDS: Final = 100
 class AppendPriority:
     """Counts the callers that go first; agents give way before each of their turns."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, longest_seconds: float = LONGEST_SECONDS, linger_seconds: float = LINGER_SECONDS) -> None:
+        """`longest_seconds`: the longest that agents give way; `linger_seconds`: how long a batch keeps its turn."""
+        self._longest_seconds = longest_seconds
+        self._linger_seconds = linger_seconds
         self._first = 0
         self._free = asyncio.Event()
         self._free.set()
@@ -42,7 +45,7 @@ class AppendPriority:
         finally:
             self._first -= 1
             if not self._first and records >= BATCH_RECORDS:
-                self._leaving = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._free.set)
+                self._leaving = asyncio.get_running_loop().call_later(self._linger_seconds, self._free.set)
             elif not self._first:
                 self._free.set()
 
@@ -51,7 +54,7 @@ class AppendPriority:
         await asyncio.sleep(0)
         if not self._free.is_set():
             try:
-                async with asyncio.timeout(LONGEST_SECONDS):
+                async with asyncio.timeout(self._longest_seconds):
                     await self._free.wait()
             except TimeoutError:
                 return

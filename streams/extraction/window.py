@@ -47,12 +47,12 @@ class OpenWindow:
 
 
 def opens_round(piece: Piece) -> bool:
-    """Tell whether a piece is the first of a user turn."""
+    """Return whether a piece is the first of a user turn."""
     return piece.speaker == "user" and piece.piece_id.endswith("#0")
 
 
 def closes_before(window: OpenWindow, piece: Piece, limits: WindowLimits) -> bool:
-    """Tell whether the window closes before this piece: with it the rounds, the idle time or the size were exceeded."""
+    """Return whether the window closes before this piece: with it the rounds, idle time or size would be exceeded."""
     if not window.pieces:
         return False
     last = window.pieces[-1]

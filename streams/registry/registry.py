@@ -257,7 +257,7 @@ class SchemaRegistry:
 
 
 def _are_alike(schema_id: int, texts: list[str], schema: str) -> bool:
-    """Tell whether the cached texts of an id are our schema; texts that cannot be read are another one."""
+    """Return whether the cached texts of an id are our schema; texts that cannot be read are another one."""
     try:
         return _canonical(schema_id, texts) == _canonical(schema_id, [schema])
     except Undecodable:

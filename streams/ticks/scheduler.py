@@ -175,7 +175,7 @@ class TickScheduler:
         return self._begins[partition]
 
     async def _is_extracted(self, partition: int, slot: datetime) -> bool:
-        """Tell whether the answers to everything that was logged before the slot are in the inbox."""
+        """Return whether the answers to everything that was logged before the slot are in the inbox."""
         for topic in INPUTS:
             unhandled = await self._log.read(topic.name, partition, self._handled(topic.name, partition), 1)
             if unhandled and unhandled[0].recorded_at <= slot:

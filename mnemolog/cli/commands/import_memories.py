@@ -74,8 +74,8 @@ async def import_(
     if output.as_json:
         output.json(answer | {"refused": refusals.listed(lambda bad: (bad.file, bad.line))})
     else:
-        told = f"imported {answer['imported']}, known already {answer['known']}, refused {len(refusals.all)}"
-        output.text(told + (f", {answer['waiting']} to be decided in a moment" if answer["waiting"] else ""))
+        summary = f"imported {answer['imported']}, known already {answer['known']}, refused {len(refusals.all)}"
+        output.text(summary + (f", {answer['waiting']} to be decided in a moment" if answer["waiting"] else ""))
     if refusals.all:
         raise CommandFailed
 

@@ -126,23 +126,23 @@ def chromadb_memory(collection: str, id_: object, document: object, metadata: ob
     """Return an entry as a memory. Raises BadRow."""
     if isinstance(metadata, BadRow):
         raise metadata
-    told = {} if metadata is None else metadata
-    if not isinstance(told, dict):
-        raise BadRow(f"metadata {told!r} is no object")
-    session, word = told.get("source_session"), told.get("type")
-    is_global = told.get("scope") == "global"
+    entry = {} if metadata is None else metadata
+    if not isinstance(entry, dict):
+        raise BadRow(f"metadata {entry!r} is no object")
+    session, word = entry.get("source_session"), entry.get("type")
+    is_global = entry.get("scope") == "global"
     return given(
         source_system="chromadb",
         memory_id=None if id_ is None else f"{collection}/{id_}",
-        user_id=str(told.get("person_id") or "owner"),
+        user_id=str(entry.get("person_id") or "owner"),
         scope="global" if is_global else "personal",
         content=text({"document": document}, "document"),
         category=word if word in CATEGORIES else "fact",
-        importance=number("importance", told.get("importance"), 0, 1, 0.5),
-        access_count=count("access_count", told.get("access_count")),
+        importance=number("importance", entry.get("importance"), 0, 1, 0.5),
+        access_count=count("access_count", entry.get("access_count")),
         source_ref=None if session is None else str(session),
         session_id=None if session is None else str(session),
-        formed_at=instant("created_at", told.get("created_at")),
-        status="forgotten" if told.get("active") in (False, 0, "false", "False") else "active",
-        metadata={k: v for k, v in told.items() if k not in OURS and not (k == "type" and word in CATEGORIES)},
+        formed_at=instant("created_at", entry.get("created_at")),
+        status="forgotten" if entry.get("active") in (False, 0, "false", "False") else "active",
+        metadata={k: v for k, v in entry.items() if k not in OURS and not (k == "type" and word in CATEGORIES)},
     )

@@ -17,7 +17,7 @@ MAGIC: Final = b"SQLite format 3\x00"
 
 
 def is_sqlite(name: str) -> bool:
-    """Tell whether a file is a SQLite database. Raises OSError."""
+    """Return whether a file is a SQLite database. Raises OSError."""
     with Path(name).open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 

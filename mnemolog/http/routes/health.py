@@ -23,7 +23,7 @@ async def live() -> Response:
 
 @router.get("/health/ready", response_model=responses.Health, responses=refused(HTTPStatus.SERVICE_UNAVAILABLE))
 async def ready(request: Request) -> Response:
-    """Tell whether requests are answered here: started, heard of by the group, log and shards usable, nothing moves."""
+    """Return whether requests are answered here: started, known to the group, log and shards usable, nothing moves."""
     worker = request.app.state.worker
     if not is_ready(worker):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")

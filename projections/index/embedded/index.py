@@ -54,7 +54,7 @@ class EmbeddedIndex:
         return
 
     def needs_changes(self, tenant: str, user_id: str) -> bool:
-        """Tell whether the user's table is loaded."""
+        """Return whether the user's table is loaded."""
         return (tenant, user_id) in self._tables
 
     async def put(self, entries: Sequence[IndexEntry]) -> None:

@@ -68,5 +68,5 @@ def property_schema() -> list[Property]:
 
 
 def is_generation(name: str) -> bool:
-    """Tell whether a collection is a generation of the index."""
+    """Return whether a collection is a generation of the index."""
     return name.startswith(f"{ALIAS}_v")

@@ -54,7 +54,7 @@ class Skeleton:
 
 
 def same_statement(a: str, b: str) -> bool:
-    """Tell whether both texts say the same: skeletons equal and not empty, and no clause cut at different places.
+    """Return whether both texts say the same: skeletons equal and not empty, and no clause cut at different places.
 
     Marks may be missing in one of them ("Yesterday I ran" / "Yesterday, I ran"), but the same Chinese characters cut
     into clauses in two ways are two statements. Symmetric.

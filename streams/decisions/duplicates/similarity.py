@@ -43,7 +43,7 @@ def overlap(tokens_a: frozenset[str], tokens_b: frozenset[str]) -> float:
 
 
 def near_duplicate(a: str, b: str, cosine: float | None, keyword_overlap: float = KEYWORD_OVERLAP) -> bool:
-    """Tell whether both texts say the same, so that one memory is enough. Symmetric; true for exact duplicates.
+    """Return whether both texts say the same, so that one memory is enough. Symmetric; true for exact duplicates.
 
     `cosine` is that of the texts' embeddings, None where they come from different models or there are none: then the
     words have to be closer. The three conditions of a near duplicate: overlap of the keywords of at least

@@ -30,7 +30,7 @@ class Refusal:
     message: str
 
     def names(self, *words: str) -> bool:
-        """Tell whether the error names one of these parameters, in its `param` or its message."""
+        """Return whether the error names one of these parameters, in its `param` or its message."""
         return any(word == self.param or word in self.message for word in words)
 
 

@@ -51,10 +51,10 @@ def chinese_city(text: str) -> str | None:
 
 
 def is_country(name: str) -> bool:
-    """Tell whether a name is a country's, or a large region's."""
+    """Return whether a name is a country's, or a large region's."""
     return name in _COUNTRIES
 
 
 def english_city(name: str) -> bool:
-    """Tell whether capitalised words may be a city's name: not a language, weekday, month or feast."""
+    """Return whether capitalised words may be a city's name: not a language, weekday, month or feast."""
     return not any(word in _NO_PLACE for word in name.split())

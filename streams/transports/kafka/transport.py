@@ -96,7 +96,7 @@ class Consumer(SafeDelivery, driver.Consumer):
         """
 
     def is_in_session(self) -> bool:
-        """Tell whether this worker's session lasts, so that no other worker can have its partitions.
+        """Return whether this worker's session lasts, so that no other worker can have its partitions.
 
         A worker that was frozen or cut off from the broker for longer has to assume that others have them.
         """

@@ -34,11 +34,11 @@ def test_a_recipe_names_files_that_are_there_and_new_ones_that_are_not(page: Pat
     assert [path for path, is_new in named if is_new and (ROOT / path).exists()] == []
 
 
-def test_the_recipes_that_contributing_promises_are_there():
+def test_every_recipe_is_on_the_list_of_them():
     contributing = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     linked = set(re.findall(r"\]\(docs/contributing/([\w-]+\.md)\)", contributing))
     assert {"command-and-event.md", "memory-field.md"} <= linked
-    assert linked == {page.name for page in RECIPES}
+    assert [page.name for page in RECIPES if page.name not in linked] == []
 
 
 def test_paths_are_found_in_code_and_nowhere_else():
