@@ -140,7 +140,7 @@ class SimulatedWorker:
             parameters=Parameters(),
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync)
-        ticking = TickScheduler(
+        tick_scheduler = TickScheduler(
             log=log,
             shards=self.shards,
             handled=self.handled,
@@ -148,16 +148,16 @@ class SimulatedWorker:
             make=lambda partition, slot: decay_due(partition, "ladder", slot),
             every=TICK_EVERY,
         )
-        waking = WakeScheduler(log=log, shards=self.shards, clock=world.clock, every_seconds=WAKE_LOOK_SECONDS)
-        self._start(partial(self._run, ticking, waking))
+        wake_scheduler = WakeScheduler(log=log, shards=self.shards, clock=world.clock, every_seconds=WAKE_LOOK_SECONDS)
+        self._start(partial(self._run, tick_scheduler, wake_scheduler))
 
-    async def _run(self, ticking: TickScheduler, waking: WakeScheduler) -> None:
+    async def _run(self, tick_scheduler: TickScheduler, wake_scheduler: WakeScheduler) -> None:
         self._start(partial(self._consume, "observe", self.observe))
         self._start(partial(self._consume, "remember", self.remember))
         self._start(partial(self._consume, "project", self.project))
         self._start(self.observe.close_idle)
-        self._start(ticking.run)
-        self._start(waking.run)
+        self._start(tick_scheduler.run)
+        self._start(wake_scheduler.run)
         self._start(self._commit)
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
