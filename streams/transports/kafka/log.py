@@ -74,7 +74,7 @@ class KafkaLog:
         """A producer that did not append in time: aiokafka's sender may hang for ever. The next append takes a new
         one."""
         self._starting = asyncio.Lock()
-        """Held while a reader connects: each topic has one."""
+        """Held while a reader connects: two readers of one topic would each miss what the other has read."""
         self._replacing = asyncio.Lock()
         """Held while a producer is replaced: callers that wait meanwhile share the new one."""
         self._abandoning: set[asyncio.Task[None]] = set()
