@@ -72,7 +72,7 @@ class Drain:
         try:
             async with asyncio.timeout(seconds):
                 await self._extract(await self._ends(INPUTS))
-                held, reappended = self._shards.held(), self._observe.rewriting.ends
+                held, reappended = self._shards.held(), self._observe.reencoder.ends
                 await self._extract({place: end for place, end in reappended.items() if place[1] in held})
                 await self._recalls.flush()
                 items = await self._ends((INBOX,))

@@ -208,11 +208,11 @@ class Worker:
         self.observe = Observe(
             log=self._patient_log,
             shards=self.shards,
-            asking=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), vision=settings.sight),
+            extraction=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), vision=settings.sight),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
-            rewriting=Reencoder(self._patient_log, self.shards.partition, self.registry, self.fail, metrics.counted),
+            reencoder=Reencoder(self._patient_log, self.shards.partition, self.registry, self.fail, metrics.counted),
             limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             memorize=settings.memorize,
             counted=metrics.counted,

@@ -1,9 +1,9 @@
-"""observe: groups what upstream saw into windows, has them extracted, and appends the answers to the inbox."""
+"""observe: cuts observations into windows, has them extracted, and appends the answers to the inbox."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from schemas import codec
@@ -15,6 +15,7 @@ from schemas.log import RecordTooLarge
 from schemas.messages.dead_letters import first_position
 from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS, INBOX
+from streams.agents.pending import PendingObservations
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import catch_up
 from streams.extraction.request import append_answer, too_large
@@ -22,7 +23,6 @@ from streams.extraction.window import OpenWindow, closes_before, pieces_of, wind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
@@ -38,18 +38,7 @@ if TYPE_CHECKING:
 
 LONGEST_CHECK_SECONDS: Final = 1.0
 IDLE_CHECKS: Final = 4
-"""Checks of open windows for each IDLE_SECONDS."""
-
-
-@dataclass(slots=True)
-class _Holding:
-    """An observation that is in work: acknowledged when all its pieces are."""
-
-    owner: Owner
-    recorded_at: datetime
-    left: set[str]
-    acks: list[Callable[[], None]] = field(default_factory=list)
-    waits: str | None = None
+"""How often open windows are checked within IDLE_SECONDS."""
 
 
 @dataclass(slots=True)
@@ -59,15 +48,16 @@ class _Session:
     message: Observation
     window: OpenWindow
     touched: float
+    """When a piece joined it last, by the event loop's clock."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _SessionKey:
     owner: Owner
     agent_id: str | None
     session_id: str
     lease: Lease
-    """Of the partition: a window that a turn joins after the lease has ended must not stay here."""
+    """Of the partition. A window belongs to one lease: a turn that joins it after the lease has ended must not stay."""
 
     @property
     def partition(self) -> int:
@@ -75,18 +65,18 @@ class _Place:
 
 
 class Observe:
-    """Reads the input topics. Offsets of an open window stay open: the log is the buffer."""
+    """Reads the input topics. Turns of an open window are not acknowledged: the log is the buffer."""
 
     def __init__(  # noqa: PLR0913 - built once, at the composition root, all by name
         self,
         *,
         log: Log,
         shards: Shards,
-        asking: ExtractionService,
+        extraction: ExtractionService,
         extractor: Extractor,
         verbatim: Extractor,
         pool: KeyedPool,
-        rewriting: Reencoder,
+        reencoder: Reencoder,
         limits: WindowLimits,
         memorize: bool = True,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
@@ -94,28 +84,29 @@ class Observe:
     ) -> None:
         self._log = log
         self._shards = shards
-        self._asking = asking
+        self._extraction = extraction
         self._extractor = extractor
         self._verbatim = verbatim
         self._pool = pool
-        self.rewriting = rewriting
+        self.reencoder = reencoder
         self._limits = limits
         self.memorizes = memorize
         self._counted = counted
         self._extracted = extracted
-        self._sessions: dict[_Place, _Session] = {}
-        self._holdings: dict[tuple[int, Owner, str], _Holding] = {}
+        self._sessions: dict[_SessionKey, _Session] = {}
+        self._pending = PendingObservations()
         self._delivered: dict[tuple[str, int], int] = {}
+        """The offset behind the last record handled of each (topic, partition), under the present lease."""
 
     async def handle(self, delivery: Delivery) -> None:
-        """Process one record; return when the next one may be delivered."""
+        """Handle one record; return when the next may be delivered."""
         record = delivery.record
         position = record.position
         lease = self._shards.assignment.lease(position.partition)
         try:
             message = observation_of_record(record)
-        except InRegistryAvro as found:
-            await self.rewriting.take(delivery, found.schema_id)
+        except InRegistryAvro as registry_avro:
+            await self.reencoder.take(delivery, registry_avro.schema_id)
         except ForeignKey as error:
             await self._put_aside(delivery, "key", str(error))
         except (codec.Undecodable, InvalidEvent) as error:
@@ -131,16 +122,16 @@ class Observe:
         record, owner = delivery.record, message.envelope.owner
         position, partition = record.position, record.position.partition
         if self._shards.partition(owner) != partition:
-            if await self.rewriting.reappend(delivery, message):  # with the id and time of this first position
+            if await self.reencoder.reappend(delivery, message):  # with the id and time of this first position
                 self._counted("observe", "moved")
             return
         lease = self._shards.assignment.lease(partition)
         await self._shards.assignment.wait_until_ready(partition)
         await catch_up(self._shards, position.topic, partition, position.offset + 1)
         if not lease.is_current(delivery):
-            return  # taken away meanwhile: what comes again, from the committed offset on, must not find it here
+            return  # revoked meanwhile: it is delivered again, and must not be pending here then
         first = self._shards.at(partition).observations.first(owner, message.envelope.event_id)
-        # What was sent back stands for its first record, which could not be read then, and may be folded by now.
+        # A record that was sent back from the dead letters stands for its first one, which may be folded by now.
         if first is not None and first.position != position and str(first.position) != first_position(record):
             if first.digest != digest_of(message):
                 detail = f"event_id {first.event_id!r} was accepted with another body at {first.position}"
@@ -151,99 +142,97 @@ class Observe:
             return
         if isinstance(message, SessionEnded):
             self._counted("observe", "boundary")
-            for place in self._ended(partition, message):
-                await self._close(place)
+            for key in self._ended(partition, message):
+                await self._close(key)
             delivery.ack()
         elif not self.memorizes or not is_extractable(message):
             self._counted("observe", "nothing")
             delivery.ack()
         else:
-            await self._hold(delivery, message)
+            await self._take(delivery, message)
 
-    async def _hold(self, delivery: Delivery, message: Observation) -> None:
-        record, owner = delivery.record, message.envelope.owner
-        partition, event_id = record.position.partition, message.envelope.event_id
-        held = self._holdings.get((partition, owner, event_id))
-        if held is not None:
-            held.acks.append(delivery.ack)  # delivered again while in work
+    async def _take(self, delivery: Delivery, message: Observation) -> None:
+        """Begin the extraction of an observation's pieces, those apart that are extracted already."""
+        owner = message.envelope.owner
+        partition = delivery.record.position.partition
+        event_id = message.envelope.event_id
+        if self._pending.join(partition, owner, event_id, delivery.ack):
             self._counted("observe", "repeated")
             return
-        pieces = pieces_of(message, record.recorded_at)
-        known = self._shards.at(partition).observations.extracted(owner, [p.piece_id for p in pieces])
-        pieces = [p for p in pieces if p.piece_id not in known]
+        pieces = pieces_of(message, delivery.record.recorded_at)
+        extracted = self._shards.at(partition).observations.extracted(owner, [p.piece_id for p in pieces])
+        pieces = [p for p in pieces if p.piece_id not in extracted]
         if not pieces:
             self._counted("observe", "repeated")
             delivery.ack()
             return
-        left = {p.piece_id for p in pieces}
-        self._holdings[partition, owner, event_id] = _Holding(owner, record.recorded_at, left, [delivery.ack])
+        self._pending.add(partition, owner, event_id, [p.piece_id for p in pieces], delivery.ack)
         self._counted("observe", "taken")
         if not isinstance(message, TurnRecorded) or not message.infer:
             extractor = self._extractor if not isinstance(message, TurnRecorded) else self._verbatim
             for piece in pieces:
                 await self._submit(partition, window_of(message, (piece,)), extractor)
             return
-        await self._join(self._place(partition, message), message, pieces)
+        await self._join(self._key(partition, message), message, pieces)
 
-    async def _join(self, place: _Place, message: TurnRecorded, pieces: list[Piece]) -> None:
+    async def _join(self, key: _SessionKey, message: TurnRecorded, pieces: list[Piece]) -> None:
         """Put pieces into their session's window, closing it where the log says so."""
         for piece in pieces:
-            session = self._sessions.get(place)
+            session = self._sessions.get(key)
             if session is not None and closes_before(session.window, piece, self._limits):
-                await self._close(place)
+                await self._close(key)
                 session = None
-            if not place.lease.is_valid:
+            if not key.lease.is_valid:
                 return
             now = asyncio.get_running_loop().time()
             if session is None:
-                session = self._sessions[place] = _Session(message, OpenWindow(), now)
+                session = self._sessions[key] = _Session(message, OpenWindow(), now)
             session.window.add(piece)
             session.touched = now
             session.message = message
 
     async def close_idle(self) -> None:
-        """Close idle windows until cancelled: windows that the next turn can no longer belong to."""
+        """Close idle windows regularly, without end: their next turn would begin another window."""
         while True:
             await asyncio.sleep(min(LONGEST_CHECK_SECONDS, self._limits.idle.total_seconds() / IDLE_CHECKS))
             await self.close_idle_once()
 
     async def close_idle_once(self) -> None:
-        """Close each window that has waited for IDLE_SECONDS, if nothing of its partition is on its way."""
-        for place, session in list(self._sessions.items()):
+        """Close each window that has been idle for IDLE_SECONDS, unless records of its partition are on their way."""
+        for key, session in list(self._sessions.items()):
             if asyncio.get_running_loop().time() - session.touched < self._limits.idle.total_seconds():
                 continue
-            end = await self._log.end(CONVERSATIONS.name, place.partition)
-            delivered = self._delivered.get((CONVERSATIONS.name, place.partition), 0)
-            if delivered >= end and self._sessions.get(place) is session:
-                await self._close(place)
+            end = await self._log.end(CONVERSATIONS.name, key.partition)
+            delivered = self._delivered.get((CONVERSATIONS.name, key.partition), 0)
+            if delivered >= end and self._sessions.get(key) is session:
+                await self._close(key)
 
     def open_sessions(self) -> list[SessionEnded]:
-        """Return, for each session with an open window, the end that would close it; derived from its last turn."""
+        """Return the end that would close each open window; its id is derived from the window's last turn."""
         ends = []
-        for place, session in self._sessions.items():
+        for key, session in self._sessions.items():
             last = session.message.envelope
-            event_id = derived_id("session-end", place.owner.tenant, place.owner.user_id, last.event_id)
-            ends.append(SessionEnded(envelope=last.follow(event_id), session_id=place.session_id))
+            event_id = derived_id("session-end", key.owner.tenant, key.owner.user_id, last.event_id)
+            ends.append(SessionEnded(envelope=last.follow(event_id), session_id=key.session_id))
         return ends
 
     def waiting(self, owner: Owner, event_id: str) -> str | None:
         """Return why an observation waits for the model, if it does."""
-        held = self._holdings.get((self._shards.partition(owner), owner, event_id))
-        return held.waits if held else None
+        return self._pending.reason(self._shards.partition(owner), owner, event_id)
 
     def revoke(self, partition: int) -> None:
-        """Drop what belongs to a partition that was taken away: another worker reads it again."""
+        """Drop what belongs to a revoked partition: its new worker reads it again."""
         self._pool.drop(partition)
-        self.rewriting.drop(partition)
+        self.reencoder.drop(partition)
         self._sessions = {k: v for k, v in self._sessions.items() if k.partition != partition}
-        self._holdings = {k: v for k, v in self._holdings.items() if k[0] != partition}
+        self._pending.drop(partition)
         self._delivered = {k: v for k, v in self._delivered.items() if k[1] != partition}
 
-    async def _close(self, place: _Place) -> None:
-        session = self._sessions.pop(place, None)
+    async def _close(self, key: _SessionKey) -> None:
+        session = self._sessions.pop(key, None)
         if session is not None:
             window = window_of(session.message, tuple(session.window.pieces))
-            await self._submit(place.partition, window, self._extractor)
+            await self._submit(key.partition, window, self._extractor)
 
     async def _submit(self, partition: int, window: Window, extractor: Extractor) -> None:
         owner = Owner(window.tenant, window.user_id)
@@ -253,11 +242,9 @@ class Observe:
         def waits(reason: str) -> None:
             self._counted("extract", "waiting")
             for piece in window.pieces:
-                held = self._holdings.get((partition, owner, piece.event_id))
-                if held is not None:
-                    held.waits = reason
+                self._pending.waits(partition, owner, piece.event_id, reason)
 
-        item = await self._asking.extract(window, extractor, waits)
+        item = await self._extraction.extract(window, extractor, waits)
         try:
             end = await append_answer(self._log, partition, item)
         except RecordTooLarge as error:
@@ -267,31 +254,20 @@ class Observe:
         self._extracted(item)
         await catch_up(self._shards, INBOX.name, partition, end)
         for piece in window.pieces:
-            self._done(partition, owner, piece)
+            self._pending.piece_done(partition, owner, piece.event_id, piece.piece_id)
 
-    def _done(self, partition: int, owner: Owner, piece: Piece) -> None:
-        held = self._holdings.get((partition, owner, piece.event_id))
-        if held is None:
-            return
-        held.left.discard(piece.piece_id)
-        held.waits = None
-        if not held.left:
-            del self._holdings[partition, owner, piece.event_id]
-            for ack in held.acks:
-                ack()
-
-    def _place(self, partition: int, message: TurnRecorded) -> _Place:
+    def _key(self, partition: int, message: TurnRecorded) -> _SessionKey:
         lease = self._shards.assignment.lease(partition)
-        return _Place(message.envelope.owner, message.envelope.agent_id, message.session_id, lease)
+        return _SessionKey(message.envelope.owner, message.envelope.agent_id, message.session_id, lease)
 
-    def _ended(self, partition: int, end: SessionEnded) -> list[_Place]:
-        """Return the open windows that an end closes; one that names no agent ends the session with all of them."""
-        owner, agent = end.envelope.owner, end.envelope.agent_id
+    def _ended(self, partition: int, end: SessionEnded) -> list[_SessionKey]:
+        """Return the sessions that an end closes; one that names no agent ends the session with all agents."""
+        owner = end.envelope.owner
         return [
-            place
-            for place in self._sessions
-            if (place.partition, place.owner, place.session_id) == (partition, owner, end.session_id)
-            and agent in (None, place.agent_id)
+            key
+            for key in self._sessions
+            if (key.partition, key.owner, key.session_id) == (partition, owner, end.session_id)
+            and end.envelope.agent_id in (None, key.agent_id)
         ]
 
     async def _put_aside(self, delivery: Delivery, reason: str, detail: str) -> None:

@@ -1,4 +1,4 @@
-"""remember: takes one inbox item, looks at the user's memories, appends one decision, and folds it."""
+"""remember: decides on each inbox item with the user's state, appends the decision, and folds it."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 
 USERS_AT_ONCE: Final = 64
-"""Users for whom a tick is decided at the same time; their appends share an fsync."""
+"""Users on whom a tick is decided concurrently; their appends share an fsync."""
 MANY_MEMORIES: Final = 1_000
-"""From this many memories on, the choice runs in a thread."""
+"""Choosing from so many memories runs in a thread, so that it does not block the event loop."""
 
 
 async def keep_all(_partition: int, _before: datetime) -> int:
@@ -64,7 +64,7 @@ class Remember:
         ticked: Callable[[str, str], None] = lambda _policy, _outcome: None,
         remove: Callable[[int, datetime], Awaitable[int]] = keep_all,
     ) -> None:
-        """`remove` takes a partition's observations away that were logged before an instant, and counts them."""
+        """Take `remove`, which removes a partition's observations logged before an instant and returns how many."""
         self._log = log
         self._shards = shards
         self._index_sync = index_sync
@@ -76,7 +76,7 @@ class Remember:
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
 
     async def handle(self, delivery: Delivery) -> None:
-        """Process one record; return when the next one may be delivered."""
+        """Handle one record; return when the next may be delivered."""
         record, partition = delivery.record, delivery.record.position.partition
         try:
             owner, item = item_of_record(record, self._shards.partitions)
@@ -87,13 +87,13 @@ class Remember:
             self._counted("remember", "dead")
             delivery.ack()
             return
-        wanted = self._shards.partition(owner)
-        if wanted != partition:
-            again = NewRecord(topic=record.position.topic, partition=wanted, key=owner.key, value=record.value)
+        owners_partition = self._shards.partition(owner)
+        if owners_partition != partition:
+            copy = NewRecord(topic=record.position.topic, partition=owners_partition, key=owner.key, value=record.value)
             try:
-                await append_with_retry(self._log, [again])
+                await append_with_retry(self._log, [copy])
                 self._counted("remember", "moved")
-            except RecordTooLarge as error:  # it came compressed
+            except RecordTooLarge as error:  # it came compressed, and is larger now
                 await put_aside(self._log, record, TOO_LARGE, str(error))
                 self._counted("remember", "dead")
             delivery.ack()
@@ -111,11 +111,11 @@ class Remember:
             await self._pool.submit(partition, owner, lambda: self._remember(delivery, owner, item))
 
     def revoke(self, partition: int) -> None:
-        """Drop what belongs to a partition that was taken away."""
+        """Drop the jobs of a revoked partition."""
         self._pool.drop(partition)
 
     async def decided(self, owner: Owner, item_id: str) -> None:
-        """Wait until the item is decided and folded here."""
+        """Wait until an item is decided and folded here."""
         while not is_decided(self._shards.state(owner), item_id):
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             waiting = self._waiters.setdefault((owner, item_id), [])
@@ -128,7 +128,7 @@ class Remember:
                     self._waiters.pop((owner, item_id), None)
 
     async def _remember(self, delivery: Delivery, owner: Owner, item: UserItem) -> None:
-        """Decide until the fold agrees: another worker's decision may have come first."""
+        """Decide until the fold has counted a decision: another worker's may have come first."""
         place = _place(delivery.record)
         if is_decided(self._shards.state(owner), item.envelope.event_id):
             self._counted("remember", "repeated")
@@ -141,8 +141,8 @@ class Remember:
                 vectors = self._shards.of(owner).ledger.vectors(owner)
                 decision = decide(state, item, place, vectors, self._parameters)
             except (ShardDamaged, ShardUnavailable):
-                raise  # not the item's fault: it is decided when the shard is whole
-            except Exception as error:  # noqa: BLE001 - the boundary of the step: a rule that fails stops nobody else
+                raise  # the item is decided once the shard is whole
+            except Exception as error:  # noqa: BLE001 - the boundary of a step: a rule with a bug stops no other item
                 await self._give_up(delivery.record, f"{type(error).__name__}: {error}")
                 break
             try:
@@ -152,18 +152,18 @@ class Remember:
                 break
             self._counted("remember", _outcome(decision))
         delivery.ack()
-        self._tell(owner, item.envelope.event_id)
+        self._notify(owner, item.envelope.event_id)
 
     async def _apply_tick(self, delivery: Delivery, tick: Tick) -> None:
-        """Apply the tick to every user of the partition, then close it."""
+        """Apply the tick to every user of the partition, then close it by a decision of the partition itself."""
         partition = delivery.record.position.partition
         closer, tick_id = partition_owner(partition), tick.envelope.event_id
         place = _place(delivery.record)
         while not is_decided(self._shards.state(closer), tick_id):
-            decayed, expired = await self._applied(delivery.record, tick)
+            decayed, expired = await self._apply(delivery.record, tick)
             state = self._shards.state(closer)
             if is_decided(state, tick_id):
-                break  # by another worker, while this one asked its users
+                break  # another worker has closed it meanwhile
             if is_passed(state, tick_id, place.offset):
                 self._ticked(policy_of(tick), "passed")
                 await self._give_up(delivery.record, "a later tick was closed before it")
@@ -177,19 +177,19 @@ class Remember:
             else:
                 self._ticked(policy_of(tick), "applied")
         delivery.ack()
-        self._tell(closer, tick_id)
+        self._notify(closer, tick_id)
 
-    async def _applied(self, record: Record, tick: Tick) -> tuple[int, int]:
+    async def _apply(self, record: Record, tick: Tick) -> tuple[int, int]:
         """Apply a tick to all that it concerns; return `decayed` and `expired` as TickApplied has them."""
         match tick:
             case DecayDue():
                 return await self._decay(record, tick)
             case RetentionDue():
-                await self._keep_closeness(record, tick)
-                # Before the decision says so: a tick that comes again finds them gone.
+                await self._keep_intimacies(record, tick)
+                # Before the closing decision: if this is interrupted, the tick is applied again and finds them gone.
                 return 0, await self._remove(record.position.partition, tick.before) if tick.before else 0
             case WakeDue():
-                await self._wake_due(record, tick)
+                await self._raise_wakes(record, tick)
                 return 0, 0
             case _:
                 assert_never(tick)
@@ -203,27 +203,28 @@ class Remember:
             expired += over
         return decayed, expired
 
-    async def _wake_due(self, record: Record, tick: WakeDue) -> None:
+    async def _raise_wakes(self, record: Record, tick: WakeDue) -> None:
         due = self._shards.at(record.position.partition).ledger.wakes.due(tick.as_of)
         for begin in range(0, len(due), USERS_AT_ONCE):
-            woken = due[begin : begin + USERS_AT_ONCE]
-            await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in woken))
+            owners = due[begin : begin + USERS_AT_ONCE]
+            await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in owners))
 
-    async def _keep_closeness(self, record: Record, tick: RetentionDue) -> None:
-        after, partition = None, record.position.partition
+    async def _keep_intimacies(self, record: Record, tick: RetentionDue) -> None:
+        after = None
         while tick.before:
-            # asked for anew each time: a rebuild may put another shard in the place of the first meanwhile
-            statistics = self._shards.at(partition).turn_statistics
-            if not (some := statistics.owners_with_intimacy(after, USERS_AT_ONCE)):
+            # Looked up each time: a rebuild may have switched to another shard meanwhile.
+            statistics = self._shards.at(record.position.partition).turn_statistics
+            if not (owners := statistics.owners_with_intimacy(after, USERS_AT_ONCE)):
                 return
-            await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in some))
+            await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in owners))
             await asyncio.sleep(0)
-            after = some[-1]
+            after = owners[-1]
 
     def _raised(self, partition: int, tick_id: str) -> int:
         return self._shards.at(partition).ledger.wakes.raised_by(tick_id)
 
     async def _meet_tick(self, owner: Owner, tick: Tick, record: Record) -> UserState:
+        """Decide a tick for one user, part by part; return the user's state after it."""
         tick_id, place = tick.envelope.event_id, _place(record)
         while True:
             state = self._shards.state(owner)
@@ -234,7 +235,7 @@ class Remember:
                 return state
             try:
                 await self._append(owner, decision)
-            except RecordTooLarge as error:  # it holds up neither this worker nor the partition's other users
+            except RecordTooLarge as error:  # the partition's other users still meet the tick
                 await self._give_up(record, f"{owner.key.decode()!r} does not meet the tick: {error}")
                 return state
 
@@ -243,30 +244,30 @@ class Remember:
             case DecayDue():
                 return decide_tick(state, tick, place, self._parameters)
             case RetentionDue():
-                close_to = self._shards.of(state.owner).turn_statistics.last_intimacies(state.owner)
-                return decide_tick(state, tick, place, self._parameters, close_to=close_to)
+                last_intimacies = self._shards.of(state.owner).turn_statistics.last_intimacies(state.owner)
+                return decide_tick(state, tick, place, self._parameters, last_intimacies=last_intimacies)
             case WakeDue():
-                return await self._wake(state, tick, place)
+                return await self._decide_wakes(state, tick, place)
             case _:
                 assert_never(tick)
 
-    async def _wake(self, state: UserState, tick: WakeDue, place: ItemPosition) -> Decision | None:
-        """Decide on a user's wakes; choosing among many memories must not hold up who asks meanwhile."""
+    async def _decide_wakes(self, state: UserState, tick: WakeDue, place: ItemPosition) -> Decision | None:
+        """Decide on a user's wakes, in a thread where they choose from many memories."""
         everyone = self._shards.state(Owner(state.owner.tenant, GLOBAL_USER))
         deciding = partial(decide_tick, state, tick, place, self._parameters, everyone=everyone)
         if not shows_memories(state, self._parameters.wake_memory_limit):
             return deciding()
         both = (state.owner, everyone.owner)
-        known = {i: v for owner in both for i, v in self._shards.of(owner).ledger.vectors(owner).all().items()}
-        if len(known) < MANY_MEMORIES:
-            return deciding(vectors=lambda: known)
-        return await asyncio.to_thread(deciding, vectors=lambda: known)
+        vectors = {i: v for owner in both for i, v in self._shards.of(owner).ledger.vectors(owner).all().items()}
+        if len(vectors) < MANY_MEMORIES:
+            return deciding(vectors=lambda: vectors)
+        return await asyncio.to_thread(deciding, vectors=lambda: vectors)
 
     def _owners(self, partition: int) -> list[Owner]:
         """Return the users whose items come through the partition's inbox."""
-        mine = self._shards.at(partition).ledger.owners()
-        shared = [o for o in self._shards.globals.ledger.owners() if self._shards.partition(o) == partition]
-        return [*mine, *shared]
+        users = self._shards.at(partition).ledger.owners()
+        global_owners = [o for o in self._shards.globals.ledger.owners() if self._shards.partition(o) == partition]
+        return [*users, *global_owners]
 
     async def _append(self, owner: Owner, decision: Decision) -> None:
         """Append a decision, then fold and index it. State is never updated before the log has acknowledged."""
@@ -280,7 +281,7 @@ class Remember:
         await put_aside(self._log, record, "failed", detail)
         self._counted("remember", "dead")
 
-    def _tell(self, owner: Owner, item_id: str) -> None:
+    def _notify(self, owner: Owner, item_id: str) -> None:
         for waiter in self._waiters.get((owner, item_id), ()):
             if not waiter.done():
                 waiter.set_result(None)

@@ -16,7 +16,7 @@ from streams.decisions.decay import decide_decay
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.draft import Draft, ItemPosition
 from streams.decisions.imports import decide_import
-from streams.decisions.intimacy import decide_closeness
+from streams.decisions.intimacy import keep_intimacies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,19 +62,19 @@ def decide_tick(
     *,
     everyone: UserState | None = None,
     vectors: Callable[[], Mapping[str, bytes]] = dict,
-    close_to: Mapping[str | None, Intimacy] | None = None,
+    last_intimacies: Mapping[str | None, Intimacy] | None = None,
 ) -> Decision | None:
     """Return what the tick changes of one user, a part of it if it is much, or None when it changes nothing.
 
     `everyone` holds the tenant's global memories, `vectors` returns theirs and the user's: a wake may show some.
-    `close_to` is what the turns still held said last of the user and each agent.
+    `last_intimacies` is what the turns still held said last of the user and each agent.
     """
     draft = Draft(state=state, item=tick, position=position)
     match tick:
         case DecayDue():
             last = decide_decay(draft, tick, parameters)
         case RetentionDue():  # memories outlive the observations that they came from, and so does this
-            last = decide_closeness(draft, tick, close_to or {})
+            last = keep_intimacies(draft, tick, last_intimacies or {})
         case WakeDue():
             shared = everyone or UserState(owner=Owner(state.owner.tenant, GLOBAL_USER))
             last = wakes.decide_wakes(draft, tick, parameters.wake_memory_limit, shared, vectors)

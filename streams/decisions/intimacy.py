@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from streams.decisions.draft import Draft
 
 
-def decide_closeness(draft: Draft, tick: RetentionDue, close_to: Mapping[str | None, Intimacy]) -> bool:
+def keep_intimacies(draft: Draft, tick: RetentionDue, last_intimacies: Mapping[str | None, Intimacy]) -> bool:
     """Keep the last intimacy with each agent once half the retention of its turn is over; return whether these are all.
 
     By then most users have a newer one. At the full retention it would be too late: brokers remove older records by
-    themselves. `close_to` has the last intimacies of the turns that are still held.
+    themselves. `last_intimacies` has the last intimacies of the turns that are still held.
     """
     kept = draft.state.closeness
     until = _half_way(tick)
     expiring = [
         (agent or "", agent, last)
-        for agent, last in close_to.items()
+        for agent, last in last_intimacies.items()
         if until is not None
         and last.said_at < until
         and last != (before := kept.get(agent))

@@ -133,9 +133,9 @@ class TickScheduler:
     async def run(self) -> None:
         """Check all assigned partitions regularly, without end."""
         every_seconds = min(CHECK_EVERY_SECONDS, self._every.total_seconds() / 4)
-        await check_regularly(self._shards, self.look, every_seconds, self._check_seconds)
+        await check_regularly(self._shards, self.append_due, every_seconds, self._check_seconds)
 
-    async def look(self, partition: int) -> list[datetime]:
+    async def append_due(self, partition: int) -> list[datetime]:
         """Append the oldest due slot once all observations before it are extracted; return what was appended."""
         due = await self.due(partition)
         if due:  # another worker may have applied them while it had the partition

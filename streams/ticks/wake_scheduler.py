@@ -49,9 +49,9 @@ class WakeScheduler:
 
     async def run(self) -> None:
         """Check all assigned partitions regularly, without end."""
-        await check_regularly(self._shards, self.look, self._every_seconds)
+        await check_regularly(self._shards, self.append_due, self._every_seconds)
 
-    async def look(self, partition: int) -> WakeDue | None:
+    async def append_due(self, partition: int) -> WakeDue | None:
         """Append a tick if a wake of the partition is due and no tick is on its way; return it."""
         now = self._clock.now()
         if not self._shards.at(partition).ledger.wakes.is_due(now):

@@ -70,8 +70,8 @@ class _UpdatesStateBeforeTheAcknowledgement(Remember):
 
 
 class _WakesBeforeTheTime(Remember):
-    async def _wake(self, state: UserState, tick: WakeDue, place: ItemPosition) -> Decision | None:
-        return await super()._wake(state, replace(tick, as_of=tick.as_of + timedelta(days=36_500)), place)
+    async def _decide_wakes(self, state: UserState, tick: WakeDue, place: ItemPosition) -> Decision | None:
+        return await super()._decide_wakes(state, replace(tick, as_of=tick.as_of + timedelta(days=36_500)), place)
 
 
 class _CommitsPastGaps(Books):

@@ -125,11 +125,11 @@ class SimulatedWorker:
         self.observe = world.parts.observe(
             log=log,
             shards=self.shards,
-            asking=ExtractionService(world.embedder),
+            extraction=ExtractionService(world.embedder),
             extractor=world.model,
             verbatim=VerbatimExtractor(),
             pool=KeyedPool(4, self._fail),
-            rewriting=Reencoder(log, self.shards.partition, NoRegistry(), self._fail),
+            reencoder=Reencoder(log, self.shards.partition, NoRegistry(), self._fail),
             limits=WindowLimits(rounds=ROUNDS, idle=timedelta(seconds=IDLE_SECONDS)),
         )
         self.remember = world.parts.remember(
@@ -140,7 +140,7 @@ class SimulatedWorker:
             parameters=Parameters(),
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync)
-        ticking = TickScheduler(
+        tick_scheduler = TickScheduler(
             log=log,
             shards=self.shards,
             handled=self.handled,
@@ -148,16 +148,16 @@ class SimulatedWorker:
             make=lambda partition, slot: decay_due(partition, "ladder", slot),
             every=TICK_EVERY,
         )
-        waking = WakeScheduler(log=log, shards=self.shards, clock=world.clock, every_seconds=WAKE_LOOK_SECONDS)
-        self._start(partial(self._run, ticking, waking))
+        wake_scheduler = WakeScheduler(log=log, shards=self.shards, clock=world.clock, every_seconds=WAKE_LOOK_SECONDS)
+        self._start(partial(self._run, tick_scheduler, wake_scheduler))
 
-    async def _run(self, ticking: TickScheduler, waking: WakeScheduler) -> None:
+    async def _run(self, tick_scheduler: TickScheduler, wake_scheduler: WakeScheduler) -> None:
         self._start(partial(self._consume, "observe", self.observe))
         self._start(partial(self._consume, "remember", self.remember))
         self._start(partial(self._consume, "project", self.project))
         self._start(self.observe.close_idle)
-        self._start(ticking.run)
-        self._start(waking.run)
+        self._start(tick_scheduler.run)
+        self._start(wake_scheduler.run)
         self._start(self._commit)
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -113,11 +113,11 @@ class Workbench:
         self.observe = Observe(
             log=self.log,
             shards=self.shards,
-            asking=ExtractionService(CharacterEmbedder()),
+            extraction=ExtractionService(CharacterEmbedder()),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.asking_pool,
-            rewriting=Reencoder(
+            reencoder=Reencoder(
                 self.log, self.shards.partition, schemas or NoRegistry(), self.failures.append, self._count
             ),
             limits=observing.pop("limits", WindowLimits()),
@@ -166,7 +166,7 @@ class Workbench:
         await self._begin()
         for record in records:
             await self.observe.handle(self._delivery(record))
-        await self.observe.rewriting.settle()
+        await self.observe.reencoder.settle()
         await self.asking_pool.settle()
 
     async def remembers(self, *records: Record) -> None:

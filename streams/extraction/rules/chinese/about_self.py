@@ -1,4 +1,4 @@
-"""What a Chinese speaker says of themselves: name, age, birthday, work, home, allergies, skills, relationship."""
+"""Chinese statements about oneself: name, age, birthday, work, home, allergies, skills, relationship."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ _STATUS: Final = (
 
 
 def about_self(clause: Clause) -> Iterator[Finding]:
-    """Yield who the user is. Only what stands at the start of the clause, after subject and adverbs, is believed."""
+    """Yield who the user is. Patterns match only at the start of the clause, behind subject and adverbs."""
     bare = without_particles(clause.core)
     called = _CALL_ME.match(without_particles(clause.text))
     if called and not _NO_NAME.match(called[1]):

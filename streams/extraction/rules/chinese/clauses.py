@@ -1,4 +1,4 @@
-"""Whom a Chinese clause speaks of, and whether it claims something: the caution that every Chinese rule relies on."""
+"""Chinese clauses: whom each speaks of, and whether it claims something. Every Chinese rule relies on it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _THEIRS: Final = (
     r"[^我你您他她它和跟与对给爱恨欢厌怕想见陪带送教是有在]{1,8}的(?:大|小|老|双胞胎)?(?:爸|妈|父|母|哥|姐|弟|妹|爷|奶|叔|舅|姑|姨"
     r"|老公|老婆|丈夫|妻子|儿子|女儿|孩子|宝宝|闺女|侄|孙|外甥|男朋友|女朋友|男友|女友|同事|同学|室友|朋友|闺蜜|猫|狗)"
 )
-"""After 我: 我三岁的儿子. Nothing may stand before 的 that has the relative as its object (我喜欢的, 我给他的)."""
+"""Behind 我: 我三岁的儿子. Nothing may stand before 的 that has the relative as its object (我喜欢的, 我给他的)."""
 _NOT_SELF: Final = (
     rf"{_THEIRS}|"
     r"们|俩|方|国|的|家|爸|妈|哥|姐|弟|妹|老公|老婆|媳妇|爱人|丈夫|妻子|儿子|女儿|孩子|男朋友|女朋友|"
@@ -28,7 +28,7 @@ _NOT_SELF: Final = (
     r"(?:最好的|最要好的|好|新|老|小|男|女|一个|有个)?朋友|闺蜜|哥们|老板|领导|爷|奶|外公|外婆|姥|叔|舅"
     r"|姑|姨|表[哥姐弟妹]|堂[哥姐弟妹]|邻居|侄|孙|这(?!个?人)|那"
 )
-"""After 我: it is not the user alone who is spoken of."""
+"""Behind 我: words with which it does not mean the user alone."""
 _SELF: Final = rf"(?:本人|我(?:这个?人|(?=[跟给对])|(?!{_NOT_SELF})))"
 _EVERY: Final = (
     r"(?:每|隔)(?:天|晚|周末|周|年|个?月|个?周末|个?星期|个?礼拜|早|日)(?:[一二三四五六日天](?![天个次]))?"
@@ -89,39 +89,39 @@ Subject: TypeAlias = Literal["me", "we", "none", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause that claims something: `core` is what follows subject and adverbs, `adverbs` what stood before it."""
+    """A clause that claims something. `core` is what follows subject and adverbs, `adverbs` what precedes it."""
 
     text: str
     core: str
     adverbs: str
     subject: Subject
-    """`none`: nobody is named and none was before; Chinese drops `I` more than any other subject."""
+    """`none`: no subject, here or before. Chinese drops `I` more often than any other."""
     past: bool
     rest: tuple[str, ...] = ()
     """The clauses that follow in the sentence."""
 
     @property
     def mine(self) -> bool:
-        """It speaks of the user, as far as one can tell."""
+        """Whether it probably speaks of the user."""
         return self.subject in ("me", "none")
 
 
 def without_particles(text: str) -> str:
-    """Drop the particles at the end that carry tone, not meaning."""
+    """Return a text without the particles at its end, which carry tone and no meaning."""
     return _PARTICLES.sub("", text)
 
 
 def without_idioms(text: str) -> str:
-    """Drop the 我 that is nobody: 气死我了 is 气死了."""
+    """Return a text without the 我 of idioms, which means no person: 气死我了 is 气死了."""
     return _IDIOM.sub("", text)
 
 
 def claims(sentence: Sentence) -> Iterator[Clause]:
-    """Yield the clauses in which the user claims something; what is asked, supposed, hearsay or unsure is left out.
+    """Yield the clauses in which the user claims something, without questions, suppositions, hearsay and doubts.
 
-    A clause without a subject speaks of whom the one before it spoke, of somebody else also in the sentence before.
-    From a supposition or from another's words on, the rest of the sentence is not the user's claim; nothing is in a
-    sentence that says that it jokes.
+    A clause without a subject has that of the clause before it; another person's lasts from one sentence to the next.
+    From a supposition or reported speech on, the rest of the sentence is no claim; a sentence that calls itself a joke
+    has none.
     """
     heir = _heir(sentence.after)
     if any(_JOKES.search(said) for said in sentence.clauses):
@@ -154,7 +154,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
 
 
 def _heir(before: tuple[str, ...]) -> Subject:
-    """Return whom a sentence goes on to speak of: 我儿子三岁了。喜欢恐龙 is about the son."""
+    """Return the subject that a sentence inherits: 我儿子三岁了。喜欢恐龙 is about the son."""
     heir: Subject = "none"
     for said in before:
         text = _FILLER.sub("", said)

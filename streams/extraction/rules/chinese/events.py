@@ -1,4 +1,4 @@
-"""What happened to a Chinese speaker: Luna's events, with the feeling and the day that the words name."""
+"""Chinese statements about events: Luna's event types, with the feeling and the day that the words name."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ _TODAY = re.compile(r"^(?:今天|昨天|明天)")
 
 
 def confided(sentence: Sentence, today: date) -> Iterator[Finding]:
-    """Yield what the user has told nobody else: the whole sentence, because it stands around the words."""
+    """Yield a sentence in which the user says that nobody else knows it, as a whole."""
     if not sentence.asks and any(_CONFIDES.search(said) for said in sentence.clauses):
         yield _event_finding("personal_share", "，".join(sentence.clauses), today)
 
 
 def events(clause: Clause, today: date) -> Iterator[Finding]:
-    """Yield at most one event that a clause tells of. `today` is the day on which it was said."""
+    """Yield at most one event of a clause that was said on `today`."""
     text = clause.text
     if clause.past or _CONFIDES.search(text):
         return
@@ -92,7 +92,7 @@ def events(clause: Clause, today: date) -> Iterator[Finding]:
 
 
 def _reaction(rest: tuple[str, ...]) -> str | None:
-    """Return the clause that follows, where it says how that felt."""
+    """Return the next clause if it names a feeling about the event."""
     return next((part for part in rest[:1] if chinese_feeling(part) and not re.search(r"你|吗$", part)), None)
 
 
@@ -112,6 +112,6 @@ def _event_finding(event: str, said: str, today: date, reaction: str | None = No
 
 
 def _of_the_user(said: str) -> str:
-    """Say it of the user: 我跟我妈吵架了 is 用户跟自己妈吵架了."""
+    """Return a text in the third person: 我跟我妈吵架了 is 用户跟自己妈吵架了."""
     first, *others = re.split(r"我们俩?|咱们俩?|我俩|咱俩|(?<!自)我", without_idioms(said))
     return "用户".join([first, "自己".join(others)]) if others else first

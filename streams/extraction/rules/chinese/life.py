@@ -1,4 +1,4 @@
-"""What a Chinese speaker does: dated plans, habits, money, projects, and where they are just now."""
+"""Chinese statements about daily life: dated plans, habits, money, projects and whereabouts."""
 
 from __future__ import annotations
 

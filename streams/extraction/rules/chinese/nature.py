@@ -1,4 +1,4 @@
-"""What a Chinese speaker is like and where to be found: traits, mother tongue, accounts, and what not to speak of."""
+"""Chinese statements about character: traits, mother tongue, accounts, and topics to avoid."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def nature(clause: Clause) -> Iterator[Finding]:
 
 
 def avoided(said: str) -> Iterator[Finding]:
-    """Yield what a clause asks never to be spoken of; a request, which `claims` leaves out."""
+    """Yield a topic that a clause asks never to speak of: a request, which `claims` leaves out."""
     if m := _AVOIDED.match(said):
         topic = re.sub(r"^我的?", "", m[1])
         yield profile("sensitive_topics", topic, f"用户不想谈{topic}")

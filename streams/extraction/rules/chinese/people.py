@@ -1,4 +1,4 @@
-"""Whom a Chinese speaker names: family, friends, colleagues, pets, and the days that belong to them."""
+"""Chinese statements about others: family, friends, colleagues, pets, and their dates."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _DAY_OF = re.compile(r"^(?:我们?的?)?(?P<who>[一-鿿]{0,4}?)(?:的)?(?P<what
 
 
 def people(clause: Clause) -> Iterator[Finding]:
-    """Yield the people and animals that the user names as theirs. A family member's value is relation and name."""
+    """Yield the people and pets that the user names as theirs. The value of family is relation and name."""
     bare = without_particles(clause.text)
     core = without_particles(clause.core)
     if m := _RELATIVE.match(bare):

@@ -1,4 +1,4 @@
-"""What a Chinese speaker likes, dislikes and is interested in.
+"""Chinese statements about tastes: likes, dislikes and interests.
 
 The value is the thing itself: 喜欢咖啡, 喜欢喝咖啡 and 爱喝咖啡 all give 咖啡, because 喝 and 吃 say nothing that
 the thing does not; every other verb stays (看电影, 听周杰伦的歌).

@@ -1,4 +1,4 @@
-"""What an English speaker says of themselves: name, age, birthday, work, home, allergies, skills, relationship."""
+"""English statements about oneself: name, age, birthday, work, home, allergies, skills, relationship."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ _STATUS = re.compile(
 
 
 def about_self(clause: Clause) -> Iterator[Finding]:
-    """Yield who the user is. Only what stands at the start of the clause, after subject and adverbs, is believed."""
+    """Yield who the user is. Patterns match only at the start of the clause, behind subject and adverbs."""
     if name := _name(clause):
         if _CALL_ME.search(clause.text):
             yield profile(NICKNAME, name, f"User is called {name}")

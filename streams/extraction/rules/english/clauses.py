@@ -1,4 +1,4 @@
-"""Whom an English clause speaks of, and whether it claims something: the caution that every English rule relies on."""
+"""English clauses: whom each speaks of, and whether it claims something. Every English rule relies on it."""
 
 from __future__ import annotations
 
@@ -107,13 +107,13 @@ _SOMEBODY = re.compile(r"\b(?:you|he|she|they|how|who|what|people|everyone)\b", 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause that claims something, contractions apart; `core` follows subject and adverbs."""
+    """A clause that claims something, contractions written out. `core` is what follows subject and adverbs."""
 
     text: str
     core: str
     adverbs: str
     when: str
-    """What stood before the subject: `Tomorrow at 3pm`."""
+    """What precedes the subject: `Tomorrow at 3pm`."""
     subject: Literal["me", "we", "other"]
     past: bool
     rest: tuple[str, ...] = ()
@@ -123,22 +123,22 @@ class Clause:
 
 
 def apart(text: str) -> str:
-    """Write out contractions: `I'm` is `I am`."""
+    """Return a text with contractions written out: `I'm` is `I am`."""
     for pattern, full in _APART:
         text = pattern.sub(lambda m, full=full: _SHORT.get(m.group().lower()) or m.expand(full), text)  # type: ignore[misc]
     return text
 
 
 def _calm(text: str) -> str:
-    """Lower a shout: all of `I LOVE SUSHI`, the word in `I do NOT like it`."""
+    """Return a text in lower case where it shouts: all of `I LOVE SUSHI`, the word in `I do NOT like it`."""
     return text.lower() if text.isupper() and " " in text else _SHOUTED.sub(lambda m: m.group().lower(), text)
 
 
 def claims(sentence: Sentence) -> Iterator[Clause]:
-    """Yield the clauses in which somebody claims something; what is asked, supposed, hearsay or asked for is left out.
+    """Yield the clauses that claim something, without questions, suppositions, hearsay and requests.
 
-    A clause that begins with a verb speaks of whom the one before it spoke. From a supposition or from another's words
-    on, the rest of the sentence is not the user's claim.
+    A clause that begins with a verb has the subject of the clause before it. From a supposition or reported speech on,
+    the rest of the sentence is no claim of the user.
     """
     parts = [p.strip() for said in sentence.clauses for p in _JOIN.split(apart(_calm(said))) if p and p.strip()]
     greeted = (

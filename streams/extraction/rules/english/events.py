@@ -1,4 +1,4 @@
-"""What happened to an English speaker: Luna's events, with the feeling and the day that the words name."""
+"""English statements about events: Luna's event types, with the feeling and the day that the words name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an English speaker does: dated plans, habits, money, projects, and where they are just now."""
+"""English statements about daily life: dated plans, habits, money, projects and whereabouts."""
 
 from __future__ import annotations
 

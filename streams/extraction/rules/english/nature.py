@@ -1,4 +1,4 @@
-"""What an English speaker is like and where to be found: traits, mother tongue, accounts, and what not to speak of."""
+"""English statements about character: traits, mother tongue, accounts, and topics to avoid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom an English speaker names: family, friends, colleagues, pets, and the days that belong to them."""
+"""English statements about others: family, friends, colleagues, pets, and their dates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an English speaker likes, dislikes and is interested in.
+"""English statements about tastes: likes, dislikes and interests.
 
 The value is the thing itself: `like drinking green tea` and `like green tea` both give `green tea`; the verb stays
 where it says more (`playing chess`). Where and when it is liked is cut off.

@@ -52,7 +52,7 @@ class Ticks:
         self.bench = bench
         self.clock = SetClock(later())
         self.handled: dict[tuple[str, int], int] = defaultdict(int)
-        self.ticking = TickScheduler(
+        self.scheduler = TickScheduler(
             log=bench.log,
             shards=bench.shards,
             handled=lambda topic, partition: self.handled[topic, partition],
@@ -64,7 +64,7 @@ class Ticks:
     async def run(self) -> list[datetime]:
         """Look until nothing more is due; return the slots that were applied."""
         applied = []
-        while slots := await self.ticking.look(0):
+        while slots := await self.scheduler.append_due(0):
             applied += slots
             end = await self.bench.log.end(INBOX.name, 0)
             await self.bench.remembers(*await self.bench.log.read(INBOX.name, 0, end - 1))
@@ -139,8 +139,8 @@ async def test_missed_slots_are_caught_up_in_order_and_each_once(ticks: Ticks, b
 
 async def test_a_tick_that_is_on_its_way_is_not_appended_again(ticks: Ticks, bench: Workbench):
     ticks.clock.instant = later(days=1)
-    assert await ticks.ticking.look(0) == [midnight(6)]
-    assert await ticks.ticking.look(0) == []
+    assert await ticks.scheduler.append_due(0) == [midnight(6)]
+    assert await ticks.scheduler.append_due(0) == []
     assert len(await bench.inbox()) == 2
 
 
@@ -148,8 +148,8 @@ async def test_a_tick_appended_by_two_workers_is_applied_once(ticks: Ticks, benc
     ticks.clock.instant = later(days=9)
     other = Ticks(bench)
     other.clock.instant = later(days=9)
-    await ticks.ticking.look(0)
-    await other.ticking.look(0)
+    await ticks.scheduler.append_due(0)
+    await other.scheduler.append_due(0)
     await bench.remembers(*(await bench.log.read(INBOX.name, 0, 1)))
     assert [d.item_type for d in await bench.ledger()].count("DecayDue") == 1
 
@@ -192,7 +192,7 @@ async def test_a_slot_waits_for_what_was_logged_at_its_very_instant(ticks: Ticks
 
 async def test_retention_is_due_daily_from_the_first_observation_on(bench: Workbench):
     clock = SetClock(later())
-    ticking = TickScheduler(
+    scheduler = TickScheduler(
         log=bench.log,
         shards=bench.shards,
         handled=lambda _topic, _partition: 1_000,
@@ -202,13 +202,13 @@ async def test_retention_is_due_daily_from_the_first_observation_on(bench: Workb
         topics=[INBOX.name, CONVERSATIONS.name],
     )
     await bench.says("t-1")
-    assert await ticking.look(0) == []
+    assert await scheduler.append_due(0) == []
     clock.instant = later(days=1)
-    assert await ticking.look(0) == [midnight(6)]
+    assert await scheduler.append_due(0) == [midnight(6)]
     [due] = await bench.inbox()
     assert (due.as_of, due.before) == (midnight(6), midnight(6) - 30 * DAY)
     await bench.remembers(*await bench.log.read(INBOX.name, 0, 0))
-    assert await ticking.look(0) == []
+    assert await scheduler.append_due(0) == []
 
 
 class SilentLog(MemoryLog):
@@ -224,7 +224,7 @@ class SilentLog(MemoryLog):
 async def test_a_silent_partition_does_not_stop_the_clock_of_the_others(tmp_path: Path):
     bench = Workbench(tmp_path / "two", SilentLog(2), partitions=2)
     await bench.publish(INBOX.name, {}, partition=1)
-    ticking = TickScheduler(
+    scheduler = TickScheduler(
         log=bench.log,
         shards=bench.shards,
         handled=lambda _topic, _partition: 1_000,
@@ -233,7 +233,7 @@ async def test_a_silent_partition_does_not_stop_the_clock_of_the_others(tmp_path
         every=DAY,
         check_seconds=0.1,
     )
-    running = asyncio.ensure_future(ticking.run())
+    running = asyncio.ensure_future(scheduler.run())
     async with asyncio.timeout(10):
         while await bench.log.end(INBOX.name, 1) == 1:  # noqa: ASYNC110 - the log has no event for it
             await asyncio.sleep(0.05)

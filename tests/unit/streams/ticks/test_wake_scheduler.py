@@ -44,13 +44,13 @@ class Owners:
     def __init__(self, bench: Workbench) -> None:
         self.bench = bench
         self.clock = WakeClock(later())
-        self.waking = WakeScheduler(log=bench.log, shards=bench.shards, clock=self.clock)
+        self.scheduler = WakeScheduler(log=bench.log, shards=bench.shards, clock=self.clock)
 
     async def at(self, instant: datetime) -> list[str]:
         """Look at an instant; return the texts of the wakes that were raised by it."""
         self.clock.instant = instant
         before = len(await raised(self.bench))
-        while (tick := await self.waking.look(0)) is not None:
+        while (tick := await self.scheduler.append_due(0)) is not None:
             end = await self.bench.log.end(INBOX.name, 0)
             await self.bench.remembers(*await self.bench.log.read(INBOX.name, 0, end - 1))
             assert tick.as_of == instant
@@ -127,16 +127,16 @@ async def test_one_tick_raises_the_wakes_of_everybody_and_closes_once(bench: Wor
 async def test_a_tick_that_is_on_its_way_is_not_appended_again_to_the_inbox(bench: Workbench, owners: Owners):
     await bench.decides(reminder("call mum", "r-1", later(hours=1)))
     owners.clock.instant = later(hours=2)
-    assert await owners.waking.look(0) is not None
+    assert await owners.scheduler.append_due(0) is not None
     owners.clock.instant = later(hours=3)
-    assert await owners.waking.look(0) is None
+    assert await owners.scheduler.append_due(0) is None
 
 
 async def test_a_wake_that_two_workers_find_due_is_raised_once(bench: Workbench, owners: Owners):
     await bench.decides(reminder("call mum", "r-1", later(hours=1)))
     other = Owners(bench)
     owners.clock.instant, other.clock.instant = later(hours=1), later(hours=1, seconds=1)
-    first, second = await owners.waking.look(0), await other.waking.look(0)
+    first, second = await owners.scheduler.append_due(0), await other.scheduler.append_due(0)
     assert first is not None
     assert second is not None
     assert first.envelope.event_id == second.envelope.event_id

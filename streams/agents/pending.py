@@ -1,0 +1,70 @@
+"""Pending observations: delivered, and not acknowledged before all their pieces are extracted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from schemas.identity import Owner
+
+
+@dataclass(slots=True)
+class _Pending:
+    open_pieces: set[str]
+    acks: list[Callable[[], None]]
+    reason: str | None = None
+    """Why it waits for the model, if it does."""
+
+
+class PendingObservations:
+    """The observations of this worker's partitions that are in work.
+
+    One may be delivered again while it is pending, for example after a rebalance that left the partition here: then
+    each delivery is acknowledged when the observation is done.
+    """
+
+    def __init__(self) -> None:
+        self._pending: dict[tuple[int, Owner, str], _Pending] = {}
+
+    def join(self, partition: int, owner: Owner, event_id: str, ack: Callable[[], None]) -> bool:
+        """Have another delivery acknowledged with a pending observation; return whether it is pending."""
+        pending = self._pending.get((partition, owner, event_id))
+        if pending is not None:
+            pending.acks.append(ack)
+        return pending is not None
+
+    def add(
+        self, partition: int, owner: Owner, event_id: str, piece_ids: Iterable[str], ack: Callable[[], None]
+    ) -> None:
+        """Keep an observation pending until these pieces are done; then acknowledge it."""
+        self._pending[partition, owner, event_id] = _Pending(set(piece_ids), [ack])
+
+    def piece_done(self, partition: int, owner: Owner, event_id: str, piece_id: str) -> None:
+        """Count a piece as done; the last one acknowledges its observation. Nothing happens if that is not pending."""
+        pending = self._pending.get((partition, owner, event_id))
+        if pending is None:
+            return
+        pending.open_pieces.discard(piece_id)
+        pending.reason = None
+        if not pending.open_pieces:
+            del self._pending[partition, owner, event_id]
+            for ack in pending.acks:
+                ack()
+
+    def waits(self, partition: int, owner: Owner, event_id: str, reason: str) -> None:
+        """Note why an observation waits for the model."""
+        pending = self._pending.get((partition, owner, event_id))
+        if pending is not None:
+            pending.reason = reason
+
+    def reason(self, partition: int, owner: Owner, event_id: str) -> str | None:
+        """Return why an observation waits for the model; None where it does not, or is not pending."""
+        pending = self._pending.get((partition, owner, event_id))
+        return pending.reason if pending else None
+
+    def drop(self, partition: int) -> None:
+        """Drop the observations of a revoked partition: they are delivered again elsewhere."""
+        self._pending = {key: pending for key, pending in self._pending.items() if key[0] != partition}
