@@ -72,7 +72,7 @@ async def test_a_killed_worker_comes_back_before_its_session_ends_and_a_second_o
         workers[1].start()
         await workers[1].ready()
         assert time.monotonic() - began < SESSION_SECONDS * 0.7
-        assert "it is forgotten" in workers[1].said()
+        assert "has forgotten it" in workers[1].said()
 
         same.start()
         async with asyncio.timeout(60):
