@@ -119,8 +119,12 @@ class Assignment:
             self.resting[partition] = shard
 
     def hold(self, partition: int, shard: Shard) -> None:
-        """Hold a partition, and let it be decided upon. The caller has folded the shard."""
-        self.shards[partition] = self.resting.pop(partition, shard)
+        """Hold a partition, and let it be decided upon. The caller has folded the shard.
+
+        A rebuild may have switched while the caller folded a shard that was held: then the new generation's stays.
+        """
+        if partition not in self.shards or not shard.retired:
+            self.shards[partition] = self.resting.pop(partition, shard)
         self._ready.add(partition)
         self._notify()
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from support.workbench import Workbench
+
 from projections.partitions.assignment import Assignment
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Delivered:
@@ -51,3 +58,17 @@ def test_a_record_may_be_worked_on_under_its_lease_until_a_rebalance():
     assert not lease.is_current(Delivered(rebalanced=True))
     assignment.release(0)
     assert not lease.is_current(Delivered())
+
+
+def test_a_shard_that_a_rebuild_replaced_while_it_was_folded_does_not_come_back(tmp_path: Path):
+    bench = Workbench(tmp_path)
+    assignment = bench.shards.assignment
+    old = assignment.take(0)
+    assert old is not None
+    fresh = bench.shards.open(0)
+    old.retired = True
+    assignment.replace({**assignment.shards, 0: fresh})
+    assignment.hold(0, old)
+    assert assignment.shard(0) is fresh
+    old.close()
+    bench.close()
