@@ -3,7 +3,7 @@
 What users import is here, and importing it loads the client and nothing else. The rooms: `settings` is the frozen value
 that everything is built from, `worker` the composition root, `http` and `cli` the two doors, `client` the Python one.
 Behind the doors are `publishing`, `commands`, `imports`, `wakes` and `operations`; `cluster` reaches the other workers,
-`log` opens the log and watches it, `diagnostics` is the doctor.
+`log` opens the log and watches it, `access` says who may do what, `diagnostics` is the doctor.
 """
 
 from mnemolog.client.client import AsyncClient, Client

@@ -1,0 +1,51 @@
+"""The principal of a request: whose key it came with, and what that key allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Final
+
+from schemas.inputs.decoding import DEFAULT_TENANT
+
+PRINCIPAL: Final = "mnemolog.principal"
+"""Where the edge leaves the principal in a request's scope."""
+
+
+class Role(StrEnum):
+    """What a key is for. A key has one or more; none of them implies another."""
+
+    READ = "read"
+    WRITE = "write"
+    TENANT_ADMIN = "tenant-admin"
+    """Export, import and erasure of the tenant's users, and what is answered about all of them."""
+    OPERATOR = "operator"
+    """The whole installation: ticks, rebuilds, digests, dead letters, checks."""
+    METRICS = "metrics"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who sent a request."""
+
+    tenant: str
+    roles: frozenset[Role]
+    key_id: str | None = None
+    """The key's public part, as it stands in a memory's history; None without keys."""
+    users: tuple[str, ...] | None = None
+    """Patterns (`*`, `?`) of the users that the key is for; None: all of the tenant."""
+    agents: tuple[str, ...] | None = None
+    """The agents that the key is for; None: all."""
+
+    def has_user(self, user_id: str) -> bool:
+        """Return whether the key is for a user."""
+        return self.users is None or any(fnmatchcase(user_id, pattern) for pattern in self.users)
+
+    def has_agent(self, agent_id: str | None) -> bool:
+        """Return whether the key is for an agent; one that is for some agents is not for requests that name none."""
+        return self.agents is None or agent_id in self.agents
+
+
+LOCAL: Final = Principal(DEFAULT_TENANT, frozenset(Role))
+"""Everybody on loopback, where no keys are configured."""
