@@ -10,13 +10,14 @@ import ssl
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import httpx
 from cryptography import x509
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 LOOK_EVERY_SECONDS: Final = 1.0
@@ -40,28 +41,20 @@ class CertificateFiles:
     """Who connects must show a certificate of it. None: nobody is asked for one."""
 
     @property
-    def state(self) -> tuple[tuple[int, int, int] | None, ...]:
-        """What changes when one of the files does."""
-        return tuple(_state(file) for file in (self.certificate, self.key, self.client_authority) if file is not None)
-
-
-def _state(file: Path) -> tuple[int, int, int] | None:
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    def paths(self) -> tuple[Path, ...]:
+        """The files, those that there are."""
+        return tuple(file for file in (self.certificate, self.key, self.client_authority) if file is not None)
 
 
 class Renewed:
     """A TLS context that is made anew when its files have changed; while they cannot be used the former one stays."""
 
-    def __init__(self, files: CertificateFiles, make: Callable[[CertificateFiles], ssl.SSLContext]) -> None:
+    def __init__(self, files: Sequence[Path], make: Callable[[], ssl.SSLContext]) -> None:
         """Make it. Raises TlsFailed."""
         self._files = files
         self._make = make
-        self._state = files.state
-        self._context = make(files)
+        self._states = [_state(file) for file in files]
+        self._context = make()
         self._looked = time.monotonic()
 
     @property
@@ -69,23 +62,33 @@ class Renewed:
         """The context of now."""
         if time.monotonic() - self._looked >= LOOK_EVERY_SECONDS:
             self._looked = time.monotonic()
-            if (state := self._files.state) != self._state:
-                self._read_again(state)
+            states = [_state(file) for file in self._files]
+            if states != self._states:
+                self._states = states  # what cannot be used is not tried again before it changes
+                self._read_again()
         return self._context
 
-    def _read_again(self, state: tuple[tuple[int, int, int] | None, ...]) -> None:
-        self._state = state  # what cannot be used is not tried again before it changes
+    def _read_again(self) -> None:
         try:
-            self._context = self._make(self._files)
+            self._context = self._make()
         except TlsFailed as error:
-            log.warning("%s; new connections get the former certificate", error)
+            log.warning("%s; new connections get what was there before", error)
         else:
-            log.info("%s was read again: new connections get it", self._files.certificate)
+            log.info("%s: read again, for new connections", ", ".join(map(str, self._files)))
+
+
+def _state(file: Path) -> tuple[int, int, int] | None:
+    """Return what changes when a file does, None where there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def server_context(files: CertificateFiles) -> ssl.SSLContext:
     """Return the context of a server, which follows its files. Raises TlsFailed."""
-    renewed = Renewed(files, _server)
+    renewed = Renewed(files.paths, partial(_server, files))
     context = _server(files)
 
     def choose(connection: ssl.SSLSocket | ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:

@@ -70,5 +70,6 @@ def make_http(worker: Worker) -> FastAPI:
     settings = worker.settings
     advertised = {name_of(urlsplit(settings.advertised_url).netloc)} if settings.advertised_url else set[str]()
     hosts = LOOPBACK | {name_of(settings.host)} | advertised
-    app.add_middleware(Edge, metrics=worker.metrics, hosts=hosts)
+    names_suffice = not settings.has_proof and settings.api_keys_file is None
+    app.add_middleware(Edge, metrics=worker.metrics, hosts=hosts, names_suffice=names_suffice)
     return app

@@ -12,12 +12,13 @@ from schemas.identity import derived_id
 from schemas.inputs.decoding import DEFAULT_TENANT
 
 MAX_KEY_CHARACTERS = 256
+NOT_READY = "the worker is starting or stopping: ask again in a moment"
 
 
 async def _worker(request: Request) -> Worker:
     worker: Worker = request.app.state.worker
     if not is_ready(worker):
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
     if not worker.is_in_session():
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, worker.log_watch.away or OUT_OF_SESSION)
     return worker

@@ -9,8 +9,11 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
+from mnemolog.access.caller import CALLER
+from mnemolog.access.principal import LOCAL, PRINCIPAL
 from mnemolog.http.forwarding import BODY
 from mnemolog.http.origin import READING, reason_to_refuse
+from mnemolog.http.peer_door import BETWEEN_WORKERS, FOR_WORKERS, FROM_PEER, let_in
 from mnemolog.http.problems import problem
 
 if TYPE_CHECKING:
@@ -21,8 +24,6 @@ if TYPE_CHECKING:
     from mnemolog.worker.metrics import Metrics
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
-BETWEEN_WORKERS: Final = "/v1/internal/"
-"""Paths for other workers: their bodies are Base64, a third longer than what callers sent."""
 KEY: Final = b"idempotency-key"
 UNKNOWN_ROUTE: Final = "unknown"
 
@@ -40,9 +41,15 @@ class _Gone(Exception):
 class Edge:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, hosts: Collection[str] | None = None) -> None:
-        """Take the names that the server goes by in Host headers; None: any."""
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, hosts: Collection[str] | None = None, *, names_suffice: bool = True
+    ) -> None:
+        """Take the names that the server goes by in Host headers; None: any.
+
+        `names_suffice`: another worker is known by its name, and comes in by this door.
+        """
         self._app = app
+        self._names_suffice = names_suffice
         self._metrics = metrics
         self._hosts = hosts
 
@@ -71,10 +78,17 @@ class Edge:
             if (refused := reason_to_refuse(scope, self._hosts)) is not None:
                 await problem(*refused)(scope, receive, send)
                 return
+            if not let_in(scope, names_suffice=self._names_suffice):
+                await problem(HTTPStatus.NOT_FOUND, FOR_WORKERS)(scope, receive, send)
+                return
             body = await _body(scope, receive)
             scope[BODY] = body
             _add_key(scope)
-            await self._app(scope, _replay(body, receive), send)
+            caller = CALLER.set(scope.get(PRINCIPAL, None if FROM_PEER in scope else LOCAL))
+            try:
+                await self._app(scope, _replay(body, receive), send)
+            finally:
+                CALLER.reset(caller)
         except _Gone:
             return
         except _TooLarge:

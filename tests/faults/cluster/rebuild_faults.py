@@ -14,7 +14,7 @@ from faults.cluster.asking import asking
 from faults.cluster.cluster import RECOVERY_SECONDS
 from faults.cluster.index_faults import all_found
 
-from mnemolog.cluster.peers import FORWARDED
+from mnemolog.cluster.trust import FORWARDED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
