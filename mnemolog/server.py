@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 import uvicorn
 from threadpoolctl import threadpool_limits
 
+from mnemolog.access.key_file import KeyFileError
 from mnemolog.http.app import make_http
 from mnemolog.settings import SettingsError
 from mnemolog.worker.worker import Worker
@@ -39,7 +40,7 @@ WARN_SECONDS: Final = 1.0
 BACKLOG: Final = 2048
 PAUSE_SECONDS: Final = 1.0
 """Before a new worker replaces one whose shard is damaged."""
-EXPECTED: Final = (LogError, ShardUnavailable, UnknownSchema, RegistryRefused, SettingsError, OSError)
+EXPECTED: Final = (LogError, ShardUnavailable, UnknownSchema, RegistryRefused, SettingsError, KeyFileError, OSError)
 """What an operator can mend: printed as a sentence, without a traceback."""
 
 COLLECT_AFTER: Final = (50_000, 20, 100)

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 PREFIX: Final = "MNEMOLOG_"
 URL_VARIABLE: Final = "MNEMOLOG_URL"
 """Not a setting of the worker: whom commands talk to."""
+KEY_VARIABLE: Final = "MNEMOLOG_API_KEY"
+"""Not a setting of the worker: the key that commands send."""
+OF_COMMANDS: Final = frozenset({URL_VARIABLE, KEY_VARIABLE})
 SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_URL"}
 """Settings that are taken from these too, under the names that other programs know."""
 MAX_INTIMACY: Final = 100.0
 NOT_YET: Final = frozenset(
     {
-        "MASTER_KEY", "MASTER_KEY_FILE", "API_KEYS_FILE",
+        "MASTER_KEY", "MASTER_KEY_FILE",
     }
 )  # fmt: skip
 """Named in the contract, built by later issues."""
@@ -99,6 +102,7 @@ class Settings(BaseModel):
     wake_query: Annotated[str, Field(min_length=1, max_length=16_384)] | None = None
     reminder_template: Annotated[str, Field(max_length=16_384), AfterValidator(check_template)] = REMINDER_TEMPLATE
     encryption: Literal["off"] = "off"
+    api_keys_file: Path | None = None
     advertised_url: str | None = None
     session_seconds: Annotated[float, Field(ge=1, le=1800)] = 15.0
     host: str = "127.0.0.1"
@@ -152,7 +156,7 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
     found: dict[str, object] = {
         name.removeprefix(PREFIX).lower(): text
         for name, text in given.items()
-        if name.startswith(PREFIX) and name != URL_VARIABLE and text != ""
+        if name.startswith(PREFIX) and name not in OF_COMMANDS and text != ""
     }
     check_names(given)
     for name in sorted(found):
@@ -174,7 +178,7 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
 def check_names(environment: Mapping[str, str]) -> None:
     """Refuse a variable with our prefix that means nothing: it would change nothing. Raises SettingsError."""
     for name in sorted(environment):
-        ours = name.startswith(PREFIX) and name != URL_VARIABLE and environment[name] != ""
+        ours = name.startswith(PREFIX) and name not in OF_COMMANDS and environment[name] != ""
         short = name.removeprefix(PREFIX)
         if ours and short not in NOT_YET and short.lower() not in Settings.model_fields:
             raise SettingsError(f"{PREFIX}{short.upper()} is no setting of mnemolog: remove it or correct its name")
@@ -210,7 +214,7 @@ def read_env_file(path: Path) -> dict[str, str]:
         name = name.strip().removeprefix("export ").strip()
         if not name.startswith(PREFIX) and name not in SHARED.values():
             meant = f"{PREFIX}{name.upper()}"
-            known = meant == URL_VARIABLE or name.lower() in Settings.model_fields
+            known = meant in OF_COMMANDS or name.lower() in Settings.model_fields
             advice = f"did you mean {meant}?" if known else f"those of mnemolog begin with {PREFIX}"
             raise SettingsError(f"--env-file {path}, line {number}: {name} is no setting: {advice}")
         found[name] = value.strip().strip("'\"")
@@ -230,8 +234,11 @@ def _checked(settings: Settings) -> Settings:
             "such as http://worker-0:8420: a scheme, a host and a port, without a path"
         )
     loopback = settings.host in ("127.0.0.1", "localhost", "::1")
-    if not loopback:
-        raise SettingsError(f"{PREFIX}HOST={settings.host!r}: without API keys the server listens on loopback only")
+    if not loopback and settings.api_keys_file is None:
+        raise SettingsError(
+            f"{PREFIX}HOST={settings.host!r}: without API keys the server listens on loopback only; make one by "
+            f"`mnemolog keys create` and set {PREFIX}API_KEYS_FILE"
+        )
     if not settings.levels[0] <= settings.levels[1] <= MAX_INTIMACY:
         raise SettingsError(
             f"{PREFIX}INTIMACY_LEVELS={settings.intimacy_levels!r} must be two ascending numbers, 0 to 100"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import ExitStack
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
+from mnemolog.http.authentication import admit_everybody
 from mnemolog.http.forwarding import BODY
 from mnemolog.http.origin import READING, reason_to_refuse
 from mnemolog.http.problems import problem
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from mnemolog.http.authentication import Authentication
     from mnemolog.worker.metrics import Metrics
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
@@ -40,11 +43,18 @@ class _Gone(Exception):
 class Edge:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, hosts: Collection[str] | None = None) -> None:
-        """Take the names that the server goes by in Host headers; None: any."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        metrics: Metrics,
+        hosts: Collection[str] | None = None,
+        authentication: Authentication | None = None,
+    ) -> None:
+        """Take the names that the server goes by in Host headers (None: any), and who verifies keys (None: nobody)."""
         self._app = app
         self._metrics = metrics
         self._hosts = hosts
+        self._authentication = authentication
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one HTTP request through; other scopes, such as lifespan, go by."""
@@ -60,16 +70,24 @@ class Edge:
             await send(message)
 
         try:
-            await self._pass(scope, receive, watched, statuses)
+            with ExitStack() as until_answered:
+                await self._pass(scope, receive, watched, statuses, until_answered)
         finally:
             route = getattr(scope.get("route"), "path_format", UNKNOWN_ROUTE)
             if statuses:
                 self._metrics.answered(route, statuses[0], time.perf_counter() - began)
 
-    async def _pass(self, scope: Scope, receive: Receive, send: Send, statuses: list[int]) -> None:
+    async def _pass(
+        self, scope: Scope, receive: Receive, send: Send, statuses: list[int], until_answered: ExitStack
+    ) -> None:
         try:
             if (refused := reason_to_refuse(scope, self._hosts)) is not None:
                 await problem(*refused)(scope, receive, send)
+                return
+            if self._authentication is None:
+                admit_everybody(scope)
+            elif (refusal := await self._authentication.refusal(scope, until_answered)) is not None:
+                await refusal(scope, receive, send)
                 return
             body = await _body(scope, receive)
             scope[BODY] = body
