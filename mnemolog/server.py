@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import uvicorn
 from threadpoolctl import threadpool_limits
 
+from mnemolog.access.key_file import KeyFileError
 from mnemolog.http.app import make_http
 from mnemolog.http.peer_door import PeerDoor
 from mnemolog.settings import SettingsError
@@ -46,7 +47,9 @@ WARN_SECONDS: Final = 1.0
 BACKLOG: Final = 2048
 PAUSE_SECONDS: Final = 1.0
 """Before a new worker replaces one whose shard is damaged."""
-EXPECTED: Final = (LogError, ShardUnavailable, UnknownSchema, RegistryRefused, SettingsError, TlsFailed, OSError)
+EXPECTED: Final = (
+    LogError, ShardUnavailable, UnknownSchema, RegistryRefused, SettingsError, KeyFileError, TlsFailed, OSError,
+)  # fmt: skip
 """What an operator can mend: printed as a sentence, without a traceback."""
 
 COLLECT_AFTER: Final = (50_000, 20, 100)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 PREFIX: Final = "MNEMOLOG_"
 URL_VARIABLE: Final = "MNEMOLOG_URL"
 """Not a setting of the worker: whom commands talk to."""
+KEY_VARIABLE: Final = "MNEMOLOG_API_KEY"
+"""Not a setting of the worker: the key that commands send."""
+OF_COMMANDS: Final = frozenset({URL_VARIABLE, KEY_VARIABLE})
 SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_URL"}
 """Settings that are taken from these too, under the names that other programs know."""
 MAX_INTIMACY: Final = 100.0
@@ -193,7 +196,7 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
     found: dict[str, object] = {
         name.removeprefix(PREFIX).lower(): text
         for name, text in given.items()
-        if name.startswith(PREFIX) and name != URL_VARIABLE and text != ""
+        if name.startswith(PREFIX) and name not in OF_COMMANDS and text != ""
     }
     check_names(given)
     for name in sorted(found):
@@ -215,7 +218,7 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
 def check_names(environment: Mapping[str, str]) -> None:
     """Refuse a variable with our prefix that means nothing: it would change nothing. Raises SettingsError."""
     for name in sorted(environment):
-        ours = name.startswith(PREFIX) and name != URL_VARIABLE and environment[name] != ""
+        ours = name.startswith(PREFIX) and name not in OF_COMMANDS and environment[name] != ""
         short = name.removeprefix(PREFIX)
         if ours and short not in NOT_YET and short.lower() not in Settings.model_fields:
             raise SettingsError(f"{PREFIX}{short.upper()} is no setting of mnemolog: remove it or correct its name")
@@ -251,7 +254,7 @@ def read_env_file(path: Path) -> dict[str, str]:
         name = name.strip().removeprefix("export ").strip()
         if not name.startswith(PREFIX) and name not in SHARED.values():
             meant = f"{PREFIX}{name.upper()}"
-            known = meant == URL_VARIABLE or name.lower() in Settings.model_fields
+            known = meant in OF_COMMANDS or name.lower() in Settings.model_fields
             advice = f"did you mean {meant}?" if known else f"those of mnemolog begin with {PREFIX}"
             raise SettingsError(f"--env-file {path}, line {number}: {name} is no setting: {advice}")
         found[name] = value.strip().strip("'\"")

@@ -39,21 +39,27 @@ class FoldedAnew(NotReached):
 
 @asynccontextmanager
 async def reached(
-    url: str | None, settings: Settings | None, output: Output, *, only_reads: bool = False
+    url: str | None,
+    settings: Settings | None,
+    output: Output,
+    *,
+    only_reads: bool = False,
+    api_key: str | None = None,
 ) -> AsyncIterator[AsyncClient]:
     """Give a client of the right worker. Without a URL there must be settings. Raises NotReached.
 
+    A worker is sent the key; an engine of the command's own needs none.
     What `only_reads` creates no data: an empty world would answer it, and hide that it looked in the wrong place.
     """
     if url is not None:
-        async with AsyncClient(url) as client:
+        async with AsyncClient(url, api_key) as client:
             yield client
         return
     assert settings is not None  # noqa: S101 - the caller's side of the contract
     deadline = time.monotonic() + START_SECONDS
     while True:
         if (running := await _found(settings, deadline, output)) is not None:
-            async with AsyncClient(running) as client:
+            async with AsyncClient(running, api_key) as client:
                 yield client
             return
         folder = settings.data_dir.resolve()

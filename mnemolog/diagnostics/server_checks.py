@@ -7,15 +7,16 @@ from typing import Final
 
 import httpx
 
+from mnemolog.client.transport import headers_of
 from mnemolog.diagnostics.checks import REACH_SECONDS, Check, reason
 
 _NEEDED: Final = ("log", "shards", "data directory")
 """A server is not ready without these; the first that is wrong is the reason."""
 
 
-async def of_server(url: str) -> list[Check]:
+async def of_server(url: str, api_key: str | None = None) -> list[Check]:
     """Return the check of a server, and then those of what it reaches, if it says."""
-    return explained(await _server(url), await _reached_by(url))
+    return explained(await _server(url), await _reached_by(url, api_key))
 
 
 def explained(at: Check, reached: list[Check]) -> list[Check]:
@@ -41,11 +42,11 @@ async def _server(url: str) -> Check:
     return Check("server", ok=False, detail=detail, advice="wait until it has started, or read its log")
 
 
-async def _reached_by(url: str) -> list[Check]:
-    """Ask a server what it reaches; [] from one that does not say."""
+async def _reached_by(url: str, api_key: str | None) -> list[Check]:
+    """Ask a server what it reaches; [] from one that does not say, as to a key without the role operator."""
     async with httpx.AsyncClient(timeout=6 * REACH_SECONDS) as http:
         try:
-            answer = await http.get(f"{url.rstrip('/')}/v1/admin/checks")
+            answer = await http.get(f"{url.rstrip('/')}/v1/admin/checks", headers=headers_of(api_key))
             return [Check(**one) for one in answer.json()["checks"]] if answer.is_success else []
         except (httpx.TransportError, httpx.InvalidURL, ValueError, KeyError, TypeError):
             return []

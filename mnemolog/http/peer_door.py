@@ -12,7 +12,7 @@ from hmac import compare_digest
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from mnemolog.access.principal import PRINCIPAL
+from mnemolog.access.principal import LOCAL, PRINCIPAL
 from mnemolog.access.statement import NoStatement, read_statement
 from mnemolog.cluster.proof import PROOF, Covered, NotProven, Proof, normalised
 from mnemolog.cluster.trust import FORWARDED, STATED
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 FROM_PEER: Final = "mnemolog.from_peer"
-"""True in the scope of a request that came by the door for other workers, and proved it."""
+"""In the scope of a request that came by the door for other workers, and was proven: the caller in whose name it is, or
+None where the worker asks of its own accord."""
 BETWEEN_WORKERS: Final = "/v1/internal/"
 """Paths for other workers: their bodies are Base64, a third longer than what callers sent."""
 FOR_WORKERS: Final = "this route is for the group's other workers: /docs lists those for you"
@@ -75,11 +76,10 @@ class PeerDoor:
         target = (scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
         covered = Covered(scope["method"], target, self._url, sender, stated)
         body = None if self._proof is None else self._proof.verify(covered, headers.get(PROOF))
-        if stated:
-            scope[PRINCIPAL] = read_statement(stated, time.time())
-        elif not scope["path"].startswith(WITHOUT_CALLER):
+        caller = read_statement(stated, time.time()) if stated else None
+        if caller is None and not scope["path"].startswith(WITHOUT_CALLER):
             raise NotProven("it states no principal, whose request it is")
-        scope[FROM_PEER] = True
+        scope[FROM_PEER], scope[PRINCIPAL] = caller, caller or LOCAL
         return body
 
     async def _refuse(self, reason: str, scope: Scope, receive: Receive, send: Send) -> None:

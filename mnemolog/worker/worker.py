@@ -369,6 +369,10 @@ class Worker:
             self.shards.release(partition)
         self.shards.unassign()
 
+    def group_size(self) -> int:
+        """Return how many workers the group has, as far as this one knows; 1 before it has started."""
+        return 1 + len(self.peers.others()) if self.started else 1
+
     def is_in_session(self) -> bool:
         """Return whether the group's session is alive, so that no other worker can have this one's partitions."""
         return is_in_session(self._app)

@@ -50,7 +50,8 @@ async def _from_a_worker(request: Request) -> None:
 
 def _require_tenant(request: Request, *tenants: str) -> None:
     """Refuse what is about another tenant than the caller's. Raises Problem."""
-    caller: Principal | None = request.scope.get(PRINCIPAL)
+    scope = request.scope
+    caller: Principal | None = scope[FROM_PEER] if FROM_PEER in scope else scope[PRINCIPAL]
     if caller is not None and any(tenant != caller.tenant for tenant in tenants):
         raise Problem(HTTPStatus.FORBIDDEN, "the worker asks about another tenant than the caller's")
 
