@@ -14,13 +14,18 @@ from schemas.identity import derived_id
 MAX_KEY_CHARACTERS = 256
 
 
-async def _worker(request: Request) -> Worker:
+def ready_worker(request: Request) -> Worker:
+    """Return the worker of this process, if it may answer. Raises Problem."""
     worker: Worker = request.app.state.worker
     if not is_ready(worker):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
     if not worker.is_in_session():
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, worker.log_watch.away or OUT_OF_SESSION)
     return worker
+
+
+async def _worker(request: Request) -> Worker:
+    return ready_worker(request)
 
 
 def is_ready(worker: Worker) -> bool:

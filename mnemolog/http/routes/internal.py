@@ -10,10 +10,12 @@ from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
 from mnemolog.cluster.peers import FORWARDED, SHARD
+from mnemolog.http.authentication import NOT_FOR_CALLERS
 from mnemolog.http.dependencies import CurrentWorker, is_ready
 from mnemolog.http.models.internal_requests import ShardWanted, SharedMemory, TenantItems, TenantMemories, TenantPlaces
 from mnemolog.http.models.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.models.wakes import WakesPart
+from mnemolog.http.permissions import BETWEEN_WORKERS
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, reads, routes, takes_long
 from mnemolog.imports.importer import parse_line
@@ -31,10 +33,12 @@ async def _from_a_worker(request: Request) -> None:
     """Refuse what no worker of the group sent, as far as a name can tell. Raises Problem."""
     worker, sender = request.app.state.worker, request.headers.get(FORWARDED)
     if sender is None or (is_ready(worker) and not worker.peers.knows(sender)):
-        raise Problem(HTTPStatus.NOT_FOUND, "this route is for the group's other workers: /docs lists those for you")
+        raise Problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
 
 
-router = routes("internal", "/v1/internal", dependencies=[Depends(_from_a_worker)], include_in_schema=False)
+router = routes(
+    "internal", "/v1/internal", BETWEEN_WORKERS, dependencies=[Depends(_from_a_worker)], include_in_schema=False
+)
 
 
 def _wanted(body: TenantMemories) -> Wanted:
