@@ -12,10 +12,10 @@ from uuid import uuid4
 
 from mnemolog.access.caller import CALLER
 from mnemolog.access.principal import PRINCIPAL
-from mnemolog.http.authentication import admit_everybody
+from mnemolog.http.authentication import BETWEEN_WORKERS, NOT_FOR_CALLERS, admit_everybody
 from mnemolog.http.forwarding import BODY
 from mnemolog.http.origin import READING, reason_to_refuse
-from mnemolog.http.peer_door import BETWEEN_WORKERS, FOR_WORKERS, FROM_PEER, let_in
+from mnemolog.http.peer_door import FROM_PEER, let_in
 from mnemolog.http.problems import problem
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Edge:
         if (refused := reason_to_refuse(scope, self._hosts)) is not None:
             return problem(*refused)
         if not let_in(scope, names_suffice=self._names_suffice):
-            return problem(HTTPStatus.NOT_FOUND, FOR_WORKERS)
+            return problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
         if self._authentication is None:
             admit_everybody(scope)
             return None
