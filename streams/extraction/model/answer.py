@@ -31,7 +31,7 @@ DEFAULT_IMPORTANCE: Final = 0.5
 
 Fault: TypeAlias = Literal["cut off", "not JSON", "wrong shape"]
 
-_FENCE: Final = re.compile(r"```[\w-]*\s(.*?)\s*```", re.DOTALL)
+_FENCE: Final = re.compile(r"```[\w-]*\s(.*)```", re.DOTALL)
 _THOUGHT: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
 _LINE_NUMBER: Final = re.compile(r"\[?(\d{1,6})\]?", re.ASCII)
 _DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ].*)?", re.ASCII | re.DOTALL)

@@ -171,7 +171,7 @@ PROMPT_HASH: Final = hashlib.sha256(
 ).hexdigest()[:16]
 """The first 16 hex digits of SHA-256 over all texts above that a model gets: another wording, another hash."""
 
-_LINE_BREAKS: Final = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+_LINE_BREAKS: Final = re.compile(r"(?<!\s)\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 

@@ -49,17 +49,22 @@ class RuleExtractor:
         A finding that two pieces have cites both. Different values of one attribute are all returned, the newest last.
         Events are episodic, with Luna's importance. A rule with a bug may raise: the caller rejects the window then.
         """
-        entries: list[tuple[Finding, list[int]]] = []
-        for index, piece in enumerate(window.pieces):
-            for finding in _read(piece):
-                sources = next((sources for other, sources in entries if _is_same(other, finding)), None)
-                if sources is None:
-                    entries.append((finding, [index]))
-                elif index not in sources:
-                    sources.append(index)
-        # Whether a nickname is the user's name depends on the names that are known: those come first.
-        entries.sort(key=lambda entry: entry[0].attribute == NICKNAME)
-        return Extraction(proposals=tuple(_proposal(finding, tuple(sources), window) for finding, sources in entries))
+        return read_window(window)
+
+
+def read_window(window: Window) -> Extraction:
+    """Return what the rules find in a window, as `RuleExtractor.extract` promises."""
+    entries: list[tuple[Finding, list[int]]] = []
+    for index, piece in enumerate(window.pieces):
+        for finding in _read(piece):
+            sources = next((sources for other, sources in entries if _is_same(other, finding)), None)
+            if sources is None:
+                entries.append((finding, [index]))
+            elif index not in sources:
+                sources.append(index)
+    # Whether a nickname is the user's name depends on the names that are known: those come first.
+    entries.sort(key=lambda entry: entry[0].attribute == NICKNAME)
+    return Extraction(proposals=tuple(_proposal(finding, tuple(sources), window) for finding, sources in entries))
 
 
 def _read(piece: Piece) -> Iterator[Finding]:

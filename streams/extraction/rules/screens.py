@@ -30,7 +30,7 @@ _PROJECT = re.compile(
     re.IGNORECASE,
 )
 _MONEY = re.compile(
-    r"[¥￥$€£]\s?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?\s?(?:万元|元|块|人民币|美元|欧元|dollars|euros?|"
+    r"[¥￥$€£]\s?\d[\d,]{0,20}(?:\.\d{1,20})?|\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:万元|元|块|人民币|美元|欧元|dollars|euros?|"
     r"pounds|usd|eur|gbp|cny|rmb)(?![a-z])",
     re.IGNORECASE,
 )
