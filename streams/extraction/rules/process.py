@@ -46,7 +46,7 @@ class RuleProcess(RuleExtractor):
         return None if self._process is None else self._process.pid
 
     async def extract(self, window: Window) -> Extraction:
-        """Return what the rules find in a window. Raises Rejected where they take too long or fail; Outage after `aclose`."""
+        """Return what the rules find. Raises Rejected where they take too long or fail; Outage after `aclose`."""
         frame = pickle.dumps(window, pickle.HIGHEST_PROTOCOL)
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, frame)
 

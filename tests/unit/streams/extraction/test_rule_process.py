@@ -97,9 +97,15 @@ PARENT = """
     text = "我喜欢茶，" * 1200
     piece = Piece(piece_id="t#0", event_id="t", speaker="user", text=text, occurred_at=at, recorded_at=at)
     window = Window(
-        tenant="d", user_id="u", agent_id=None, session_id="s", source_type="chat", source_ref="s", pieces=(piece,) * 200
+        tenant="d",
+        user_id="u",
+        agent_id=None,
+        session_id="s",
+        source_type="chat",
+        source_ref="s",
+        pieces=(piece,) * 200,
     )
-    rules = RuleProcess(cpu_seconds=3)
+    rules = RuleProcess(cpu_seconds=1)
 
     def end():
         while rules.pid is None:
