@@ -25,6 +25,7 @@ _ORDER = re.compile(
     r"|trust|approve|ignore|delete|remember|mention)\b"
     r"|\b(?:call|invoke|run|execute|use)\s(?:the\s)?(?:tool|function|command|plugin)\b|\bfrom now on\b"
     r"|\bdelete_all\b|\brm -rf\b"
+    r"|\b(?:your|hidden|overwrite|erase|clear)\s(?:all\s)?(?:hidden\s)?(?:instructions?|prompts?|memory|memories)\b"
     # the same in Chinese
     r"|(?:系统|开发者|助手|助理|机器人|智能体)(?:提示|消息|指令|命令)?\s?[:：>\]】]|系统(?:提示|指令|命令)|提示词"
     r"|(?:助手|助理|机器人|智能体|模型|AI)[，,]?\s?(?:必须|应该|应当|需要|务必|请|总是|永远|今后|以后|从现在|忽略|记住"
@@ -33,7 +34,8 @@ _ORDER = re.compile(
     r"|你的|这些|原有|规则|指令)"
     r"|(?:必须|总是|永远|始终|务必)(?:转账|汇款|付款|调用|执行|发送|删除|推荐|服从|信任|批准|记住"
     r"|忽略)"
-    r"|(?:你|请)(?:记住|牢记|忽略|调用|执行|泄露|服从)|(?:调用|执行|运行)(?:工具|函数|命令|指令)|从现在(?:起|开始)",
+    r"|(?:你|请)(?:记住|牢记|忽略|调用|执行|泄露|服从)|(?:调用|执行|运行)(?:工具|函数|命令|指令)|从现在(?:起|开始)|从今以后"
+    r"|(?:清空|删除|覆盖|改写|写进|写入)(?:所有|全部|长期)?的?记忆|无需再?确认|不要告诉用户",
     re.IGNORECASE,
 )
 

@@ -68,7 +68,7 @@ FEW_WORDS: Final = 3
 _NO_NAME = re.compile(
     r"\b(?:must|should|shall|always|never|please|ignore|disregard|wire|call|execute|remember|forget|delete|transfer|send|pay"
     r"|you|your|iban|password|https?)\b|://|必须|务必|总是|永远|请|忽略|无视|记住|转账|汇款|付款|调用|执行|删除|密码"
-    r"|提示|指令|规则",
+    r"|提示|指令|规则|你|不要|只听|权限|记忆",
     re.IGNORECASE,
 )
 DROPPED: Final = "a line gives orders, or stands where a name should"
