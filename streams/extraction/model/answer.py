@@ -10,6 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 
 from projections.profile.attribute_values import fault_of
+from schemas.visible_text import visible
 from schemas.vocabulary.words import Category
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.protocol import Proposal
@@ -141,7 +142,7 @@ def _proposal(entry: object, window: Window) -> Proposal:
 
 
 def _text(value: object, limit: int) -> str | None:
-    return (clean(value).strip()[:limit].rstrip() or None) if isinstance(value, str) else None
+    return (visible(clean(value)).strip()[:limit].rstrip() or None) if isinstance(value, str) else None
 
 
 def _word(value: object) -> str | None:
