@@ -87,6 +87,7 @@ class Snapshot(BaseModel):
     metadata: dict[str, Any] = {}
     content_hash: Any = None
     grade: Any = None
+    provenance: Any = None
     strength: Any = None
     version: Any = None
 
