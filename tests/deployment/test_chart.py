@@ -14,7 +14,7 @@ from deployment.rendering import CHART, NAMESPACE, RELEASE, environment, of_kind
 from deployment.values import EVERYTHING, MINIMAL, NOTHING_OPTIONAL, PRODUCTION, SETS
 from support.settings_names import unknown, usable
 
-from mnemolog.settings import SettingsError, from_environment
+from mnemolog.settings import from_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
