@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from mnemolog.access.usage import Usage
 from mnemolog.cluster.membership import Membership
 from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.scatter_gather import ScatterGather
@@ -278,6 +279,8 @@ class Worker:
     def _build_services(self) -> None:
         """Build what else HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
         settings, shards, peers, clock = self.settings, self.shards, self.peers, self.clock
+        self.usage = Usage(settings.data_dir / "usage.json", clock)
+        self._exits.callback(self.usage.save)
         self.commands = Commands(
             self.log, shards, self.remember, self.embedder, clock, suspend_deadline=suspend_deadline
         )
@@ -338,11 +341,14 @@ class Worker:
             self.retention.run,
             self.wake_scheduler.run,
             self.wake_settings.run,
+            self.usage.run,
             *(scheduler.run for scheduler in self.tick_schedulers),
         ]
         if not self.settings.is_embedded:  # there may be others
-            group = GroupMaintenance(self.shards, self.cluster, self.rebuild)
+            group = GroupMaintenance(self.shards, self.cluster, self.rebuild, self.usage)
             tasks += [group.follow_globals, group.report_other_settings, group.catch_up]
+            if self.settings.api_keys_file is not None:
+                tasks.append(group.exchange_usage)
             tasks += [partial(self.log_watch.run, self.log, self.shards)]
         for task in tasks:
             self._tasks.start(task)

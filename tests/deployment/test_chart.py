@@ -14,7 +14,7 @@ from deployment.rendering import CHART, NAMESPACE, RELEASE, environment, of_kind
 from deployment.values import EVERYTHING, MINIMAL, NOTHING_OPTIONAL, PRODUCTION, SETS
 from support.settings_names import unknown, usable
 
-from mnemolog.settings import SettingsError, from_environment
+from mnemolog.settings import from_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,20 +65,8 @@ def test_every_variable_of_ours_is_a_setting(helm: str, name: str):
 
 @pytest.mark.parametrize("name", SETS)
 def test_the_values_of_the_variables_can_be_used(helm: str, name: str):
-    """The host is left out: beyond loopback it takes API keys, which are still to come."""
     for pod in pods(rendered(helm, SETS[name])):
-        given = {name: value for name, value in usable_text(pod).items() if name != "MNEMOLOG_HOST"}
-        assert from_environment(given).broker.startswith("kafka://")
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_until_there_are_api_keys_a_worker_refuses_what_the_chart_tells_it(helm: str, name: str):
-    """All of it, as it is: when this test fails, the chart may be for use, and docs/how-to/deploy.md is to say so."""
-    (workers,) = of_kind(rendered(helm, SETS[name]), "StatefulSet")
-    told = environment(workers["spec"]["template"]["spec"])
-    with pytest.raises(SettingsError) as refused:
-        from_environment({name: value or "from a Secret" for name, value in told.items()})
-    assert str(refused.value) == "MNEMOLOG_API_KEYS_FILE is not yet supported by this version: unset it"
+        assert from_environment(usable_text(pod)).broker.startswith("kafka://")
 
 
 def usable_text(pod: dict[str, Any]) -> dict[str, str]:
