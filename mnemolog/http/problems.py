@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -19,7 +20,7 @@ from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.identity import InvalidOwner
-from schemas.inputs.faults import plain
+from schemas.inputs.faults import path_of, plain
 from schemas.inputs.input_events import Fault
 from schemas.log import LogUnavailable, RecordTooLarge
 
@@ -95,8 +96,10 @@ def _clean(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 def summary(errors: Sequence[Fault]) -> str:
-    """Return the first fault as a sentence, and how many more there are."""
+    """Return the first fault as a sentence, and how many more there are; past MAX_ERRORS none are looked for."""
     more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+    if len(errors) > MAX_ERRORS:
+        more = f", and at least {MAX_ERRORS} more"
     return f"{errors[0].path}: {errors[0].message}{more}"
 
 
@@ -124,7 +127,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _invalid(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
-    faults = [_fault(e) for e in error.errors()]
+    faults = [_fault(e) for e in islice(error.errors(), MAX_ERRORS + 1)]
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
 
 
@@ -145,7 +148,7 @@ def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
         return Fault("$", f"is not JSON: {error['ctx']['error']} at character {places[0] if places else 0}")
     if where == "body" and not places and error["type"] != "value_error":  # that one is our own, about the whole body
         return Fault("$", _BODY_HINT)
-    path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in places)
+    path = path_of(places)
     if error["type"] == "extra_forbidden":
         return Fault(path, UNKNOWN_HERE)
     return Fault(path, plain(error))

@@ -14,6 +14,7 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
+from mnemolog.http.json_body import read_json
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
 from mnemolog.log.deadline import suspend_deadline
 from schemas.inputs.input_events import Fault
@@ -83,7 +84,7 @@ class _Request(Request):
     """A request whose JSON is read strictly: no NaN and no lone surrogates, which nothing behind it could carry."""
 
     async def json(self) -> Any:  # noqa: ANN401 - any JSON
-        return orjson.loads(await self.body())
+        return read_json(await self.body())
 
 
 class _ProcessRoute(APIRoute):

@@ -19,6 +19,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from schemas.identity import check_user_id
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
 from schemas.inputs.nesting import check_depth
+from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
 from schemas.text import is_blank
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, SourceType, Status
@@ -109,10 +110,8 @@ Limit = Annotated[
 MemoryId = Annotated[str, Path(min_length=1, max_length=256)]
 
 
-class Body(BaseModel):
+class Body(StrictObject):
     """A JSON body: no value is converted, and an unknown field is refused."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class Asked(BaseModel):
