@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from mnemolog.access.key_file import KeyFileError
 from mnemolog.http.app import make_http
+from mnemolog.http.bounds.connections import limits_of_process, protocol_settings, raise_file_limit
 from mnemolog.http.peer_door import PeerDoor
 from mnemolog.settings import SettingsError
 from mnemolog.tls import TlsFailed, server_context
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from mnemolog.http.bounds.connections import ConnectionLimits
     from mnemolog.settings import Settings
     from mnemolog.tls import CertificateFiles
     from schemas.clock import Clock
@@ -117,10 +119,11 @@ async def _serve_until_damaged(
     """Let one worker serve until it is to stop; return whether a new one is to replace it. Raises as `serve`."""
     worker = Worker(settings, url=sockets.url, clock=clock)
     app = make_http(worker)
-    servers = [_server(app, certificate_files(settings))]
+    limits = limits_of_process(len(sockets.all))
+    servers = [_server(app, certificate_files(settings), limits)]
     if sockets.for_workers is not None:
         door = PeerDoor(app, worker.url, worker.trust.proof)
-        servers.append(_server(door, certificate_files(settings, for_workers=True)))
+        servers.append(_server(door, certificate_files(settings, for_workers=True), limits))
     # uvicorn closes the socket that it is given; callers of the next worker queue at the one that stays open
     answering = asyncio.gather(
         *(server.serve(sockets=[listening.dup()]) for server, listening in zip(servers, sockets.all, strict=True))
@@ -140,7 +143,7 @@ async def _serve_until_damaged(
     return False
 
 
-def _server(app: ASGIApp, shown: CertificateFiles | None) -> _Server:
+def _server(app: ASGIApp, shown: CertificateFiles | None, limits: ConnectionLimits) -> _Server:
     """Return what answers HTTP, by TLS where there is a certificate. Raises TlsFailed."""
     config = uvicorn.Config(
         app,
@@ -148,6 +151,7 @@ def _server(app: ASGIApp, shown: CertificateFiles | None) -> _Server:
         log_config=None,
         access_log=False,
         server_header=False,
+        **protocol_settings(limits),
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     config.load()
@@ -263,6 +267,7 @@ def url_of(listening: socket.socket, scheme: str = "http") -> str:
 
 def tune_process() -> None:
     """Set what only a process of its own may set: this one is a worker and nothing else."""
+    raise_file_limit()
     gc.set_threshold(*COLLECT_AFTER)
     sys.setswitchinterval(SWITCH_SECONDS)
     # A user's few thousand vectors are multiplied faster by one thread than two find each other; texts are embedded in

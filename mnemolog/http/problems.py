@@ -33,6 +33,8 @@ MEDIA_TYPE: Final = "application/problem+json"
 MAX_ERRORS: Final = 100
 """Errors that one answer lists: enough to mend a request."""
 RETRY_SECONDS: Final = 1
+MAX_PATH_CHARACTERS: Final = 300
+"""Of a path, as much as a refusal repeats."""
 _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     LogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     RecordTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -103,6 +105,17 @@ def summary(errors: Sequence[Fault]) -> str:
     return f"{errors[0].path}: {errors[0].message}{more}"
 
 
+def no_route(method: str, path: str) -> str:
+    """Return what to say of a path that no route answers."""
+    return f"there is no route {method} {path[:MAX_PATH_CHARACTERS]}: /docs lists those there are"
+
+
+def not_offered(method: str, path: str) -> str:
+    """Return what to say of a method that no route of a path answers."""
+    where = f"{method} {path[:MAX_PATH_CHARACTERS]}"
+    return f"{where} is not offered; this path answers to the methods in the Allow header"
+
+
 def install(app: FastAPI) -> None:
     """Have the app answer every error of ours with a problem."""
     app.add_exception_handler(HTTPException, _refused)
@@ -117,11 +130,10 @@ async def _refused(request: Request, error: Exception) -> Response:
     if isinstance(error, Problem):
         return problem(error.status_code, error.detail, error.errors)
     detail = error.detail
-    where = f"{request.method} {request.url.path}"
     if error.status_code == HTTPStatus.NOT_FOUND:
-        detail = f"there is no route {where}: /docs lists those there are"
+        detail = no_route(request.method, request.url.path)
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        detail = f"{where} is not offered; this path answers to the methods in the Allow header"
+        detail = not_offered(request.method, request.url.path)
     return problem(error.status_code, detail, headers=error.headers)
 
 

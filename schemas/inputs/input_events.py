@@ -19,7 +19,7 @@ from pydantic import (
     field_validator,
 )
 
-from schemas.identity import InvalidOwner, check_user_id
+from schemas.identity import InvalidOwner, check_user_id, no_controls
 from schemas.inputs.faults import found, path_of, plain
 from schemas.inputs.images import image_faults
 from schemas.inputs.nesting import check_depth
@@ -191,6 +191,20 @@ def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: st
         occurred_at=occurred_at,
     )
     return _observation(event, envelope, digest)
+
+
+def check_ids(event: Observation) -> None:
+    """Refuse ids with control characters, which the log of an earlier version may hold. Raises InvalidEvent."""
+    ids = {"event_id": event.envelope.event_id, "agent_id": event.envelope.agent_id}
+    ids |= {name: getattr(event, name, None) for name in ("session_id", "screenshot_id", "article_id")}
+    faults = []
+    for name, value in ids.items():
+        try:
+            no_controls(value or "")
+        except ValueError as error:
+            faults.append(Fault(f"$.{name}", str(error)))
+    if faults:
+        raise InvalidEvent(faults)
 
 
 def _screenshot_faults(event: _Screenshot) -> Iterator[Fault]:

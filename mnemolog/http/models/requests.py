@@ -16,7 +16,7 @@ from pydantic import (
 )
 from starlette.convertors import Convertor, register_url_convertor
 
-from schemas.identity import check_user_id
+from schemas.identity import check_user_id, no_controls
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
 from schemas.inputs.nesting import check_depth
 from schemas.inputs.strict_object import StrictObject
@@ -93,7 +93,7 @@ KnownAt = Annotated[
 UserId = Annotated[str, AfterValidator(check_user_id)]
 UserOrOwner = Annotated[str, AfterValidator(partial(check_user_id, instead=OR_THE_OWNER))]
 UserOrNone = Annotated[str, AfterValidator(partial(check_user_id, instead=", or leave it out"))]
-Id = Annotated[str, Field(min_length=1, max_length=256)]
+Id = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(no_controls)]
 Text = Annotated[str, AfterValidator(_fits)]
 Content = Annotated[Text, not_blank("say what to remember")]
 Question = Annotated[Text, not_blank("say what to look for")]
@@ -107,7 +107,7 @@ Limit = Annotated[
     BeforeValidator(lambda given: DEFAULT_LIMIT if given == "" else given, json_schema_input_type=int),
     Field(ge=1, le=MAX_PAGE_SIZE),
 ]
-MemoryId = Annotated[str, Path(min_length=1, max_length=256)]
+MemoryId = Annotated[str, Path(min_length=1, max_length=256), AfterValidator(no_controls)]
 
 
 class Body(StrictObject):

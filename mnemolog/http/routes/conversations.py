@@ -14,7 +14,7 @@ from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routes.publishing import Wait, publish_checked
 from mnemolog.http.routing import answers, refused, routes
 from schemas.identity import derived_id
-from schemas.inputs.input_events import Fault, InvalidEvent, parse_event
+from schemas.inputs.input_events import Fault, InvalidEvent, check_ids, parse_event
 from schemas.inputs.slices import in_slices
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ async def converse(body: Conversation, worker: CurrentWorker, tenant: Tenant, wa
         # One microsecond apart, so that turns without times of their own keep their order.
         at = now + timedelta(microseconds=place)
         try:
-            events.append(parse_event(raw, tenant=tenant, accepted_at=at, event_id=event_id))
+            event = parse_event(raw, tenant=tenant, accepted_at=at, event_id=event_id)
+            check_ids(event)
+            events.append(event)
         except InvalidEvent as error:
             root = f"$.messages[{place}]"
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]

@@ -10,8 +10,8 @@ import orjson
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from mnemolog.http.bounds.json_body import NDJSON, read_events
 from mnemolog.http.dependencies import CurrentWorker, Tenant
-from mnemolog.http.json_body import NDJSON, read_events
 from mnemolog.http.models.exchange_responses import Imported
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserOrNone
 from mnemolog.http.problems import MAX_ERRORS, Problem, summary

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from fastapi import Query, Request, Response
 
+from mnemolog.http.bounds.json_body import NDJSON, read_events
 from mnemolog.http.dependencies import CurrentWorker, IdempotencyKey, Tenant
-from mnemolog.http.json_body import NDJSON, read_events
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
 from mnemolog.http.problems import MAX_ERRORS, Problem, summary
@@ -17,7 +17,7 @@ from mnemolog.publishing.publisher import Conflict
 from mnemolog.publishing.router import PublishRouter
 from schemas.identity import Owner, derived_id
 from schemas.inputs.images import VisionPolicy
-from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, parse_event
+from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, check_ids, parse_event
 from schemas.inputs.pieces import image_of, is_extractable
 from schemas.inputs.slices import in_slices
 from schemas.messages.observations import Observation
@@ -62,6 +62,7 @@ async def publish(
             event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
             event = parse_event(raw, tenant=tenant, accepted_at=now, event_id=event_id)
+            check_ids(event)
             _check_sight(event, sight)
             events.append(event)
         except InvalidEvent as error:

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 
-from mnemolog.http.json_body import MAX_LINE_BYTES, MAX_VALUES
+from mnemolog.http.bounds.json_body import MAX_LINE_BYTES, MAX_VALUES
 from mnemolog.http.problems import MAX_ERRORS
 from schemas.inputs.slices import SLICE_SECONDS, in_slices
 
