@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import faulthandler
 import gc
 import logging
 import os
@@ -32,6 +33,7 @@ from streams.registry.registry import RegistryRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from types import FrameType
 
     from starlette.types import ASGIApp
 
@@ -92,21 +94,33 @@ async def serve(
     check_serving(settings)
     sockets = Sockets(settings)
     stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def stop() -> None:
-        stopping.set()
-        signalled()
-
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop)
     try:
-        while await _serve_until_damaged(settings, sockets, stopping, ready, clock):  # noqa: ASYNC110 - nothing is polled
-            await asyncio.sleep(PAUSE_SECONDS)
+        with handled_signals(stopping.set, signalled):
+            while await _serve_until_damaged(settings, sockets, stopping, ready, clock):  # noqa: ASYNC110 - nothing is polled
+                await asyncio.sleep(PAUSE_SECONDS)
     finally:
         sockets.close()
-        for name in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(name)
+
+
+@contextlib.contextmanager
+def handled_signals(stop: Callable[[], None], signalled: Callable[[], None]) -> Generator[None, None, None]:
+    """At SIGINT and SIGTERM call `signalled` at once, and then `stop` on the running event loop.
+
+    The loop's own handlers would wait for the loop. Python's run between two of its steps, whatever it does, and within
+    a regular expression; only other C code that does not end keeps them waiting.
+    """
+    loop = asyncio.get_running_loop()
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        signalled()
+        loop.call_soon_threadsafe(stop)
+
+    before = {name: signal.signal(name, handle) for name in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for name, was in before.items():
+            signal.signal(name, was)
 
 
 async def _serve_until_damaged(
@@ -302,9 +316,11 @@ def run(settings: Settings, messages: TextIO | None = None) -> int:
 def end_in_time(seconds: float = STOP_SECONDS) -> None:
     """End this process when it has not stopped by itself in so many seconds.
 
-    It is a thread that ends it, for the event loop may hang. A loop that hangs when the signal arrives gets no further
-    than that: signals are handled by the loop.
+    It is a thread that ends it, for the event loop may hang. Should that thread not get the interpreter's lock, one of
+    C ends the process a little later, says where it hung, and the exit code is 1.
     """
+    if sys.__stderr__ is not None:
+        faulthandler.dump_traceback_later(seconds + 2 * WARN_SECONDS, exit=True, file=sys.__stderr__)
 
     def warn() -> None:
         log.warning(

@@ -38,7 +38,7 @@ from mnemolog.publishing.states import EventStates
 from mnemolog.wakes.settings import WakeSettings
 from mnemolog.wakes.stream import WakeStreams
 from mnemolog.worker import components
-from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, wait_unless_failed
+from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, measure_lag, wait_unless_failed
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.metrics import Metrics
@@ -340,6 +340,7 @@ class Worker:
             group = GroupMaintenance(self.shards, self.cluster, self.rebuild)
             tasks += [group.follow_globals, group.report_other_settings, group.catch_up]
             tasks += [partial(self.log_watch.run, self.log, self.shards)]
+        tasks += [partial(measure_lag, self.metrics.lagged)]
         for task in tasks:
             self._tasks.start(task)
 
