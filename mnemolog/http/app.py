@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI
@@ -13,7 +13,7 @@ from mnemolog.access.key_file import KeyFile
 from mnemolog.access.rates import Rates
 from mnemolog.access.verifier import Verifier
 from mnemolog.http import forwarding, problems
-from mnemolog.http.authentication import Authentication
+from mnemolog.http.authentication import WITHOUT_KEY, Authentication
 from mnemolog.http.bounds.paths import Paths
 from mnemolog.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from mnemolog.http.mcp import route as mcp
@@ -68,13 +68,31 @@ ROUTES_WITHOUT_QUERY_CHECK: Final = (mcp, health)
 """Those whose query parameters are not in the document: MCP checks its own, probes and scrapers may add any."""
 
 
+class _Application(FastAPI):
+    """An application whose document says how a key is sent."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the document; it is made once."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            document["components"]["securitySchemes"] = {
+                "bearer": {"type": "http", "scheme": "bearer", "description": "an API key: `mnl_…`"},
+                "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+            }
+            document["security"] = [{"bearer": []}, {"apiKey": []}, {}]
+            for path in WITHOUT_KEY & document["paths"].keys():
+                for route in document["paths"][path].values():
+                    route["security"] = []
+        return super().openapi()
+
+
 def make_http(worker: Worker, *, trusts_callers: bool = False) -> FastAPI:
     """Return the application of a worker; until the worker has started, all but health and metrics answer 503.
 
     Where the settings name a file of keys, callers need one, unless it `trusts_callers`: those of the same process.
     Raises KeyFileError.
     """
-    app = FastAPI(
+    app = _Application(
         title="mnemolog", version="1", description=DESCRIPTION, redirect_slashes=False, docs_url=None, redoc_url=None
     )
 

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from mnemolog.access.rates import Rates
     from mnemolog.access.verifier import Verifier
 
-WITHOUT_KEY: Final = frozenset({"/health/live", "/health/ready", "/docs", "/docs/oauth2-redirect", "/openapi.json"})
+WITHOUT_KEY: Final = frozenset({"/health/live", "/health/ready", "/docs", "/openapi.json"})
 """Paths that hold nobody's data."""
+BETWEEN_WORKERS: Final = "/v1/internal/"
+"""Paths for other workers: their bodies are Base64, a third longer than what callers sent."""
+NOT_FOR_CALLERS: Final = "this route is for the group's other workers: /docs lists those for you"
 STREAMS: Final = frozenset({"/v1/wakes/stream"})
 KEY: Final = "mnemolog.key"
 """Where the key itself is in a request's scope, for what counts against it."""
@@ -43,6 +46,8 @@ class Authentication:
         """
         if PRINCIPAL in scope or scope["path"] in WITHOUT_KEY:
             return None
+        if scope["path"].startswith(BETWEEN_WORKERS):  # a caller's key is no proof of being a worker
+            return problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
         try:
             key = await self._verifier.verify(_presented(scope), _address(scope))
             self._rates.take_request(key)

@@ -16,13 +16,18 @@ MAX_KEY_CHARACTERS = 256
 NOT_READY = "the worker is starting or stopping: ask again in a moment"
 
 
-async def _worker(request: Request) -> Worker:
+def ready_worker(request: Request) -> Worker:
+    """Return the worker of this process, if it may answer. Raises Problem."""
     worker: Worker = request.app.state.worker
     if not is_ready(worker):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
     if not worker.is_in_session():
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, worker.log_watch.away or OUT_OF_SESSION)
     return worker
+
+
+async def _worker(request: Request) -> Worker:
+    return ready_worker(request)
 
 
 def is_ready(worker: Worker) -> bool:

@@ -12,13 +12,13 @@ from uuid import uuid4
 
 from mnemolog.access.caller import CALLER
 from mnemolog.access.principal import PRINCIPAL
-from mnemolog.http.authentication import admit_everybody
+from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_everybody
 from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
 from mnemolog.http.bounds.paths import malformed
 from mnemolog.http.bounds.streams import Streams, TooManyStreams
 from mnemolog.http.forwarding import BODY
 from mnemolog.http.origin import READING, reason_to_refuse
-from mnemolog.http.peer_door import FOR_WORKERS, FROM_PEER, let_in
+from mnemolog.http.peer_door import FROM_PEER, let_in
 from mnemolog.http.problems import problem
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Edge:
         if (refused := reason_to_refuse(scope, self._hosts, self._scheme)) is not None:
             return problem(*refused)
         if not let_in(scope, names_suffice=self._names_suffice):
-            return problem(HTTPStatus.NOT_FOUND, FOR_WORKERS)
+            return problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
         if self._paths is not None and (refusal := self._paths.refusal(scope)) is not None:
             return refusal
         if self._authentication is None:

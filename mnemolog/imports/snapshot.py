@@ -86,6 +86,7 @@ class Snapshot(StrictObject):
     metadata: dict[str, Any] = {}
     content_hash: Any = None
     grade: Any = None
+    provenance: Any = None
     strength: Any = None
     version: Any = None
 

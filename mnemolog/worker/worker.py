@@ -58,6 +58,7 @@ from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import PatientReads, fold_with_retry
 from streams.extraction.request import ExtractionService
+from streams.extraction.rules.process import RuleProcess
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.ticks.scheduler import TickScheduler
@@ -193,9 +194,12 @@ class Worker:
         self.queries = Queries(self.shards, self.index_sync, self.embedder)
 
     def _make_extractor(self) -> Extractor:
-        """Make the configured extractor. Stop closes a model; whoever passes an extractor in closes it."""
+        """Make the configured extractor, which stop closes; whoever passes an extractor in closes it."""
         if self.settings.extracts_with != "model":
-            return components.make_extractor(self.settings)
+            extractor = components.make_extractor(self.settings)
+            if isinstance(extractor, RuleProcess):
+                self._exits.push_async_callback(extractor.aclose)
+            return extractor
         model = components.make_model(self.settings, self.metrics)
         self._exits.push_async_callback(model.aclose)
         return model

@@ -6,7 +6,7 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from mnemolog.http.peer_door import BETWEEN_WORKERS
+from mnemolog.http.authentication import BETWEEN_WORKERS
 
 if TYPE_CHECKING:
     from contextlib import ExitStack

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from mnemolog.http.authentication import STREAMS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -12,7 +14,6 @@ if TYPE_CHECKING:
 
 MAX_STREAMS: Final = 512
 """Open streams of wakes in a worker, of all callers."""
-STREAMS: Final = frozenset({"/v1/wakes/stream"})
 
 
 class TooManyStreams(Exception):

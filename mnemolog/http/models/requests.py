@@ -102,6 +102,8 @@ Shallow = Annotated[dict[str, Any], AfterValidator(_not_too_deep)]
 Metadata = Annotated[Shallow, AfterValidator(_json)]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
+ExcludedSources = Annotated[list[SourceType], Field(max_length=5, description="provenances that are left out")]
+
 Limit = Annotated[
     int,
     BeforeValidator(lambda given: DEFAULT_LIMIT if given == "" else given, json_schema_input_type=int),
@@ -179,6 +181,7 @@ class Search(Body):
     as_of: Instant | None = None
     known_at: KnownAt = None
     recall: bool = True
+    exclude_sources: ExcludedSources = Field(default_factory=list)
 
 
 class Message(Body):

@@ -10,6 +10,7 @@ from fastapi import Response
 from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Conversation
+from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routes.publishing import Wait, publish_checked
 from mnemolog.http.routing import answers, refused, routes
@@ -20,7 +21,7 @@ from schemas.inputs.slices import in_slices
 if TYPE_CHECKING:
     from schemas.messages.observations import Observation
 
-router = routes("publishing")
+router = routes("publishing", access=OF_USERS)
 
 
 @router.post(

@@ -11,9 +11,10 @@ from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from mnemolog.http.bounds.json_body import NDJSON, read_events
-from mnemolog.http.dependencies import CurrentWorker, Tenant
+from mnemolog.http.dependencies import Caller, CurrentWorker, Tenant
 from mnemolog.http.models.exchange_responses import Imported
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserOrNone
+from mnemolog.http.permissions import IMPORTING, OF_TENANT, check_owner, needs
 from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routing import answer, answers, routes, takes_long
 from mnemolog.imports.importer import parse_line
@@ -47,7 +48,7 @@ _BODY = {
     }
 }
 
-router = routes("exchange", "/v1")
+router = routes("exchange", "/v1", OF_TENANT)
 
 
 @router.get("/users/{user_id:text}/export", response_class=StreamingResponse, responses=_LINES)
@@ -72,9 +73,12 @@ async def export(
 
 @router.post("/import", response_model=Imported, responses=answers(s202=Imported), openapi_extra=_BODY)
 @takes_long
+@needs(IMPORTING)
 async def import_(
+    *,
     request: Request,
     worker: CurrentWorker,
+    caller: Caller,
     tenant: Tenant,
     user_id: Annotated[UserOrNone | None, Query(description="whose they become; default: each line's own")] = None,
     wait: Wait = 5.0,
@@ -89,12 +93,13 @@ async def import_(
     now = worker.clock.now()
     faults: list[Fault] = []
     lines: list[Any] = []
+    owners: set[Owner] = set()
     async for place, raw in in_slices(enumerate(raws)):
         if isinstance(raw, dict) and raw.get("type") in BESIDES:
             continue
         lines.append(raw)
         try:
-            parse_line(raw, tenant=tenant, user_id=user_id, accepted_at=now)
+            owners.add(parse_line(raw, tenant=tenant, user_id=user_id, accepted_at=now).owner)
         except InvalidEvent as error:
             root = f"$[{place}]" if many else "$"
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
@@ -102,6 +107,8 @@ async def import_(
             break
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+    for owner in owners:
+        check_owner(caller, owner.user_id, None)
     items = await worker.importer.import_all(tenant, lines, user_id, wait)
     actions = Counter(item["action"] for item in items)
     waiting, known, refusals = actions[WAITING], actions["nothing"], actions["refused"]

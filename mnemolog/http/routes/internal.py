@@ -12,11 +12,13 @@ from fastapi.responses import StreamingResponse
 from mnemolog.access.principal import PRINCIPAL, Principal
 from mnemolog.cluster.peers import SHARD
 from mnemolog.cluster.trust import FORWARDED
+from mnemolog.http.authentication import NOT_FOR_CALLERS
 from mnemolog.http.dependencies import NOT_READY, CurrentWorker, is_ready
 from mnemolog.http.models.internal_requests import ShardWanted, SharedMemory, TenantItems, TenantMemories, TenantPlaces
 from mnemolog.http.models.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.models.wakes import WakesPart
-from mnemolog.http.peer_door import FOR_WORKERS, FROM_PEER
+from mnemolog.http.peer_door import FROM_PEER
+from mnemolog.http.permissions import BETWEEN_WORKERS
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, reads, routes, takes_long
 from mnemolog.imports.importer import parse_line
@@ -42,11 +44,11 @@ async def _from_a_worker(request: Request) -> None:
     if FROM_PEER in request.scope:
         return
     if sender is None:
-        raise Problem(HTTPStatus.NOT_FOUND, FOR_WORKERS)
+        raise Problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
     if not is_ready(worker):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
     if not worker.peers.knows(sender):
-        raise Problem(HTTPStatus.NOT_FOUND, FOR_WORKERS)
+        raise Problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
 
 
 def _require_tenant(request: Request, *tenants: str) -> None:
@@ -57,7 +59,9 @@ def _require_tenant(request: Request, *tenants: str) -> None:
         raise Problem(HTTPStatus.FORBIDDEN, "the worker asks about another tenant than the caller's")
 
 
-router = routes("internal", "/v1/internal", dependencies=[Depends(_from_a_worker)], include_in_schema=False)
+router = routes(
+    "internal", "/v1/internal", BETWEEN_WORKERS, dependencies=[Depends(_from_a_worker)], include_in_schema=False
+)
 
 
 def _wanted(body: TenantMemories) -> Wanted:

@@ -8,9 +8,10 @@ from uuid import uuid4
 from fastapi import Query, Request, Response
 
 from mnemolog.http.bounds.json_body import NDJSON, read_events
-from mnemolog.http.dependencies import CurrentWorker, IdempotencyKey, Tenant
+from mnemolog.http.dependencies import Caller, CurrentWorker, IdempotencyKey, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
+from mnemolog.http.permissions import OF_EVENTS, PUBLISHING, check_owner, needs
 from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routing import answer, answers, reads, refused, routes
 from mnemolog.publishing.publisher import Conflict
@@ -37,7 +38,7 @@ _BODY = {
     }
 }
 
-router = routes("publishing")
+router = routes("publishing", access=OF_EVENTS)
 
 
 @router.post(
@@ -47,8 +48,15 @@ router = routes("publishing")
     responses=answers(s200=responses.Accepted) | refused(HTTPStatus.CONFLICT),
     openapi_extra=_BODY,
 )
+@needs(PUBLISHING)
 async def publish(
-    request: Request, worker: CurrentWorker, tenant: Tenant, key: IdempotencyKey = None, wait: Wait = 0.0
+    *,
+    request: Request,
+    worker: CurrentWorker,
+    caller: Caller,
+    tenant: Tenant,
+    key: IdempotencyKey = None,
+    wait: Wait = 0.0,
 ) -> Response:
     """Accept one event, an array of events, or NDJSON. All are checked first: one bad event refuses the request."""
     raws, many = await read_events(await request.body(), request.headers.get("content-type", ""), MAX_EVENTS)
@@ -71,6 +79,8 @@ async def publish(
             break
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+    for event in events:
+        check_owner(caller, event.envelope.user_id, event.envelope.agent_id)
     paths = [f"$[{place}]" if many else "$" for place in range(len(events))]
     return await publish_checked(worker.publish_router, events, wait, paths)
 

@@ -266,7 +266,8 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await ask_for_each_status(asks, decided=False)
     seen["DELETE", "/v1/users/none/reminders/none"].add(200)  # of one that waits: test_http_wakes.py
     seen["POST", "/v1/admin/drain"].add(409)  # of workers whose settings differ: test_peers.py
-    everywhere = {*EDGE, 400, 408, 422, 500, 503}  # 408: test_http_bodies.py
+    # 408: test_http_bodies.py; those about keys: test_http_keys.py
+    everywhere = {*EDGE, 400, 401, 408, 422, 429, 500, 503}
     for place, described in (await operations(door)).items():
         assert seen[place] - described == set(), place
         missing = described - seen[place] - everywhere
