@@ -5,6 +5,7 @@ from typing import Annotated
 from uuid import uuid4
 
 from fastapi import Depends, Header, Request
+from pydantic import AfterValidator
 
 from mnemolog.access.key import Key
 from mnemolog.access.principal import PRINCIPAL, Principal
@@ -12,7 +13,7 @@ from mnemolog.access.usage import Usage
 from mnemolog.http.authentication import key_of
 from mnemolog.http.problems import OUT_OF_SESSION, Problem
 from mnemolog.worker.worker import Worker
-from schemas.identity import derived_id
+from schemas.identity import derived_id, no_controls
 
 MAX_KEY_CHARACTERS = 256
 NOT_READY = "the worker is starting or stopping: ask again in a moment"
@@ -78,6 +79,7 @@ Tenant = Annotated[str, Depends(_tenant)]
 IdempotencyKey = Annotated[
     str | None,
     Header(alias="Idempotency-Key", min_length=1, max_length=MAX_KEY_CHARACTERS, description="makes a repeat the same"),
+    AfterValidator(no_controls),
 ]
 
 

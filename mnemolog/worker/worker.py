@@ -39,7 +39,7 @@ from mnemolog.publishing.states import EventStates
 from mnemolog.wakes.settings import WakeSettings
 from mnemolog.wakes.stream import WakeStreams
 from mnemolog.worker import components
-from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, wait_unless_failed
+from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, measure_lag, wait_unless_failed
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.metrics import Metrics
@@ -350,6 +350,7 @@ class Worker:
             if self.settings.api_keys_file is not None:
                 tasks.append(group.exchange_usage)
             tasks += [partial(self.log_watch.run, self.log, self.shards)]
+        tasks += [partial(measure_lag, self.metrics.lagged)]
         for task in tasks:
             self._tasks.start(task)
 

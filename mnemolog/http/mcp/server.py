@@ -25,7 +25,7 @@ from mcp_types import (
 )
 from starlette.types import Receive, Scope, Send
 
-from mnemolog.http.middleware import MAX_BODY_BYTES
+from mnemolog.http.bounds.bodies import MAX_SMALL_BODY_BYTES
 from mnemolog.http.tool_definitions import ADD, CALLER_FIELDS, SEARCH, TOOLS
 from projections.state.provenance import marked
 from schemas.identity import derived_id
@@ -102,7 +102,7 @@ class Exchange(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the library read the message and write the answer."""
         manager = StreamableHTTPSessionManager(
-            self._caller.server(), json_response=True, stateless=True, max_request_body_size=MAX_BODY_BYTES
+            self._caller.server(), json_response=True, stateless=True, max_request_body_size=MAX_SMALL_BODY_BYTES
         )
         async with manager.run():
             await manager.handle_request(scope, receive, send)

@@ -29,6 +29,7 @@ from mnemolog.wakes.stream import Listener
 from projections.partitions.sender import InUse
 from projections.queries.tenant_memories import Wanted
 from schemas import codec
+from schemas.inputs.slices import in_slices
 from schemas.instant import instant
 from schemas.messages.inbox import ImportMemory
 from schemas.messages.observations import OBSERVATIONS
@@ -79,7 +80,7 @@ async def _answered(worker: CurrentWorker, work: Awaitable[dict[str, Any]]) -> R
 @router.post("/events")
 async def events(request: Request, worker: CurrentWorker, body: ForwardedEvents) -> Response:
     """Accept events of this worker's users, which another worker has checked as far as it could."""
-    messages = [codec.decode_as(b64decode(text), *OBSERVATIONS) for text in body.messages]
+    messages = [codec.decode_as(b64decode(text), *OBSERVATIONS) async for text in in_slices(body.messages)]
     _require_tenant(request, body.tenant)
     if any(message.envelope.tenant != body.tenant for message in messages):
         raise Problem(HTTPStatus.FORBIDDEN, "an event is of another tenant than the request")
@@ -100,7 +101,10 @@ async def import_(request: Request, worker: CurrentWorker, body: ForwardedSnapsh
     """Import what this worker's users have, which another worker has checked."""
     _require_tenant(request, body.tenant)
     now = worker.clock.now()
-    lines = [parse_line(raw, tenant=body.tenant, user_id=body.user_id, accepted_at=now) for raw in body.snapshots]
+    lines = [
+        parse_line(raw, tenant=body.tenant, user_id=body.user_id, accepted_at=now)
+        async for raw in in_slices(body.snapshots)
+    ]
     return answer({"items": await worker.importer.import_here(lines, body.wait)})
 
 
