@@ -16,6 +16,7 @@ import httpx
 
 from mnemolog.diagnostics.liveness import live_url
 from mnemolog.log.configured import opened_log, retention_of
+from mnemolog.log.private_files import find_open
 from mnemolog.operations.generations import Generations
 from mnemolog.worker.components import configured_index, make_registry
 from projections.index.protocol import IndexUnavailable
@@ -116,6 +117,9 @@ def _data_directory(settings: Settings) -> Check:
         return Check("data directory", ok=False, detail=f"{folder}: {error.strerror}", advice=advice)
     state = "is writable" if there == folder else "is not there yet and can be made"
     detail = f"{folder} {state}, {free // 2**20:,} MiB free"
+    if exposed := find_open(folder):
+        seen = f"{folder}: other users of this machine can open {exposed[0]}, and {len(exposed) - 1} more"
+        return Check("data directory", ok=False, detail=seen, advice="start a worker: it closes them; or chmod -R go=")
     enough = free >= LEAST_FREE_BYTES
     return Check("data directory", ok=enough, detail=detail, advice="" if enough else "free some space")
 
