@@ -17,6 +17,7 @@ from mnemolog.cli.data_directory import check_folder
 from mnemolog.cli.output import Output
 from mnemolog.client.errors import MnemologError
 from mnemolog.settings import URL_VARIABLE, Settings, SettingsError, check_names, from_environment, read_env_file
+from schemas.disclosure import masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -73,9 +74,9 @@ class Surroundings:
 
 def _check_url(source: str, url: str) -> None:
     if not url.startswith(("http://", "https://")):
-        raise SettingsError(f"{source} {url}: must begin with http:// or https://")
+        raise SettingsError(f"{source} {masked(url)}: must begin with http:// or https://")
     if url.partition("://")[2].rstrip("/").partition("/")[1] or "?" in url or "#" in url:
-        raise SettingsError(f"{source} {url}: give the URL without a path")
+        raise SettingsError(f"{source} {masked(url)}: give the URL without a path")
 
 
 def command(

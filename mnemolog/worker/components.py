@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mnemolog.operations.ticks import tick_maker
+from mnemolog.settings import revealed
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.index.adapter import IndexConfig
 from projections.index.registry import INDEXES
@@ -69,7 +70,7 @@ def make_tick_schedulers(settings: Settings, scheduler: Callable[..., TickSchedu
 def configured_index(settings: Settings) -> tuple[IndexAdapter, IndexConfig]:
     """Return the adapter of the configured index, and what it makes the index from."""
     adapter = INDEXES.of(settings.index)
-    secret = None if adapter.secret is None else getattr(settings, adapter.secret)
+    secret = None if adapter.secret is None else revealed(getattr(settings, adapter.secret))
     return adapter, IndexConfig(url=settings.index, secret=secret, partitions=settings.partitions)
 
 
@@ -87,7 +88,7 @@ def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:
 
     return OpenAIEmbedder(
         base_url=settings.embedding_base_url or OPENAI_URL,
-        api_key=settings.embedding_api_key or "none",
+        api_key=revealed(settings.embedding_api_key) or "none",
         model=settings.embedding_model,
     )
 
@@ -128,7 +129,7 @@ def make_model(settings: Settings, metrics: Metrics) -> ModelExtractor:
 
     return ModelExtractor(
         settings.llm_base_url,
-        settings.llm_api_key or "none",
+        revealed(settings.llm_api_key) or "none",
         settings.llm_model,
         temperature=settings.llm_temperature,
         max_tokens=settings.llm_max_tokens,

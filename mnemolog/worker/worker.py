@@ -49,6 +49,7 @@ from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.clock import SystemClock
+from schemas.disclosure import told
 from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
 from streams.agents.observe import Observe
 from streams.agents.project import Project
@@ -148,7 +149,7 @@ class Worker:
     def fail(self, error: BaseException) -> None:
         """End the worker with the first error that no step could handle: the log has everything for the next start."""
         trace = None if isinstance(error, ShardDamaged) else error  # that one says everything itself
-        log.error("the worker stops: %s: %s", type(error).__name__, error, exc_info=trace)
+        log.error("the worker stops: %s", told(error), exc_info=trace)
         if self.failure is not None and not self.failure.done():
             self.failure.set_exception(error)
 
