@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
@@ -22,12 +23,19 @@ if TYPE_CHECKING:
 PREFIX: Final = "MNEMOLOG_"
 URL_VARIABLE: Final = "MNEMOLOG_URL"
 """Not a setting of the worker: whom commands talk to."""
+KEY_VARIABLE: Final = "MNEMOLOG_API_KEY"
+"""Not a setting of the worker: the key that commands send."""
+OF_COMMANDS: Final = frozenset({URL_VARIABLE, KEY_VARIABLE})
 SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_URL"}
 """Settings that are taken from these too, under the names that other programs know."""
 MAX_INTIMACY: Final = 100.0
+MAX_PORT: Final = 65535
+LEAST_SECRET_BYTES: Final = 32
+MOST_SECRETS: Final = 2
+"""Of CLUSTER_SECRET: while it is changed there is an old one."""
 NOT_YET: Final = frozenset(
     {
-        "MASTER_KEY", "MASTER_KEY_FILE", "API_KEYS_FILE",
+        "MASTER_KEY", "MASTER_KEY_FILE",
     }
 )  # fmt: skip
 """Named in the contract, built by later issues."""
@@ -122,6 +130,16 @@ class Settings(BaseModel):
     wake_query: Annotated[str, Field(min_length=1, max_length=16_384)] | None = None
     reminder_template: Annotated[str, Field(max_length=16_384), AfterValidator(check_template)] = REMINDER_TEMPLATE
     encryption: Literal["off"] = "off"
+    api_keys_file: Path | None = None
+    tls_cert_file: Path | None = None
+    tls_key_file: Path | None = None
+    tls_client_ca_file: Path | None = None
+    tls: Literal["elsewhere"] | None = None
+    ca_file: Path | None = None
+    cluster_secret: Secret | None = None
+    cluster_secret_file: Path | None = None
+    internal_port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    peers: str | None = None
     advertised_url: str | None = None
     session_seconds: Annotated[float, Field(ge=1, le=1800)] = 15.0
     host: str = "127.0.0.1"
@@ -170,6 +188,32 @@ class Settings(BaseModel):
         """Whether the log is the embedded one."""
         return self.broker.startswith("sqlite:")
 
+    @property
+    def has_proof(self) -> bool:
+        """Whether workers prove to each other who they are, by a secret or by certificates."""
+        return bool(self.cluster_secret or self.cluster_secret_file or self.tls_client_ca_file)
+
+    @property
+    def port_for_workers(self) -> int | None:
+        """The port where other workers are answered; None where they use the one for everybody, or there are none."""
+        if not self.has_proof or self.advertised_url is None or self.is_embedded:
+            return None
+        return self.internal_port or self.port + 1
+
+    @property
+    def url_for_workers(self) -> str | None:
+        """Where other workers reach this one, as the group is told; None: where it listens.
+
+        That is ADVERTISED_URL, with the port for workers in the place of PORT or of none.
+        """
+        if self.advertised_url is None or (inner := self.port_for_workers) is None:
+            return self.advertised_url
+        address = urlsplit(self.advertised_url)
+        if address.port not in (None, self.port):
+            return self.advertised_url
+        host = address.netloc.rpartition(":")[0] if address.port is not None else address.netloc
+        return f"{address.scheme}://{host}:{inner}"
+
 
 def revealed(secret: SecretStr | None) -> str | None:
     """Return a secret as text, for who sends it and shows it to nobody."""
@@ -185,7 +229,7 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
     found: dict[str, object] = {
         name.removeprefix(PREFIX).lower(): text
         for name, text in given.items()
-        if name.startswith(PREFIX) and name != URL_VARIABLE and text != ""
+        if name.startswith(PREFIX) and name not in OF_COMMANDS and text != ""
     }
     check_names(given)
     for name in sorted(found):
@@ -216,7 +260,7 @@ def _given(error: Mapping[str, Any]) -> str:
 def check_names(environment: Mapping[str, str]) -> None:
     """Refuse a variable with our prefix that means nothing: it would change nothing. Raises SettingsError."""
     for name in sorted(environment):
-        ours = name.startswith(PREFIX) and name != URL_VARIABLE and environment[name] != ""
+        ours = name.startswith(PREFIX) and name not in OF_COMMANDS and environment[name] != ""
         short = name.removeprefix(PREFIX)
         if ours and short not in NOT_YET and short.lower() not in Settings.model_fields:
             raise SettingsError(f"{PREFIX}{short.upper()} is no setting of mnemolog: remove it or correct its name")
@@ -252,7 +296,7 @@ def read_env_file(path: Path) -> dict[str, str]:
         name = name.strip().removeprefix("export ").strip()
         if not name.startswith(PREFIX) and name not in SHARED.values():
             meant = f"{PREFIX}{name.upper()}"
-            known = meant == URL_VARIABLE or name.lower() in Settings.model_fields
+            known = meant in OF_COMMANDS or name.lower() in Settings.model_fields
             advice = f"did you mean {meant}?" if known else f"those of mnemolog begin with {PREFIX}"
             raise SettingsError(f"--env-file {path}, line {number}: {name} is no setting: {advice}")
         found[name] = value.strip().strip("'\"")
@@ -273,11 +317,8 @@ def _checked(settings: Settings) -> Settings:
             f"{PREFIX}ADVERTISED_URL={masked(settings.advertised_url)!r} must be where other workers reach this one, "
             "such as http://worker-0:8420: a scheme, a host and a port, without a path"
         )
-    loopback = settings.host in ("127.0.0.1", "localhost", "::1")
-    if not loopback:
-        raise SettingsError(
-            f"{PREFIX}HOST={masked(settings.host)!r}: without API keys the server listens on loopback only"
-        )
+    _check_listening(settings)
+    _check_workers(settings)
     if not settings.levels[0] <= settings.levels[1] <= MAX_INTIMACY:
         raise SettingsError(
             f"{PREFIX}INTIMACY_LEVELS={settings.intimacy_levels!r} must be two ascending numbers, 0 to 100"
@@ -286,6 +327,62 @@ def _checked(settings: Settings) -> Settings:
     if settings.embedding_model != "builtin" and not (settings.embedding_base_url or settings.embedding_api_key):
         raise SettingsError(f"{PREFIX}EMBEDDING_MODEL needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
     return settings
+
+
+def _check_listening(settings: Settings) -> None:
+    """Refuse to be reached from elsewhere without keys, or without saying where TLS is; and TLS that is half there."""
+    files = f"{PREFIX}TLS_CERT_FILE and {PREFIX}TLS_KEY_FILE"
+    if settings.tls_cert_file is None and (settings.tls_key_file or settings.tls_client_ca_file):
+        raise SettingsError(f"{PREFIX}TLS_KEY_FILE and {PREFIX}TLS_CLIENT_CA_FILE need {PREFIX}TLS_CERT_FILE")
+    if settings.tls_cert_file is not None and settings.tls is not None:
+        raise SettingsError(f"{PREFIX}TLS=elsewhere and {PREFIX}TLS_CERT_FILE contradict each other: unset one of them")
+    if settings.tls_cert_file is not None and (settings.advertised_url or "https:").startswith("http:"):
+        raise SettingsError(f"{PREFIX}ADVERTISED_URL must begin with https://, as {PREFIX}TLS_CERT_FILE is set")
+    if settings.host in ("127.0.0.1", "localhost", "::1"):
+        return
+    if settings.api_keys_file is None:
+        raise SettingsError(
+            f"{PREFIX}HOST={masked(settings.host)!r}: without API keys the server listens on loopback only; make "
+            f"one by `mnemolog keys create` and set {PREFIX}API_KEYS_FILE"
+        )
+    if settings.tls_cert_file is None and settings.tls is None:
+        raise SettingsError(
+            f"{PREFIX}HOST={masked(settings.host)!r}: beyond loopback keys must not travel in clear: set {files}, or "
+            f"{PREFIX}TLS=elsewhere where something before the server, or the network, encrypts"
+        )
+
+
+def _check_workers(settings: Settings) -> None:
+    """Refuse several workers with keys that could not tell each other from a stranger, and proofs that are none."""
+    if settings.cluster_secret and settings.cluster_secret_file:
+        raise SettingsError(f"{PREFIX}CLUSTER_SECRET and {PREFIX}CLUSTER_SECRET_FILE are both set: unset one of them")
+    if settings.cluster_secret is not None:
+        split_secrets(settings.cluster_secret.get_secret_value(), f"{PREFIX}CLUSTER_SECRET")
+    if settings.internal_port is not None and not settings.has_proof:
+        raise SettingsError(f"{PREFIX}INTERNAL_PORT is used with {PREFIX}CLUSTER_SECRET or client certificates only")
+    if settings.api_keys_file and settings.advertised_url and not (settings.is_embedded or settings.has_proof):
+        raise SettingsError(
+            f"{PREFIX}ADVERTISED_URL: workers with API keys must prove to each other who they are: give all of "
+            f"them the same {PREFIX}CLUSTER_SECRET (or _FILE) of at least {LEAST_SECRET_BYTES} bytes, "
+            f"or {PREFIX}TLS_CLIENT_CA_FILE"
+        )
+    if (inner := settings.port_for_workers) is None:
+        return
+    if settings.internal_port is None and not 0 < settings.port < inner <= MAX_PORT:
+        raise SettingsError(f"{PREFIX}PORT={settings.port}: set {PREFIX}INTERNAL_PORT, which is {PREFIX}PORT + 1 else")
+    if inner == settings.port:
+        raise SettingsError(f"{PREFIX}INTERNAL_PORT={inner} is {PREFIX}PORT too: give other workers another one")
+
+
+def split_secrets(text: str, source: str) -> list[bytes]:
+    """Return the secrets of a text, newest first, with commas or line ends between them. Raises SettingsError."""
+    secrets = [part.strip().encode() for part in re.split(r"[,\n]", text) if part.strip()]
+    if not secrets or min(map(len, secrets)) < LEAST_SECRET_BYTES:
+        advice = "make one by `openssl rand -hex 32`"
+        raise SettingsError(f"{source} must have at least {LEAST_SECRET_BYTES} bytes: {advice}")
+    if len(secrets) > MOST_SECRETS:
+        raise SettingsError(f"{source} has {len(secrets)} secrets: at most {MOST_SECRETS}, the newer first")
+    return secrets
 
 
 def _check_index(settings: Settings) -> None:

@@ -62,7 +62,8 @@ async def _open(worker: Worker, settings: Settings) -> AsyncIterator[AsyncClient
 
     failure.add_done_callback(stop)
     try:
-        async with AsyncClient("http://127.0.0.1", transport=httpx.ASGITransport(make_http(worker))) as client:
+        transport = httpx.ASGITransport(make_http(worker, trusts_callers=True))  # who has the data needs no key
+        async with AsyncClient("http://127.0.0.1", transport=transport) as client:
             yield client
     except (Exception, asyncio.CancelledError):  # an answer may have told of the failure in its own words before
         is_open = False

@@ -9,6 +9,7 @@ import asyncio
 import shutil
 import tempfile
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -18,8 +19,9 @@ from mnemolog.diagnostics.liveness import live_url
 from mnemolog.log.configured import opened_log, retention_of
 from mnemolog.log.private_files import find_open
 from mnemolog.operations.generations import Generations
-from mnemolog.settings import revealed
-from mnemolog.worker.components import configured_index, make_registry
+from mnemolog.settings import SettingsError, revealed
+from mnemolog.tls import TlsFailed, ends_at, server_context
+from mnemolog.worker.components import certificate_files, configured_index, make_registry, make_trust
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import find_damaged
 from projections.threads import in_thread
@@ -34,6 +36,7 @@ from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
+    from pathlib import Path
 
     from mnemolog.settings import Settings
     from schemas.log import Log
@@ -45,6 +48,8 @@ REACH_SECONDS: Final = 5.0
 _KEPT_SECONDS: Final = 1.0
 """For the shards of a generation that is kept only to switch back to."""
 LEAST_FREE_BYTES: Final = 100 * 1024 * 1024
+LEAST_DAYS: Final = 7.0
+"""That a certificate must be valid for."""
 _START_KAFKA: Final = "start Kafka, or correct MNEMOLOG_BROKER"
 
 
@@ -75,7 +80,7 @@ async def checked(settings: Settings, log_away: str | None = None) -> list[Check
     log = []
     note = read_note(settings.data_dir.resolve() / "log") if folder.ok else None
     if note is not None:
-        log.append(await _held(note, "log" if settings.is_embedded else "worker"))
+        log.append(await _held(note, "log" if settings.is_embedded else "worker", settings.ca_file))
     if folder.ok and (note is None or not settings.is_embedded):
         log.append(Check("log", ok=False, detail=log_away, advice=_START_KAFKA) if log_away else await _log(settings))
     registry, llm = masked(settings.schema_registry_url or ""), masked(settings.llm_base_url or OPENAI_URL)
@@ -88,7 +93,8 @@ async def checked(settings: Settings, log_away: str | None = None) -> list[Check
     ]
     if folder.ok:
         checks.append(_in_time("shards", _shards(settings), str(settings.data_dir), None))
-    return [folder, *log, *await asyncio.gather(*checks)]
+    certificate = [] if settings.tls_cert_file is None else [_certificate(settings, settings.tls_cert_file)]
+    return [folder, *log, *certificate, *await asyncio.gather(*checks)]
 
 
 async def _in_time(name: str, check: Awaitable[Check], place: str | None, setting: str | None) -> Check:
@@ -206,15 +212,30 @@ async def _partitions(log: Log, topic: str) -> int:
         return 0
 
 
-async def _held(note: dict[str, object], name: str) -> Check:
+async def _held(note: dict[str, object], name: str, ca_file: Path | None) -> Check:
     """Check the process that holds the data directory: all is well if it answers."""
     holder = f"held by process {note['pid']}"
     if "url" not in note:
         return Check(name, ok=True, detail=f"{holder}, which is starting, or is a command")
-    if await live_url(note) is not None:
+    if await live_url(note, ca_file) is not None:
         return Check(name, ok=True, detail=f"{holder}, which answers at {note['url']}")
     advice = f"look at its log; if it hangs, end it (kill {note['pid']}) and start `mnemolog up` again"
     return Check(name, ok=False, detail=f"{holder}, but {note['url']} does not answer", advice=advice)
+
+
+def _certificate(settings: Settings, certificate: Path) -> Check:
+    """Load the server's certificate as a worker does, and say when it ends."""
+    try:
+        make_trust(settings)
+        for files in filter(None, (certificate_files(settings, for_workers=inner) for inner in (False, True))):
+            server_context(files)
+        end = ends_at(certificate)
+    except (TlsFailed, SettingsError) as error:
+        return Check("certificate", ok=False, detail=str(error), advice="mend what it says; a worker reads it again")
+    days = (end - datetime.now(UTC)) / timedelta(days=1)
+    detail = f"{certificate} ends on {end:%Y-%m-%d}, in {days:.0f} days"
+    advice = f"renew it: put the new one at {certificate}, a worker reads it again without a restart"
+    return Check("certificate", ok=days > LEAST_DAYS, detail=detail, advice=advice)
 
 
 async def _index(settings: Settings) -> Check:

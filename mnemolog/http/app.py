@@ -7,7 +7,11 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI
 
+from mnemolog.access.key_file import KeyFile
+from mnemolog.access.rates import Rates
+from mnemolog.access.verifier import Verifier
 from mnemolog.http import forwarding, problems
+from mnemolog.http.authentication import Authentication
 from mnemolog.http.mcp import route as mcp
 from mnemolog.http.middleware import Edge
 from mnemolog.http.origin import LOOPBACK, name_of
@@ -57,8 +61,12 @@ ROUTES_WITHOUT_QUERY_CHECK: Final = (mcp, health)
 """Those whose query parameters are not in the document: MCP checks its own, probes and scrapers may add any."""
 
 
-def make_http(worker: Worker) -> FastAPI:
-    """Return the application of a worker; until the worker has started, all but health and metrics answer 503."""
+def make_http(worker: Worker, *, trusts_callers: bool = False) -> FastAPI:
+    """Return the application of a worker; until the worker has started, all but health and metrics answer 503.
+
+    Where the settings name a file of keys, callers need one, unless it `trusts_callers`: those of the same process.
+    Raises KeyFileError.
+    """
     app = FastAPI(title="mnemolog", version="1", description=DESCRIPTION, redirect_slashes=False, redoc_url=None)
     app.state.worker = worker
     problems.install(app)
@@ -70,5 +78,13 @@ def make_http(worker: Worker) -> FastAPI:
     settings = worker.settings
     advertised = {name_of(urlsplit(settings.advertised_url).netloc)} if settings.advertised_url else set[str]()
     hosts = LOOPBACK | {name_of(settings.host)} | advertised
-    app.add_middleware(Edge, metrics=worker.metrics, hosts=hosts)
+    path = None if trusts_callers else settings.api_keys_file
+    keys = None if path is None else Verifier(KeyFile(path), worker.clock)
+    app.add_middleware(
+        Edge,
+        metrics=worker.metrics,
+        hosts=hosts if path is None else None,  # a page of another site has no key, by whatever name it reaches us
+        authentication=None if keys is None else Authentication(keys, Rates(worker.group_size)),
+        names_suffice=not settings.has_proof and settings.api_keys_file is None,
+    )
     return app

@@ -6,18 +6,19 @@ from uuid import uuid4
 
 from fastapi import Depends, Header, Request
 
+from mnemolog.access.principal import PRINCIPAL, Principal
 from mnemolog.http.problems import OUT_OF_SESSION, Problem
 from mnemolog.worker.worker import Worker
 from schemas.identity import derived_id
-from schemas.inputs.decoding import DEFAULT_TENANT
 
 MAX_KEY_CHARACTERS = 256
+NOT_READY = "the worker is starting or stopping: ask again in a moment"
 
 
 async def _worker(request: Request) -> Worker:
     worker: Worker = request.app.state.worker
     if not is_ready(worker):
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
     if not worker.is_in_session():
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, worker.log_watch.away or OUT_OF_SESSION)
     return worker
@@ -28,9 +29,18 @@ def is_ready(worker: Worker) -> bool:
     return worker.started and worker.failure is not None and not worker.failure.done()
 
 
-async def _tenant() -> str:
-    """Return the caller's tenant: without API keys there is one."""
-    return DEFAULT_TENANT
+async def _caller(request: Request) -> Principal:
+    principal: Principal = request.scope[PRINCIPAL]
+    return principal
+
+
+Caller = Annotated[Principal, Depends(_caller)]
+"""Who sent the request."""
+
+
+async def _tenant(caller: Caller) -> str:
+    """Return the caller's tenant, which is that of the key: a request cannot name one."""
+    return caller.tenant
 
 
 CurrentWorker = Annotated[Worker, Depends(_worker)]

@@ -5,24 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import ExitStack
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
+from mnemolog.access.caller import CALLER
+from mnemolog.access.principal import PRINCIPAL
+from mnemolog.http.authentication import admit_everybody
 from mnemolog.http.forwarding import BODY
 from mnemolog.http.origin import READING, reason_to_refuse
+from mnemolog.http.peer_door import BETWEEN_WORKERS, FOR_WORKERS, FROM_PEER, let_in
 from mnemolog.http.problems import problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from fastapi import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from mnemolog.http.authentication import Authentication
     from mnemolog.worker.metrics import Metrics
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
-BETWEEN_WORKERS: Final = "/v1/internal/"
-"""Paths for other workers: their bodies are Base64, a third longer than what callers sent."""
 KEY: Final = b"idempotency-key"
 UNKNOWN_ROUTE: Final = "unknown"
 
@@ -40,11 +45,24 @@ class _Gone(Exception):
 class Edge:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, hosts: Collection[str] | None = None) -> None:
-        """Take the names that the server goes by in Host headers; None: any."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        metrics: Metrics,
+        hosts: Collection[str] | None = None,
+        authentication: Authentication | None = None,
+        *,
+        names_suffice: bool = True,
+    ) -> None:
+        """Take the names that the server goes by in Host headers (None: any), and who verifies keys (None: nobody).
+
+        `names_suffice`: another worker is known by its name, and comes in by this door.
+        """
         self._app = app
+        self._names_suffice = names_suffice
         self._metrics = metrics
         self._hosts = hosts
+        self._authentication = authentication
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one HTTP request through; other scopes, such as lifespan, go by."""
@@ -60,21 +78,28 @@ class Edge:
             await send(message)
 
         try:
-            await self._pass(scope, receive, watched, statuses)
+            with ExitStack() as until_answered:
+                await self._pass(scope, receive, watched, statuses, until_answered)
         finally:
             route = getattr(scope.get("route"), "path_format", UNKNOWN_ROUTE)
             if statuses:
                 self._metrics.answered(route, statuses[0], time.perf_counter() - began)
 
-    async def _pass(self, scope: Scope, receive: Receive, send: Send, statuses: list[int]) -> None:
+    async def _pass(
+        self, scope: Scope, receive: Receive, send: Send, statuses: list[int], until_answered: ExitStack
+    ) -> None:
         try:
-            if (refused := reason_to_refuse(scope, self._hosts)) is not None:
-                await problem(*refused)(scope, receive, send)
+            if (refusal := await self._refusal(scope, until_answered)) is not None:
+                await refusal(scope, receive, send)
                 return
             body = await _body(scope, receive)
             scope[BODY] = body
             _add_key(scope)
-            await self._app(scope, _replay(body, receive), send)
+            caller = CALLER.set(scope[FROM_PEER] if FROM_PEER in scope else scope.get(PRINCIPAL))
+            try:
+                await self._app(scope, _replay(body, receive), send)
+            finally:
+                CALLER.reset(caller)
         except _Gone:
             return
         except _TooLarge:
@@ -93,6 +118,17 @@ class Edge:
                 raise
             detail = "this is a bug of mnemolog: its log has the details; nothing is known about what was done"
             await problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)(scope, receive, send)
+
+    async def _refusal(self, scope: Scope, until_answered: ExitStack) -> Response | None:
+        """Find whose request it is, before its body is read; return why it is refused, or None."""
+        if (refused := reason_to_refuse(scope, self._hosts)) is not None:
+            return problem(*refused)
+        if not let_in(scope, names_suffice=self._names_suffice):
+            return problem(HTTPStatus.NOT_FOUND, FOR_WORKERS)
+        if self._authentication is None:
+            admit_everybody(scope)
+            return None
+        return await self._authentication.refusal(scope, until_answered)
 
 
 def _add_key(scope: Scope) -> None:

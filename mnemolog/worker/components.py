@@ -6,8 +6,12 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mnemolog.cluster.peer_hosts import PeerHosts
+from mnemolog.cluster.proof import Proof
+from mnemolog.cluster.trust import PeerTrust
 from mnemolog.operations.ticks import tick_maker
-from mnemolog.settings import revealed
+from mnemolog.settings import PREFIX, SettingsError, revealed, split_secrets
+from mnemolog.tls import CertificateFiles, Renewed, client_context
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.index.adapter import IndexConfig
 from projections.index.registry import INDEXES
@@ -36,6 +40,9 @@ if TYPE_CHECKING:
     from streams.ticks.scheduler import TickScheduler
 
 OPENAI_URL = "https://api.openai.com/v1"
+PROOF_MISSING = (
+    "workers with API keys trust each other by MNEMOLOG_CLUSTER_SECRET and MNEMOLOG_ADVERTISED_URL: set both for all"
+)
 
 
 def make_parameters(settings: Settings) -> Parameters:
@@ -50,6 +57,55 @@ def make_parameters(settings: Settings) -> Parameters:
         keep_important=settings.keep_important,
         wake_memory_limit=settings.wake_memory_limit,
     )
+
+
+def make_trust(settings: Settings) -> PeerTrust:
+    """Return how the other workers of the group are spoken to. Raises SettingsError, TlsFailed."""
+    needs_tls = settings.tls_cert_file is not None
+    if settings.peers is None:
+        hosts = PeerHosts.beside(settings.advertised_url, needs_tls=needs_tls)
+    else:
+        hosts = PeerHosts.named(settings.peers.split(","), needs_tls=needs_tls)
+    secrets = cluster_secrets(settings)
+    return PeerTrust(
+        hosts,
+        is_proven=settings.has_proof,
+        proof=Proof(secrets) if secrets else None,
+        tls=_peer_context(settings),
+        why_none=PROOF_MISSING if settings.api_keys_file and not settings.has_proof else None,
+    )
+
+
+def cluster_secrets(settings: Settings) -> list[bytes]:
+    """Return the secrets by which workers know each other, newest first. Raises SettingsError."""
+    if settings.cluster_secret is not None:
+        return split_secrets(settings.cluster_secret.get_secret_value(), f"{PREFIX}CLUSTER_SECRET")
+    if (file := settings.cluster_secret_file) is None:
+        return []
+    source = f"{PREFIX}CLUSTER_SECRET_FILE={file}"
+    try:
+        return split_secrets(file.read_text("utf-8"), source)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise SettingsError(f"{source} cannot be read: {reason}") from error
+
+
+def certificate_files(settings: Settings, *, for_workers: bool = False) -> CertificateFiles | None:
+    """Return what the server shows, None without TLS. Only other workers are asked for a certificate."""
+    if settings.tls_cert_file is None:
+        return None
+    authority = settings.tls_client_ca_file if for_workers else None
+    return CertificateFiles(settings.tls_cert_file, settings.tls_key_file, authority)
+
+
+def _peer_context(settings: Settings) -> Renewed | None:
+    """Return the context of connections to other workers, None where the default will do. Raises TlsFailed."""
+    authority = settings.ca_file or settings.tls_client_ca_file
+    shown = certificate_files(settings, for_workers=True) if settings.tls_client_ca_file else None
+    if authority is None:
+        return None
+    files = (authority, *(() if shown is None else shown.paths))
+    return Renewed(files, partial(client_context, authority, shown))
 
 
 def make_tick_schedulers(settings: Settings, scheduler: Callable[..., TickScheduler]) -> list[TickScheduler]:

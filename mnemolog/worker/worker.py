@@ -109,7 +109,8 @@ class Worker:
         """
         self.settings = settings
         # A worker that does not listen needs a unique URL even so: Faust knows workers by their URLs.
-        self.url = settings.advertised_url or url or f"http://{uuid4()}.invalid"
+        self.url = settings.url_for_workers or url or f"http://{uuid4()}.invalid"
+        self.trust = components.make_trust(settings)
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
         self.deadlines = RequestDeadlines()
@@ -268,7 +269,7 @@ class Worker:
             took=self._took,
             give_way=self._priority.give_way,
         )
-        self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url)
+        self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url, self.trust)
         self._exits.push_async_callback(self.peers.aclose)
         self.cluster = ScatterGather(self.shards, self.peers, self.url, settings)
         self.tenant_memories = TenantMemories(self.shards, self.cluster)
@@ -382,6 +383,10 @@ class Worker:
         for partition in partitions:
             self.shards.release(partition)
         self.shards.unassign()
+
+    def group_size(self) -> int:
+        """Return how many workers the group has, as far as this one knows; 1 before it has started."""
+        return 1 + len(self.peers.others()) if self.started else 1
 
     def is_in_session(self) -> bool:
         """Return whether the group's session is alive, so that no other worker can have this one's partitions."""

@@ -245,8 +245,9 @@ class RebuildPart(Body):
 
 
 class ForwardedEvents(Body):
-    """Events of users of the worker that is asked, each in Base64 as it will be in the log."""
+    """Events of users of the worker that is asked, of one tenant, each in Base64 as it will be in the log."""
 
+    tenant: str
     messages: Annotated[list[str], Field(max_length=MAX_EVENTS + 1)]  # a conversation's end besides
     wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 0.0
     only_check: bool = False

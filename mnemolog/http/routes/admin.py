@@ -1,6 +1,5 @@
 """Operations while the worker serves: digests, drain, ticks, rebuilds and dead letters."""
 
-from datetime import timedelta
 from http import HTTPStatus
 
 from fastapi import Response
@@ -12,11 +11,9 @@ from mnemolog.http.models.requests import Drain, KnownAt, Rebuild, Retry, TickDu
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.operations.dead_letters import view
-from mnemolog.operations.ticks import tick_maker
+from mnemolog.operations.ticks import MAX_AHEAD, tick_maker
 from schemas.instant import instant
 
-MAX_AHEAD = timedelta(minutes=5)
-"""A tick that lies further ahead of the clock is probably a slip: it expires what is still in use."""
 MAX_LISTED = 1_000
 """Dead letters in one answer; `total` counts them all."""
 
@@ -51,7 +48,7 @@ async def tick(body: TickDue, worker: CurrentWorker) -> Response:
         days = worker.settings.retention_days
         detail = f"$.as_of {instant(body.as_of)} is too early: the calendar has no day {days:g} days before it"
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail) from None
-    done = await worker.ticks.emit(policy, body.as_of, body.timeout)
+    done = await worker.ticks.emit(policy, body.as_of, body.timeout, force=body.force)
     return answer(done, HTTPStatus.OK if done["applied"] else HTTPStatus.ACCEPTED)
 
 

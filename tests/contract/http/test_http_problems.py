@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from contract.front_door import FrontDoor, front_door, turn
+from contract.front_door import FrontDoor, from_a_worker, front_door, turn
 
-from mnemolog.cluster.peers import FORWARDED
 from mnemolog.http.middleware import MAX_BODY_BYTES, Edge
 from mnemolog.worker.metrics import Metrics
 from schemas.log import LogFull, LogUnavailable
@@ -95,7 +94,7 @@ async def test_a_query_parameter_that_is_not_known_is_refused_on_every_route(doo
 @pytest.mark.parametrize("since", [{"abc": 1}, {"0": -1}, {"": 1}, {"1" * 5_000: 1}])
 async def test_a_worker_that_asks_for_wakes_of_no_partition_is_refused(door: FrontDoor, since: dict[str, int]):
     asked = {"tenant": "default", "user_id": None, "since": since}
-    response = await door.post("/v1/internal/wakes", asked, **{FORWARDED: door.worker.url})
+    response = await from_a_worker(door, "/v1/internal/wakes", asked)
     assert (response.status_code, len(response.json()["errors"])) == (422, 1)
 
 
