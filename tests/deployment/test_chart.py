@@ -206,7 +206,7 @@ def test_probes_speak_as_the_worker_does(helm: str, name: str):
     (container,) = pod["containers"]
     probes = [container[f"{kind}Probe"]["httpGet"] for kind in ("startup", "liveness", "readiness")]
     assert {(probe["port"], probe["scheme"]) for probe in probes} == {("http", scheme)}
-    assert environment(pod)["MNEMOLOG_ADVERTISED_URL"].startswith(f"{scheme.lower()}://")
+    assert str(environment(pod)["MNEMOLOG_ADVERTISED_URL"]).startswith(f"{scheme.lower()}://")
 
 
 def test_every_file_that_a_worker_is_told_of_lies_in_a_mounted_secret(helm: str):
