@@ -35,6 +35,7 @@ from schemas.messages.observations import (
     TurnContext,
     TurnRecorded,
 )
+from schemas.text import refuse_marks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -196,6 +197,25 @@ def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: st
         occurred_at=occurred_at,
     )
     return _observation(event, envelope, digest)
+
+
+def new_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: str) -> Observation:
+    """Check one input event that is to be appended, as `parse_event` does, and its texts for rows of marks.
+
+    The log may hold such rows from before there was a limit: what reads it must not refuse them. Raises InvalidEvent.
+    """
+    message = parse_event(raw, tenant=tenant, accepted_at=accepted_at, event_id=event_id)
+    if faults := list(_mark_faults(message)):
+        raise InvalidEvent(faults)
+    return message
+
+
+def _mark_faults(message: Observation) -> Iterator[Fault]:
+    for name in ("name", "title", "summary", "content", "text"):
+        try:
+            refuse_marks(getattr(message, name, None) or "")
+        except ValueError as error:
+            yield Fault(f"$.{name}", str(error))
 
 
 def _screenshot_faults(event: _Screenshot) -> Iterator[Fault]:

@@ -14,7 +14,7 @@ from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routes.publishing import Wait, publish_checked
 from mnemolog.http.routing import answers, refused, routes
 from schemas.identity import derived_id
-from schemas.inputs.input_events import Fault, InvalidEvent, parse_event
+from schemas.inputs.input_events import Fault, InvalidEvent, new_event
 
 if TYPE_CHECKING:
     from schemas.messages.observations import Observation
@@ -39,7 +39,7 @@ async def converse(body: Conversation, worker: CurrentWorker, tenant: Tenant, wa
         # One microsecond apart, so that turns without times of their own keep their order.
         at = now + timedelta(microseconds=place)
         try:
-            events.append(parse_event(raw, tenant=tenant, accepted_at=at, event_id=event_id))
+            events.append(new_event(raw, tenant=tenant, accepted_at=at, event_id=event_id))
         except InvalidEvent as error:
             root = f"$.messages[{place}]"
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
@@ -51,7 +51,7 @@ async def converse(body: Conversation, worker: CurrentWorker, tenant: Tenant, wa
         end_id = derived_id("conversation-end", session_id, last.event_id)
         raw = _without_none(type="SessionEnded", user_id=body.user_id, agent_id=body.agent_id, session_id=session_id)
         at = max(last.occurred_at, now + timedelta(microseconds=len(events)))
-        events.append(parse_event(raw, tenant=tenant, accepted_at=at, event_id=end_id))
+        events.append(new_event(raw, tenant=tenant, accepted_at=at, event_id=end_id))
         paths.append("$.end_session")
     return await publish_checked(worker.publish_router, events, wait, paths, session_id=session_id)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from support.examples import later, remember
 from support.given import given
@@ -57,3 +59,19 @@ def test_either_colon_parts_the_name_from_the_date(value: str):
     known = given(remember("5月20日结婚", "c-1", attribute="important_dates", value=value))
     assert profile(known.memories, later(days=1))["important_dates"] == {"结婚纪念日": "05-20"}
     assert [one.name for one in upcoming(known.memories, later(days=1), 366)] == ["结婚纪念日"]
+
+
+@pytest.mark.parametrize("character", "1一正x ")
+def test_a_value_of_any_length_is_read_in_linear_time(character: str):
+    """Values of 64 KiB are in logs; the square of that took minutes."""
+    for attribute, before in (("birthday", ""), ("important_dates", "wedding: "), ("age", "")):
+        short, long = (
+            min(_seconds(attribute, before + character * length) for _ in range(3)) for length in (4_000, 64_000)
+        )
+        assert long < 16 * 6 * short + 0.01
+
+
+def _seconds(attribute: str, value: str) -> float:
+    begin = time.perf_counter()
+    fault_of(attribute, value)
+    return time.perf_counter() - begin
