@@ -8,7 +8,10 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import MONDAY
 
+from schemas.inputs.input_events import InvalidEvent, new_event, parse_event
+from schemas.messages.observations import TurnRecorded
 from schemas.text import MAX_MARKS, digest, has_many_marks, nfkc, normalised, refuse_marks, without_many_marks
 
 ROW = "\u0301\u0323"
@@ -57,3 +60,19 @@ def test_a_longer_row_is_refused_or_cut() -> None:
     with pytest.raises(ValueError, match="has more than 30 combining marks in a row: take them out"):
         refuse_marks(text)
     assert without_many_marks(text) == "。" * 40 + "a" + ROW * (MAX_MARKS // 2) + "b\u0301"
+
+
+def test_a_log_is_read_as_it_is_and_only_new_events_are_refused() -> None:
+    said = {
+        "type": "TurnRecorded",
+        "session_id": "s1",
+        "role": "user",
+        "content": "e" + ROW * 60,
+        "name": "a" + ROW * 60,
+    }
+    read = parse_event(said, tenant="default", accepted_at=MONDAY, event_id="t-1")
+    assert isinstance(read, TurnRecorded)
+    assert read.content == said["content"]
+    with pytest.raises(InvalidEvent) as refused:
+        new_event(said, tenant="default", accepted_at=MONDAY, event_id="t-1")
+    assert [fault.path for fault in refused.value.faults] == ["$.name", "$.content"]

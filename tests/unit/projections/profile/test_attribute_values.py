@@ -9,7 +9,7 @@ from support.examples import later, remember
 from support.given import given
 
 from projections.profile.attribute_values import fault_of
-from projections.profile.dates import upcoming
+from projections.profile.dates import days_named, upcoming
 from projections.profile.profile import profile
 
 DATES = [
@@ -69,6 +69,18 @@ def test_a_value_of_any_length_is_read_in_linear_time(character: str):
             min(_seconds(attribute, before + character * length) for _ in range(3)) for length in (4_000, 64_000)
         )
         assert long < 16 * 6 * short + 0.01
+
+
+def test_days_are_found_in_a_long_text_in_linear_time():
+    short, long = (min(_seconds_of_days("1月1日 " * length) for _ in range(3)) for length in (800, 12_800))
+    assert len(days_named("1月1日 " * 800)) == 800
+    assert long < 16 * 6 * short
+
+
+def _seconds_of_days(text: str) -> float:
+    begin = time.perf_counter()
+    days_named(text)
+    return time.perf_counter() - begin
 
 
 def _seconds(attribute: str, value: str) -> float:
