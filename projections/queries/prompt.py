@@ -114,12 +114,13 @@ def profile_section(
     profile: dict[str, Any], *, short: bool = False, provenances: Mapping[str, str] | None = None
 ) -> str:
     """Return Luna's section about the user; each value is marked where provenances are given, by the memory's id."""
+    memories = profile.get("sources", {})
 
     def single(name: str) -> str:
-        return _spelt(profile[name], profile.get("sources", {}).get(name), provenances) if profile[name] else UNKNOWN
+        return _spelt(profile[name], memories.get(name), provenances) if profile[name] else UNKNOWN
 
     def several(name: str) -> str:
-        sources = profile.get("sources", {}).get(name, {})
+        sources = memories.get(name, {})
         return on_one_line(", ".join(_spelt(value, sources.get(value), provenances) for value in profile[name]))
 
     return (SHORT_PROFILE_SECTION if short else PROFILE_SECTION).format(
