@@ -82,7 +82,7 @@ class Cluster:
         (container,) = pod["containers"]
         places = {"/data": str(disk / "data")}
         for mount in container["volumeMounts"]:
-            volume = next((one for one in pod["volumes"] if one["name"] == mount["name"]), {})
+            volume: dict[str, Any] = next((one for one in pod["volumes"] if one["name"] == mount["name"]), {})
             if "secret" in volume:
                 places[mount["mountPath"]] = str(self.root / "secrets" / volume["secret"]["secretName"])
         variables = {}
