@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import faulthandler
 import gc
 import logging
 import os
@@ -19,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from mnemolog.access.key_file import KeyFileError
 from mnemolog.http.app import make_http
+from mnemolog.http.bounds.connections import limits_of_process, protocol_settings, raise_file_limit
 from mnemolog.http.peer_door import PeerDoor
 from mnemolog.settings import SettingsError
 from mnemolog.tls import TlsFailed, server_context
@@ -32,9 +34,11 @@ from streams.registry.registry import RegistryRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from types import FrameType
 
     from starlette.types import ASGIApp
 
+    from mnemolog.http.bounds.connections import ConnectionLimits
     from mnemolog.settings import Settings
     from mnemolog.tls import CertificateFiles
     from schemas.clock import Clock
@@ -45,6 +49,8 @@ STOP_SECONDS: Final = 30
 """How long a worker may take to stop after a signal; half of what the chart gives it."""
 WARN_SECONDS: Final = 1.0
 """How long logging that it did not stop may take."""
+HANDSHAKE_SECONDS: Final = 10.0
+"""How long a connection may take until it speaks TLS; it holds a file all the while."""
 BACKLOG: Final = 2048
 PAUSE_SECONDS: Final = 1.0
 """Before a new worker replaces one whose shard is damaged."""
@@ -73,6 +79,24 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Generator[None, None, None]:
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer at the sockets as uvicorn does, but wait HANDSHAKE_SECONDS for TLS to begin, not a minute."""
+        config, loop = self.config, asyncio.get_running_loop()
+        await self.lifespan.startup()
+
+        def protocol() -> asyncio.Protocol:
+            own = {"config": config, "server_state": self.server_state, "app_state": self.lifespan.state}
+            return config.http_protocol_class(**own, _loop=loop)  # type: ignore[call-arg] # as uvicorn calls it
+
+        seconds = None if config.ssl is None else HANDSHAKE_SECONDS
+        self.servers = [
+            await loop.create_server(
+                protocol, sock=one, ssl=config.ssl, ssl_handshake_timeout=seconds, backlog=config.backlog
+            )
+            for one in sockets or ()
+        ]
+        self.started = True
+
 
 async def serve(
     settings: Settings,
@@ -91,21 +115,33 @@ async def serve(
     check_serving(settings)
     sockets = Sockets(settings)
     stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def stop() -> None:
-        stopping.set()
-        signalled()
-
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop)
     try:
-        while await _serve_until_damaged(settings, sockets, stopping, ready, clock):  # noqa: ASYNC110 - nothing is polled
-            await asyncio.sleep(PAUSE_SECONDS)
+        with handled_signals(stopping.set, signalled):
+            while await _serve_until_damaged(settings, sockets, stopping, ready, clock):  # noqa: ASYNC110 - nothing is polled
+                await asyncio.sleep(PAUSE_SECONDS)
     finally:
         sockets.close()
-        for name in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(name)
+
+
+@contextlib.contextmanager
+def handled_signals(stop: Callable[[], None], signalled: Callable[[], None]) -> Generator[None, None, None]:
+    """At SIGINT and SIGTERM call `signalled` at once, and then `stop` on the running event loop.
+
+    The loop's own handlers would wait for the loop. Python's run between two of its steps, whatever it does, and within
+    a regular expression; only other C code that does not end keeps them waiting.
+    """
+    loop = asyncio.get_running_loop()
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        signalled()
+        loop.call_soon_threadsafe(stop)
+
+    before = {name: signal.signal(name, handle) for name in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for name, was in before.items():
+            signal.signal(name, was)
 
 
 async def _serve_until_damaged(
@@ -118,10 +154,11 @@ async def _serve_until_damaged(
     """Let one worker serve until it is to stop; return whether a new one is to replace it. Raises as `serve`."""
     worker = Worker(settings, url=sockets.url, clock=clock)
     app = make_http(worker)
-    servers = [_server(app, certificate_files(settings))]
+    limits = limits_of_process(len(sockets.all))
+    servers = [_server(app, certificate_files(settings), limits)]
     if sockets.for_workers is not None:
         door = PeerDoor(app, worker.url, worker.trust.proof)
-        servers.append(_server(door, certificate_files(settings, for_workers=True)))
+        servers.append(_server(door, certificate_files(settings, for_workers=True), limits))
     # uvicorn closes the socket that it is given; callers of the next worker queue at the one that stays open
     answering = asyncio.gather(
         *(server.serve(sockets=[listening.dup()]) for server, listening in zip(servers, sockets.all, strict=True))
@@ -141,7 +178,7 @@ async def _serve_until_damaged(
     return False
 
 
-def _server(app: ASGIApp, shown: CertificateFiles | None) -> _Server:
+def _server(app: ASGIApp, shown: CertificateFiles | None, limits: ConnectionLimits) -> _Server:
     """Return what answers HTTP, by TLS where there is a certificate. Raises TlsFailed."""
     config = uvicorn.Config(
         app,
@@ -149,6 +186,7 @@ def _server(app: ASGIApp, shown: CertificateFiles | None) -> _Server:
         log_config=None,
         access_log=False,
         server_header=False,
+        **protocol_settings(limits),
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     config.load()
@@ -264,6 +302,7 @@ def url_of(listening: socket.socket, scheme: str = "http") -> str:
 
 def tune_process() -> None:
     """Set what only a process of its own may set: this one is a worker and nothing else."""
+    raise_file_limit()
     gc.set_threshold(*COLLECT_AFTER)
     sys.setswitchinterval(SWITCH_SECONDS)
     # A user's few thousand vectors are multiplied faster by one thread than two find each other; texts are embedded in
@@ -298,9 +337,11 @@ def run(settings: Settings, messages: TextIO | None = None) -> int:
 def end_in_time(seconds: float = STOP_SECONDS) -> None:
     """End this process when it has not stopped by itself in so many seconds.
 
-    It is a thread that ends it, for the event loop may hang. A loop that hangs when the signal arrives gets no further
-    than that: signals are handled by the loop.
+    It is a thread that ends it, for the event loop may hang. Should that thread not get the interpreter's lock, one of
+    C ends the process a little later, says where it hung, and the exit code is 1.
     """
+    if sys.__stderr__ is not None:
+        faulthandler.dump_traceback_later(seconds + 2 * WARN_SECONDS, exit=True, file=sys.__stderr__)
 
     def warn() -> None:
         log.warning(

@@ -64,7 +64,7 @@ def start_logging(level: str, form: str) -> None:
 TALKATIVE: Final = ("aiokafka", "faust", "mode")
 """Libraries that retry several times a second, and log each attempt."""
 PAUSE_SECONDS: Final = 60.0
-_BROKER: Final = re.compile(r"[\w.-]+:\d{2,5}\b|\bnode\w* (?:with id )?\[?([\w-]+)")
+_BROKER: Final = re.compile(r"(?<![\w.-])[\w.-]+:\d{2,5}\b|\bnode\w* (?:with id )?\[?([\w-]+)")
 
 
 class OncePerMinute:

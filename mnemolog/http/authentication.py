@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.access.principal import LOCAL, PRINCIPAL
 from mnemolog.access.verifier import NoKey, TooMany
-from mnemolog.http.problems import problem
+from mnemolog.http.problems import problem, too_many
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -20,8 +19,11 @@ if TYPE_CHECKING:
     from mnemolog.access.rates import Rates
     from mnemolog.access.verifier import Verifier
 
-WITHOUT_KEY: Final = frozenset({"/health/live", "/health/ready", "/docs", "/docs/oauth2-redirect", "/openapi.json"})
+WITHOUT_KEY: Final = frozenset({"/health/live", "/health/ready", "/docs", "/openapi.json"})
 """Paths that hold nobody's data."""
+BETWEEN_WORKERS: Final = "/v1/internal/"
+"""Paths for other workers: their bodies are Base64, a third longer than what callers sent."""
+NOT_FOR_CALLERS: Final = "this route is for the group's other workers: /docs lists those for you"
 STREAMS: Final = frozenset({"/v1/wakes/stream"})
 KEY: Final = "mnemolog.key"
 """Where the key itself is in a request's scope, for what counts against it."""
@@ -43,6 +45,8 @@ class Authentication:
         """
         if PRINCIPAL in scope or scope["path"] in WITHOUT_KEY:
             return None
+        if scope["path"].startswith(BETWEEN_WORKERS):  # a caller's key is no proof of being a worker
+            return problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
         try:
             key = await self._verifier.verify(_presented(scope), _address(scope))
             self._rates.take_request(key)
@@ -65,12 +69,6 @@ def key_of(scope: Scope) -> Key | None:
     """Return the key that a request came with, None where none was needed."""
     key: Key | None = scope.get(KEY)
     return key
-
-
-def too_many(error: TooMany) -> Response:
-    """Return the answer to a key that has done too much."""
-    seconds = max(1, math.ceil(error.seconds))
-    return problem(HTTPStatus.TOO_MANY_REQUESTS, str(error), headers={"Retry-After": str(seconds)})
 
 
 def _presented(scope: Scope) -> str:

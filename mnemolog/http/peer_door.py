@@ -16,6 +16,7 @@ from mnemolog.access.principal import LOCAL, PRINCIPAL
 from mnemolog.access.statement import NoStatement, read_statement
 from mnemolog.cluster.proof import PROOF, Covered, NotProven, Proof, normalised
 from mnemolog.cluster.trust import FORWARDED, STATED
+from mnemolog.http.authentication import BETWEEN_WORKERS
 from mnemolog.http.problems import problem
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 FROM_PEER: Final = "mnemolog.from_peer"
 """In the scope of a request that came by the door for other workers, and was proven: the caller in whose name it is, or
 None where the worker asks of its own accord."""
-BETWEEN_WORKERS: Final = "/v1/internal/"
-"""Paths for other workers: their bodies are Base64, a third longer than what callers sent."""
-FOR_WORKERS: Final = "this route is for the group's other workers: /docs lists those for you"
 WITHOUT_CALLER: Final = (BETWEEN_WORKERS, "/health/")
 """What a worker asks of its own accord."""
 TELL_EVERY_SECONDS: Final = 10.0

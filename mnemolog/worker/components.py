@@ -20,7 +20,7 @@ from schemas.topics import INBOX, INPUTS
 from schemas.vocabulary.words import RETENTION
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.parameters import Parameters
-from streams.extraction.rules.extractor import RuleExtractor
+from streams.extraction.rules.process import RuleProcess
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.registry.cache import SchemaCache
 from streams.registry.registry import NoRegistry, SchemaRegistry
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from projections.index.protocol import Index, LoadEntries
     from projections.queries.queries import Queries
     from streams.extraction.model.extractor import ModelExtractor
-    from streams.extraction.protocol import Extractor
     from streams.ticks.scheduler import TickScheduler
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -167,9 +166,9 @@ def make_registry(settings: Settings) -> SchemaRegistry | NoRegistry:
     return SchemaRegistry(url, SchemaCache(settings.data_dir.resolve() / "registry.json", url))
 
 
-def make_extractor(settings: Settings) -> Extractor:
-    """Return the configured extractor that asks no model."""
-    return RuleExtractor() if settings.extracts_with == "rules" else VerbatimExtractor()
+def make_extractor(settings: Settings) -> RuleProcess | VerbatimExtractor:
+    """Return the configured extractor that asks no model; the rules are the caller's to close."""
+    return RuleProcess() if settings.extracts_with == "rules" else VerbatimExtractor()
 
 
 def make_greeting_model(settings: Settings, metrics: Metrics) -> ModelExtractor | None:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from mnemolog.access.usage import Usage
 from mnemolog.cluster.membership import Membership
 from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.scatter_gather import ScatterGather
@@ -39,7 +40,7 @@ from mnemolog.publishing.states import EventStates
 from mnemolog.wakes.settings import WakeSettings
 from mnemolog.wakes.stream import WakeStreams
 from mnemolog.worker import components
-from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, wait_unless_failed
+from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, measure_lag, wait_unless_failed
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.metrics import Metrics
@@ -60,6 +61,7 @@ from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import PatientReads, fold_with_retry
 from streams.extraction.request import ExtractionService
+from streams.extraction.rules.process import RuleProcess
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.ticks.scheduler import TickScheduler
@@ -208,9 +210,12 @@ class Worker:
         self.queries = Queries(self.shards, self.index_sync, self.embedder)
 
     def _make_extractor(self) -> Extractor:
-        """Make the configured extractor. Stop closes a model; whoever passes an extractor in closes it."""
+        """Make the configured extractor, which stop closes; whoever passes an extractor in closes it."""
         if self.settings.extracts_with != "model":
-            return components.make_extractor(self.settings)
+            extractor = components.make_extractor(self.settings)
+            if isinstance(extractor, RuleProcess):
+                self._exits.push_async_callback(extractor.aclose)
+            return extractor
         model = components.make_model(self.settings, self.metrics)
         self._exits.push_async_callback(model.aclose)
         return model
@@ -289,6 +294,8 @@ class Worker:
     def _build_services(self) -> None:
         """Build what else HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
         settings, shards, peers, clock = self.settings, self.shards, self.peers, self.clock
+        self.usage = Usage(settings.data_dir / "usage.json", clock)
+        self._exits.callback(self.usage.save)
         self.commands = Commands(
             self.log, shards, self.remember, self.embedder, clock, suspend_deadline=suspend_deadline
         )
@@ -349,12 +356,16 @@ class Worker:
             self.retention.run,
             self.wake_scheduler.run,
             self.wake_settings.run,
+            self.usage.run,
             *(scheduler.run for scheduler in self.tick_schedulers),
         ]
         if not self.settings.is_embedded:  # there may be others
-            group = GroupMaintenance(self.shards, self.cluster, self.rebuild)
+            group = GroupMaintenance(self.shards, self.cluster, self.rebuild, self.usage)
             tasks += [group.follow_globals, group.report_other_settings, group.catch_up]
+            if self.settings.api_keys_file is not None:
+                tasks.append(group.exchange_usage)
             tasks += [partial(self.log_watch.run, self.log, self.shards)]
+        tasks += [partial(measure_lag, self.metrics.lagged)]
         for task in tasks:
             self._tasks.start(task)
 

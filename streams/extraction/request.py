@@ -185,7 +185,7 @@ def _covered(window: Window) -> list[CoveredPiece]:
     return [
         CoveredPiece(
             piece_id=p.piece_id,
-            by_user=p.speaker != "assistant",
+            by_user=p.speaker == "user",
             occurred_at=p.occurred_at,
             recorded_at=p.recorded_at,
         )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
+    from fastapi import FastAPI
+
     from projections.embedding.embedder import Vectors
 
 DIMENSIONS = 64
@@ -59,7 +61,10 @@ class SetClock:
 class FrontDoor:
     """A started worker, and a client that speaks to it without a socket."""
 
-    def __init__(self, worker: Worker, http: httpx.AsyncClient, embedder: HashEmbedder, clock: SetClock) -> None:
+    def __init__(
+        self, worker: Worker, app: FastAPI, http: httpx.AsyncClient, embedder: HashEmbedder, clock: SetClock
+    ) -> None:
+        self.app = app
         self.worker, self.http, self.embedder, self.clock = worker, http, embedder, clock
 
     async def get(self, path: str, **query: object) -> httpx.Response:
@@ -83,9 +88,10 @@ async def front_door(folder: Path, **settings: object) -> AsyncIterator[FrontDoo
     worker = Worker(from_environment({}, **(given | settings)), embedder=embedder, clock=clock)
     try:
         await worker.start()
-        transport = httpx.ASGITransport(make_http(worker))
+        app = make_http(worker)
+        transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
-            yield FrontDoor(worker, http, embedder, clock)
+            yield FrontDoor(worker, app, http, embedder, clock)
     finally:
         await worker.stop()
 

@@ -8,6 +8,7 @@ from mnemolog.cluster.peers import PeerUnavailable
 from mnemolog.http.dependencies import Caller, CurrentWorker
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Drain, KnownAt, Rebuild, Retry, TickDue
+from mnemolog.http.permissions import OF_INSTALLATION
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.operations.dead_letters import may_read, view
@@ -17,7 +18,7 @@ from schemas.instant import instant
 MAX_LISTED = 1_000
 """Dead letters in one answer; `total` counts them all."""
 
-router = routes("admin", "/v1/admin")
+router = routes("admin", "/v1/admin", OF_INSTALLATION)
 # The name of an optional body is its title in the OpenAPI document: `asked` stays.
 
 

@@ -12,11 +12,13 @@ from fastapi.responses import StreamingResponse
 from mnemolog.access.principal import PRINCIPAL, Principal
 from mnemolog.cluster.peers import SHARD
 from mnemolog.cluster.trust import FORWARDED
+from mnemolog.http.authentication import NOT_FOR_CALLERS
 from mnemolog.http.dependencies import NOT_READY, CurrentWorker, is_ready
 from mnemolog.http.models.internal_requests import ShardWanted, SharedMemory, TenantItems, TenantMemories, TenantPlaces
 from mnemolog.http.models.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.models.wakes import WakesPart
-from mnemolog.http.peer_door import FOR_WORKERS, FROM_PEER
+from mnemolog.http.peer_door import FROM_PEER
+from mnemolog.http.permissions import BETWEEN_WORKERS
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, reads, routes, takes_long
 from mnemolog.imports.importer import parse_line
@@ -27,6 +29,7 @@ from mnemolog.wakes.stream import Listener
 from projections.partitions.sender import InUse
 from projections.queries.tenant_memories import Wanted
 from schemas import codec
+from schemas.inputs.slices import in_slices
 from schemas.instant import instant
 from schemas.messages.inbox import ImportMemory
 from schemas.messages.observations import OBSERVATIONS
@@ -41,11 +44,11 @@ async def _from_a_worker(request: Request) -> None:
     if FROM_PEER in request.scope:
         return
     if sender is None:
-        raise Problem(HTTPStatus.NOT_FOUND, FOR_WORKERS)
+        raise Problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
     if not is_ready(worker):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
     if not worker.peers.knows(sender):
-        raise Problem(HTTPStatus.NOT_FOUND, FOR_WORKERS)
+        raise Problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
 
 
 def _require_tenant(request: Request, *tenants: str) -> None:
@@ -56,7 +59,9 @@ def _require_tenant(request: Request, *tenants: str) -> None:
         raise Problem(HTTPStatus.FORBIDDEN, "the worker asks about another tenant than the caller's")
 
 
-router = routes("internal", "/v1/internal", dependencies=[Depends(_from_a_worker)], include_in_schema=False)
+router = routes(
+    "internal", "/v1/internal", BETWEEN_WORKERS, dependencies=[Depends(_from_a_worker)], include_in_schema=False
+)
 
 
 def _wanted(body: TenantMemories) -> Wanted:
@@ -75,7 +80,7 @@ async def _answered(worker: CurrentWorker, work: Awaitable[dict[str, Any]]) -> R
 @router.post("/events")
 async def events(request: Request, worker: CurrentWorker, body: ForwardedEvents) -> Response:
     """Accept events of this worker's users, which another worker has checked as far as it could."""
-    messages = [codec.decode_as(b64decode(text), *OBSERVATIONS) for text in body.messages]
+    messages = [codec.decode_as(b64decode(text), *OBSERVATIONS) async for text in in_slices(body.messages)]
     _require_tenant(request, body.tenant)
     if any(message.envelope.tenant != body.tenant for message in messages):
         raise Problem(HTTPStatus.FORBIDDEN, "an event is of another tenant than the request")
@@ -96,7 +101,10 @@ async def import_(request: Request, worker: CurrentWorker, body: ForwardedSnapsh
     """Import what this worker's users have, which another worker has checked."""
     _require_tenant(request, body.tenant)
     now = worker.clock.now()
-    lines = [parse_line(raw, tenant=body.tenant, user_id=body.user_id, accepted_at=now) for raw in body.snapshots]
+    lines = [
+        parse_line(raw, tenant=body.tenant, user_id=body.user_id, accepted_at=now)
+        async for raw in in_slices(body.snapshots)
+    ]
     return answer({"items": await worker.importer.import_here(lines, body.wait)})
 
 
@@ -105,6 +113,13 @@ async def import_(request: Request, worker: CurrentWorker, body: ForwardedSnapsh
 async def digest(worker: CurrentWorker) -> Response:
     """Return the digests of this worker's users."""
     return await _answered(worker, worker.digests.read_local())
+
+
+@router.post("/usage")
+@reads
+async def usage(worker: CurrentWorker) -> Response:
+    """Return how many events keys with a quota have published at this worker today."""
+    return await _answered(worker, worker.usage.told())
 
 
 @router.post("/drain")
