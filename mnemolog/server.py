@@ -28,6 +28,7 @@ from mnemolog.worker.components import certificate_files
 from mnemolog.worker.worker import Worker
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.codec import UnknownSchema
+from schemas.disclosure import told
 from schemas.log import LogError
 from streams.registry.registry import RegistryRefused
 
@@ -48,6 +49,8 @@ STOP_SECONDS: Final = 30
 """How long a worker may take to stop after a signal; half of what the chart gives it."""
 WARN_SECONDS: Final = 1.0
 """How long logging that it did not stop may take."""
+HANDSHAKE_SECONDS: Final = 10.0
+"""How long a connection may take until it speaks TLS; it holds a file all the while."""
 BACKLOG: Final = 2048
 PAUSE_SECONDS: Final = 1.0
 """Before a new worker replaces one whose shard is damaged."""
@@ -75,6 +78,24 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer at the sockets as uvicorn does, but wait HANDSHAKE_SECONDS for TLS to begin, not a minute."""
+        config, loop = self.config, asyncio.get_running_loop()
+        await self.lifespan.startup()
+
+        def protocol() -> asyncio.Protocol:
+            own = {"config": config, "server_state": self.server_state, "app_state": self.lifespan.state}
+            return config.http_protocol_class(**own, _loop=loop)  # type: ignore[call-arg] # as uvicorn calls it
+
+        seconds = None if config.ssl is None else HANDSHAKE_SECONDS
+        self.servers = [
+            await loop.create_server(
+                protocol, sock=one, ssl=config.ssl, ssl_handshake_timeout=seconds, backlog=config.backlog
+            )
+            for one in sockets or ()
+        ]
+        self.started = True
 
 
 async def serve(
@@ -198,7 +219,7 @@ async def _run(
         ends: set[asyncio.Future[Any]] = {failure, stop, answering}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         if failure.done() and (error := failure.exception()) is not None:
-            raise WorkerFailed(f"{type(error).__name__}: {error}") from error
+            raise WorkerFailed(told(error)) from error
         if answering.done():
             answering.result()
     finally:

@@ -27,6 +27,7 @@ from mnemolog.settings import (
     from_environment,
     read_env_file,
 )
+from schemas.disclosure import masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -127,9 +128,9 @@ def _api_key(file: Path | None, environment: dict[str, str]) -> str | None:
 
 def _check_url(source: str, url: str) -> None:
     if not url.startswith(("http://", "https://")):
-        raise SettingsError(f"{source} {url}: must begin with http:// or https://")
+        raise SettingsError(f"{source} {masked(url)}: must begin with http:// or https://")
     if url.partition("://")[2].rstrip("/").partition("/")[1] or "?" in url or "#" in url:
-        raise SettingsError(f"{source} {url}: give the URL without a path")
+        raise SettingsError(f"{source} {masked(url)}: give the URL without a path")
 
 
 def command(

@@ -9,6 +9,7 @@ import httpx
 
 from mnemolog.client.transport import connection_to, headers_of
 from mnemolog.diagnostics.checks import REACH_SECONDS, Check, reason
+from schemas.disclosure import masked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,14 +41,16 @@ async def _server(url: str, how: Connection) -> Check:
         try:
             answer = await http.get(f"{url.rstrip('/')}/health/ready")
         except (httpx.TransportError, httpx.InvalidURL) as error:
-            return Check("server", ok=False, detail=f"{url}: {reason(error)}", advice="start `mnemolog up` there")
+            return Check(
+                "server", ok=False, detail=f"{masked(url)}: {reason(error)}", advice="start `mnemolog up` there"
+            )
     if answer.is_success:
-        return Check("server", ok=True, detail=f"{url} is ready")
+        return Check("server", ok=True, detail=f"{masked(url)} is ready")
     try:
         why = f": {answer.json()['detail']}"
     except (ValueError, KeyError, TypeError):
         why = ""
-    detail = f"{url} answers {answer.status_code}{why}"
+    detail = f"{masked(url)} answers {answer.status_code}{why}"
     return Check("server", ok=False, detail=detail, advice="wait until it has started, or read its log")
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.access.principal import LOCAL, PRINCIPAL
 from mnemolog.access.verifier import NoKey, TooMany
-from mnemolog.http.problems import problem
+from mnemolog.http.problems import problem, too_many
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -70,12 +69,6 @@ def key_of(scope: Scope) -> Key | None:
     """Return the key that a request came with, None where none was needed."""
     key: Key | None = scope.get(KEY)
     return key
-
-
-def too_many(error: TooMany) -> Response:
-    """Return the answer to a key that has done too much."""
-    seconds = max(1, math.ceil(error.seconds))
-    return problem(HTTPStatus.TOO_MANY_REQUESTS, str(error), headers={"Retry-After": str(seconds)})
 
 
 def _presented(scope: Scope) -> str:

@@ -7,7 +7,10 @@ from uuid import uuid4
 from fastapi import Depends, Header, Request
 from pydantic import AfterValidator
 
+from mnemolog.access.key import Key
 from mnemolog.access.principal import PRINCIPAL, Principal
+from mnemolog.access.usage import Usage
+from mnemolog.http.authentication import key_of
 from mnemolog.http.problems import OUT_OF_SESSION, Problem
 from mnemolog.worker.worker import Worker
 from schemas.identity import derived_id, no_controls
@@ -35,6 +38,19 @@ def is_ready(worker: Worker) -> bool:
     return worker.started and worker.failure is not None and not worker.failure.done()
 
 
+class Quota:
+    """The quota of a request's key."""
+
+    def __init__(self, usage: Usage, key: Key | None) -> None:
+        self._usage = usage
+        self._key = key
+
+    def take(self, events: int) -> None:
+        """Count events that are published now. Raises TooMany where these are more than the key may."""
+        if self._key is not None:
+            self._usage.take(self._key, events)
+
+
 async def _caller(request: Request) -> Principal:
     principal: Principal = request.scope[PRINCIPAL]
     return principal
@@ -42,6 +58,14 @@ async def _caller(request: Request) -> Principal:
 
 Caller = Annotated[Principal, Depends(_caller)]
 """Who sent the request."""
+
+
+async def _quota(request: Request) -> Quota:
+    return Quota(ready_worker(request).usage, key_of(request.scope))
+
+
+CurrentQuota = Annotated[Quota, Depends(_quota)]
+"""How many events the caller may still publish today."""
 
 
 async def _tenant(caller: Caller) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from http import HTTPStatus
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +12,7 @@ from fastapi import Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from mnemolog.access.verifier import TooMany
 from mnemolog.cluster.peers import PeerUnavailable, WorkersDiffer
 from mnemolog.commands.commands import AnotherCommand
 from mnemolog.operations.drain import DrainTimeout
@@ -89,6 +91,12 @@ def problem(
     return Response(content, http_status.value, headers=extra, media_type=MEDIA_TYPE)
 
 
+def too_many(error: TooMany) -> Response:
+    """Return the answer to a key that has done too much: it says when to come back."""
+    seconds = max(1, math.ceil(error.seconds))
+    return problem(HTTPStatus.TOO_MANY_REQUESTS, str(error), headers={"Retry-After": str(seconds)})
+
+
 def _clean(value: Any) -> Any:  # noqa: ANN401 - any JSON
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
@@ -122,6 +130,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     for kind in _STATUSES:
         app.add_exception_handler(kind, _of_ours)
+    app.add_exception_handler(TooMany, _too_many)
     app.add_exception_handler(ShardDamaged, _damaged)
 
 
@@ -141,6 +150,11 @@ async def _invalid(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
     faults = [_fault(e) for e in islice(error.errors(), MAX_ERRORS + 1)]
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+
+
+async def _too_many(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, TooMany)  # noqa: S101 - registered for it
+    return too_many(error)
 
 
 async def _of_ours(_request: Request, error: Exception) -> Response:

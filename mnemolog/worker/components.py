@@ -10,7 +10,7 @@ from mnemolog.cluster.peer_hosts import PeerHosts
 from mnemolog.cluster.proof import Proof
 from mnemolog.cluster.trust import PeerTrust
 from mnemolog.operations.ticks import tick_maker
-from mnemolog.settings import PREFIX, SettingsError, split_secrets
+from mnemolog.settings import PREFIX, SettingsError, revealed, split_secrets
 from mnemolog.tls import CertificateFiles, Renewed, client_context
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.index.adapter import IndexConfig
@@ -125,7 +125,7 @@ def make_tick_schedulers(settings: Settings, scheduler: Callable[..., TickSchedu
 def configured_index(settings: Settings) -> tuple[IndexAdapter, IndexConfig]:
     """Return the adapter of the configured index, and what it makes the index from."""
     adapter = INDEXES.of(settings.index)
-    secret = None if adapter.secret is None else getattr(settings, adapter.secret)
+    secret = None if adapter.secret is None else revealed(getattr(settings, adapter.secret))
     return adapter, IndexConfig(url=settings.index, secret=secret, partitions=settings.partitions)
 
 
@@ -143,7 +143,7 @@ def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:
 
     return OpenAIEmbedder(
         base_url=settings.embedding_base_url or OPENAI_URL,
-        api_key=settings.embedding_api_key or "none",
+        api_key=revealed(settings.embedding_api_key) or "none",
         model=settings.embedding_model,
     )
 
@@ -184,7 +184,7 @@ def make_model(settings: Settings, metrics: Metrics) -> ModelExtractor:
 
     return ModelExtractor(
         settings.llm_base_url,
-        settings.llm_api_key or "none",
+        revealed(settings.llm_api_key) or "none",
         settings.llm_model,
         temperature=settings.llm_temperature,
         max_tokens=settings.llm_max_tokens,

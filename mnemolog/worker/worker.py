@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from mnemolog.access.usage import Usage
 from mnemolog.cluster.membership import Membership
 from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.scatter_gather import ScatterGather
@@ -25,6 +26,7 @@ from mnemolog.imports.wakes import WakeImporter
 from mnemolog.log.configured import broker_url, close_log, create_topics, kafka_security, lock_directory, open_log
 from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
 from mnemolog.log.health import LogWatch
+from mnemolog.log.private_files import close_to_others, create_privately
 from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
@@ -48,6 +50,7 @@ from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.clock import SystemClock
+from schemas.disclosure import told
 from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
 from streams.agents.observe import Observe
 from streams.agents.project import Project
@@ -149,7 +152,7 @@ class Worker:
     def fail(self, error: BaseException) -> None:
         """End the worker with the first error that no step could handle: the log has everything for the next start."""
         trace = None if isinstance(error, ShardDamaged) else error  # that one says everything itself
-        log.error("the worker stops: %s: %s", type(error).__name__, error, exc_info=trace)
+        log.error("the worker stops: %s", told(error), exc_info=trace)
         if self.failure is not None and not self.failure.done():
             self.failure.set_exception(error)
 
@@ -157,6 +160,7 @@ class Worker:
 
     async def _open(self) -> None:
         """Lock the directory, register the schemas, open the log, make the topics, and come back to the group."""
+        create_privately()
         if not self.settings.is_embedded:  # the embedded log locks the directory by itself
             self._lock = lock_directory(self.settings)
             self._exits.callback(self._lock.release)
@@ -166,11 +170,23 @@ class Worker:
         self.log = await self._open_log()
         self._exits.push_async_callback(close_log, self.log)
         self._patient_log = PatientReads(self.log)
+        self._close_files()
         await create_topics(self.log, self.settings)
         if isinstance(self.log, KafkaLog):
             # As early as possible: the group settles while this worker starts.
             self._membership = Membership(self.settings, self.log, self.url)
             await self._membership.release_former_process()
+
+    def _close_files(self) -> None:
+        """Close what an older version, or a careless copy, left open to other users of this machine."""
+        folder = self.settings.data_dir.resolve()
+        try:
+            closed = close_to_others(folder)
+        except OSError as error:
+            log.warning("%s is open to other users and cannot be closed: %s", error.filename, error.strerror)
+            return
+        if closed:
+            log.warning("%d files and folders in %s were open to other users: they are closed now", closed, folder)
 
     async def _open_log(self) -> SqliteLog | KafkaLog:
         """Open the configured log; a subclass may wrap it."""
@@ -278,6 +294,8 @@ class Worker:
     def _build_services(self) -> None:
         """Build what else HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
         settings, shards, peers, clock = self.settings, self.shards, self.peers, self.clock
+        self.usage = Usage(settings.data_dir / "usage.json", clock)
+        self._exits.callback(self.usage.save)
         self.commands = Commands(
             self.log, shards, self.remember, self.embedder, clock, suspend_deadline=suspend_deadline
         )
@@ -338,11 +356,14 @@ class Worker:
             self.retention.run,
             self.wake_scheduler.run,
             self.wake_settings.run,
+            self.usage.run,
             *(scheduler.run for scheduler in self.tick_schedulers),
         ]
         if not self.settings.is_embedded:  # there may be others
-            group = GroupMaintenance(self.shards, self.cluster, self.rebuild)
+            group = GroupMaintenance(self.shards, self.cluster, self.rebuild, self.usage)
             tasks += [group.follow_globals, group.report_other_settings, group.catch_up]
+            if self.settings.api_keys_file is not None:
+                tasks.append(group.exchange_usage)
             tasks += [partial(self.log_watch.run, self.log, self.shards)]
         tasks += [partial(measure_lag, self.metrics.lagged)]
         for task in tasks:

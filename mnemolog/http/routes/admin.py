@@ -5,13 +5,13 @@ from http import HTTPStatus
 from fastapi import Response
 
 from mnemolog.cluster.peers import PeerUnavailable
-from mnemolog.http.dependencies import CurrentWorker
+from mnemolog.http.dependencies import Caller, CurrentWorker
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Drain, KnownAt, Rebuild, Retry, TickDue
 from mnemolog.http.permissions import OF_INSTALLATION
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
-from mnemolog.operations.dead_letters import view
+from mnemolog.operations.dead_letters import may_read, view
 from mnemolog.operations.ticks import MAX_AHEAD, tick_maker
 from schemas.instant import instant
 
@@ -76,11 +76,13 @@ async def generations(worker: CurrentWorker) -> Response:
 
 
 @router.get("/dead-letters", response_model=responses.DeadLetters)
-async def listed(worker: CurrentWorker) -> Response:
-    """List what could not be read or handled, and why."""
+async def listed(worker: CurrentWorker, caller: Caller) -> Response:
+    """List what could not be read or handled, and why; the words of those only that the key may read."""
     letters = await worker.dead_letters.waiting()
     shown = letters[:MAX_LISTED]
-    return answer({"items": [view(letter) for letter in shown], "total": len(letters)})
+    return answer(
+        {"items": [view(letter, shows_words=may_read(caller, letter)) for letter in shown], "total": len(letters)}
+    )
 
 
 @router.post("/dead-letters", response_model=responses.Retried, responses=refused(HTTPStatus.NOT_FOUND))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Response
 
-from mnemolog.http.dependencies import CurrentWorker, Tenant
+from mnemolog.http.dependencies import CurrentQuota, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Conversation
 from mnemolog.http.permissions import OF_USERS
@@ -30,7 +30,9 @@ router = routes("publishing", access=OF_USERS)
     response_model=responses.ConversationAccepted,
     responses=answers(s200=responses.ConversationAccepted) | refused(HTTPStatus.CONFLICT),
 )
-async def converse(body: Conversation, worker: CurrentWorker, tenant: Tenant, wait: Wait = 0.0) -> Response:
+async def converse(
+    body: Conversation, worker: CurrentWorker, tenant: Tenant, quota: CurrentQuota, wait: Wait = 0.0
+) -> Response:
     """Accept a conversation. Without a session the user and the agent have one; by default it ends with the request."""
     session_id = body.session_id or derived_id("session", tenant, body.user_id, body.agent_id or "")
     now = worker.clock.now()
@@ -51,6 +53,7 @@ async def converse(body: Conversation, worker: CurrentWorker, tenant: Tenant, wa
             break
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+    quota.take(len(events))
     paths = [f"$.messages[{place}]" for place in range(len(events))]
     if body.end_session and events:
         last = events[-1].envelope

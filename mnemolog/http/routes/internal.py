@@ -115,6 +115,13 @@ async def digest(worker: CurrentWorker) -> Response:
     return await _answered(worker, worker.digests.read_local())
 
 
+@router.post("/usage")
+@reads
+async def usage(worker: CurrentWorker) -> Response:
+    """Return how many events keys with a quota have published at this worker today."""
+    return await _answered(worker, worker.usage.told())
+
+
 @router.post("/drain")
 @takes_long
 async def drain(worker: CurrentWorker, body: Drain) -> Response:

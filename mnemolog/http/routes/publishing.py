@@ -8,7 +8,7 @@ from uuid import uuid4
 from fastapi import Query, Request, Response
 
 from mnemolog.http.bounds.json_body import NDJSON, read_events
-from mnemolog.http.dependencies import Caller, CurrentWorker, IdempotencyKey, Tenant
+from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, IdempotencyKey, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
 from mnemolog.http.permissions import OF_EVENTS, PUBLISHING, check_owner, needs
@@ -54,6 +54,7 @@ async def publish(
     request: Request,
     worker: CurrentWorker,
     caller: Caller,
+    quota: CurrentQuota,
     tenant: Tenant,
     key: IdempotencyKey = None,
     wait: Wait = 0.0,
@@ -81,6 +82,7 @@ async def publish(
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
     for event in events:
         check_owner(caller, event.envelope.user_id, event.envelope.agent_id)
+    quota.take(len(events))
     paths = [f"$[{place}]" if many else "$" for place in range(len(events))]
     return await publish_checked(worker.publish_router, events, wait, paths)
 

@@ -305,6 +305,17 @@ async def test_more_requests_a_second_than_a_key_may_send_are_429(door: KeyedDoo
     assert (await door.caller(Role.READ).ask("GET", "/v1/memories", user_id="u1")).status_code == 200
 
 
+async def test_more_events_a_day_than_a_key_may_publish_are_429(door: KeyedDoor):
+    caller = door.caller(Role.WRITE, tenant="quota", limits=Limits(events_per_day=3))
+    two = [turn("q1", "hello"), turn("q2", "hello again")]
+    assert (await caller.ask("POST", "/v1/events", two)).status_code == 202
+    refused = await caller.ask("POST", "/v1/events", [turn("q3", "and again"), turn("q4", "and again")])
+    assert (refused.status_code, int(refused.headers["retry-after"]) > 0) == (429, True)
+    assert (await caller.ask("POST", "/v1/events", turn("q3", "and again"))).status_code == 202
+    talk = {"user_id": "u1", "messages": [{"role": "user", "content": "hello"}]}
+    assert (await caller.ask("POST", "/v1/conversations", talk)).status_code == 429
+
+
 async def test_no_key_is_in_a_log_an_error_or_a_repr(door: KeyedDoor, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.DEBUG)
     caller = door.caller(*BOTH, tenant="canary")

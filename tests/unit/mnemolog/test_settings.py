@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from mnemolog.log.configured import kafka_security
 from mnemolog.server import check_serving
-from mnemolog.settings import NOT_YET, Settings, SettingsError, from_environment, read_env_file
-from mnemolog.worker.components import cluster_secrets
+from mnemolog.settings import NOT_YET, Settings, SettingsError, from_environment, read_env_file, revealed
+from mnemolog.worker.components import cluster_secrets, configured_index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ def test_brokers_that_name_no_host_are_refused(broker: str):
 )
 def test_an_index_in_weaviate_is_named_by_its_address(address: str):
     settings = from_environment({"MNEMOLOG_INDEX": address, "MNEMOLOG_WEAVIATE_API_KEY": "key"})
-    assert (settings.index, settings.weaviate_api_key) == (address, "key")
+    assert (settings.index, revealed(settings.weaviate_api_key)) == (address, "key")
 
 
 @pytest.mark.parametrize(
@@ -132,10 +132,57 @@ def test_a_password_is_in_no_text_of_the_settings():
     assert "hush" in kafka_security(settings).connection().values()
 
 
+KEYS_OF_SERVERS = ["LLM_API_KEY", "EMBEDDING_API_KEY", "WEAVIATE_API_KEY"]
+
+
+@pytest.mark.parametrize("name", KEYS_OF_SERVERS)
+def test_a_key_is_in_no_text_of_the_settings(name: str):
+    settings = from_environment({f"MNEMOLOG_{name}": "hush", "MNEMOLOG_INDEX": "weaviate://h"})
+    assert "hush" not in f"{settings} {settings!r} {configured_index(settings)!r}"
+    assert revealed(getattr(settings, name.lower())) == "hush"
+
+
+@pytest.mark.parametrize("name", KEYS_OF_SERVERS)
+@pytest.mark.parametrize("key", ["hush键", "hush\n", "hush\udcff"])
+def test_a_key_that_no_header_can_hold_is_refused_with_a_sentence_that_does_not_show_it(name: str, key: str):
+    with pytest.raises(SettingsError, match=f"MNEMOLOG_{name} must be printable ASCII") as refused:
+        from_environment({f"MNEMOLOG_{name}": key, "MNEMOLOG_INDEX": "weaviate://h"})
+    assert "hush" not in str(refused.value)
+
+
+@pytest.mark.parametrize("secret", ["S3cr3t", "S3/cr3t", "S3@cr3t", "S3 cr3t", "S3#cr3t?x"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("BROKER", "kafka://bob:{}@h:9092"),
+        ("BROKER", "kafka://h:9092,bob:{}@h2:9092"),
+        ("BROKER", "bob:{}@h"),
+        ("INDEX", "weaviate://bob:{}@h:8080"),
+        ("INDEX", "weaviate://h:8080?key={}"),
+        ("ADVERTISED_URL", "http://bob:{}@h"),
+        ("SCHEMA_REGISTRY_URL", "bob:{}@h"),
+        ("HOST", "bob:{}@h"),
+        ("ENCRYPTION", "{}"),
+        ("KAFKA_SECURITY_PROTOCOL", "bob:{}@h"),
+    ],
+)
+def test_a_password_in_an_address_is_not_echoed(name: str, value: str, secret: str):
+    with pytest.raises(SettingsError, match=f"MNEMOLOG_{name}") as refused:
+        from_environment({f"MNEMOLOG_{name}": value.format(secret)})
+    assert "cr3t" not in str(refused.value)
+
+
+def test_addresses_with_a_password_are_masked_where_settings_are_shown():
+    names = ("LLM_BASE_URL", "EMBEDDING_BASE_URL", "SCHEMA_REGISTRY_URL")
+    settings = from_environment({f"MNEMOLOG_{name}": "https://bob:S3cr3t@h:1/v1?key=t0ken" for name in names})
+    assert "https://…" in repr(settings)
+    assert not {word for word in ("bob", "S3cr3t", "t0ken") if word in f"{settings} {settings!r}"}
+
+
 def test_a_key_or_a_base_url_means_a_model_and_the_shared_names_are_honoured():
     assert from_environment({"OPENAI_API_KEY": "k"}).extracts_with == "model"
     both = from_environment({"OPENAI_API_KEY": "theirs", "MNEMOLOG_LLM_API_KEY": "ours"})
-    assert both.llm_api_key == "ours"
+    assert revealed(both.llm_api_key) == "ours"
     assert from_environment({"OPENAI_API_KEY": "k", "MNEMOLOG_EXTRACTOR": "rules"}).extracts_with == "rules"
 
 

@@ -161,7 +161,7 @@ async def test_an_extractor_that_fails_at_a_window_ends_the_window_and_nothing_e
 
     item = await ExtractionService(CharacterEmbedder()).extract(WINDOW, Failing())
     assert isinstance(item, ExtractionRejected)
-    assert item.reason == "the extractor failed: OverflowError: date value out of range"
+    assert item.reason == "the extractor failed: OverflowError"
     assert [piece.piece_id for piece in item.covered] == ["t-1#0", "t-2#0"]
 
 

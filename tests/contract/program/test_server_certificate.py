@@ -20,6 +20,7 @@ from support.certificates import Authority
 from support.free_ports import free_ports
 
 from mnemolog import Client, Unavailable
+from mnemolog.server import HANDSHAKE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,6 +46,8 @@ class Served:
         }
         self.environment = self.without_authority | {"MNEMOLOG_CA_FILE": str(self.authority.certificate)}
         self.url = f"https://127.0.0.1:{self.port}"
+        self.silent: socket.socket
+        """A connection that never begins to speak TLS."""
         command = [sys.executable, "-m", "mnemolog", "up"]
         self.process = subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE, text=True)  # noqa: S603
 
@@ -73,7 +76,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     server = Served(tmp_path_factory.mktemp("served"))
     try:
         server.wait_until_ready()
-        yield server
+        with socket.create_connection(("127.0.0.1", server.port)) as server.silent:
+            yield server
     finally:
         server.process.kill()
         server.process.communicate()
@@ -123,6 +127,11 @@ def test_the_health_check_of_the_image_speaks_tls_too(served: Served):
     for environment, code in ((served.environment, 0), (served.environment | {"MNEMOLOG_PORT": "9"}, 1)):
         done = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=30)  # noqa: S603
         assert done.returncode == code, done.stderr
+
+
+def test_a_connection_that_does_not_begin_to_speak_tls_is_closed(served: Served):
+    served.silent.settimeout(2 * HANDSHAKE_SECONDS)
+    assert served.silent.recv(1) == b""
 
 
 def test_it_says_where_it_answers_and_a_certificate_that_cannot_be_used_ends_it_with_a_sentence(served: Served):
