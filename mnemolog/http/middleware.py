@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from mnemolog.worker.metrics import Metrics
 
 KEY: Final = b"idempotency-key"
-CLOSE: Final = {"Connection": "close"}
 UNKNOWN_ROUTE: Final = "unknown"
 ON_EVERY_ANSWER: Final = {
     b"cache-control": b"no-store",
@@ -115,7 +114,7 @@ class Edge:
         except Gone:
             return
         except NotRead as error:
-            await problem(error.status, error.detail, headers=CLOSE)(scope, receive, send)
+            await problem(error.status, error.detail)(scope, receive, send)
         except TooManyStreams as error:
             await problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error.__doc__))(scope, receive, send)
         except asyncio.CancelledError:

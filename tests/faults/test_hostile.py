@@ -85,6 +85,7 @@ async def send_again_and_again(url: str, requests: Sequence[Hostile], sent: dict
 async def test_nobody_else_loses_anything_or_waits(worker: Up, requests: Sequence[Hostile]):
     sent: dict[str, int] = {}
     async with httpx.AsyncClient(base_url=worker.url, timeout=PATIENCE_SECONDS) as http:
+        await http.post("/v1/search", json={"user_id": "nobody", "query": "the first waits for the encoder to load"})
         meanwhile = Meanwhile(http)
         probing = asyncio.create_task(meanwhile.probe())
         async with asyncio.TaskGroup() as group:

@@ -139,3 +139,15 @@ async def answers_within(port: int) -> float:
         took.append(time.perf_counter() - began)
         writer.close()
     return statistics.median(took)
+
+
+async def test_a_body_that_is_too_large_is_answered_while_it_is_sent_and_the_connection_ends(tmp_path: Path):
+    """Closed at once, the answer might never reach who is still sending."""
+    async with door_served(tmp_path, head_seconds=0.5) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(HEAD + b"Content-Length: 600000\r\n\r\n" + b" " * 300_000)
+        assert (await reader.readline()).startswith(b"HTTP/1.1 413")
+        writer.write(b" " * 200_000)
+        async with asyncio.timeout(PATIENCE):
+            await reader.read()
+        writer.close()
