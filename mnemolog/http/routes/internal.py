@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
+from mnemolog.access.sending_key import sent_with
 from mnemolog.cluster.peers import FORWARDED, SHARD
 from mnemolog.http.dependencies import CurrentWorker, is_ready
 from mnemolog.http.models.internal_requests import ShardWanted, SharedMemory, TenantItems, TenantMemories, TenantPlaces
@@ -71,7 +72,8 @@ async def import_(worker: CurrentWorker, body: ForwardedSnapshots) -> Response:
     """Import what this worker's users have, which another worker has checked."""
     now = worker.clock.now()
     lines = [parse_line(raw, tenant=body.tenant, user_id=body.user_id, accepted_at=now) for raw in body.snapshots]
-    return answer({"items": await worker.importer.import_here(lines, body.wait)})
+    with sent_with(body.by):
+        return answer({"items": await worker.importer.import_here(lines, body.wait)})
 
 
 @router.post("/digest")
