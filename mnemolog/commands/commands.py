@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
+from mnemolog.access.sending_key import sending_key
 from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
 from schemas import codec
@@ -287,6 +288,7 @@ class Commands:
             user_id=owner.user_id,
             agent_id=agent_id,
             occurred_at=await self._now(owner),
+            by=sending_key(),
         )
 
     async def _now(self, owner: Owner) -> datetime:
@@ -298,8 +300,8 @@ class Commands:
 
 
 def _request_of(item: UserItem) -> object:
-    """Return what a command asks for, without when it was sent and what its text was embedded with."""
-    envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None)
+    """Return what a command asks for, without when and by whom it was sent, and what its text was embedded with."""
+    envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None, by=None)
     if isinstance(item, (RememberFact, ReviseMemory, ImportMemory)):
         return replace(item, envelope=envelope, vector=Sealed.clear(b""), embedding_model="")
     if isinstance(item, (ScheduleReminder, ConfigureWake)):

@@ -16,6 +16,8 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
+from mnemolog.access.principal import LOCAL, PRINCIPAL, Principal
+from mnemolog.access.sending_key import sent_with
 from mnemolog.http.bounds.json_body import read_json
 from mnemolog.http.permissions import OPEN, access_of, declare, permit
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
@@ -149,8 +151,10 @@ class _MemoryRoute(_ProcessRoute):
 
         async def bounded(request: Request) -> Response:
             worker = request.app.state.worker
+            principal: Principal = request.scope.get(PRINCIPAL, LOCAL)
             async with worker.deadlines.enforced():
-                with suspend_deadline() if hasattr(self.endpoint, _TAKES_LONG) else nullcontext():
+                may_last = suspend_deadline() if hasattr(self.endpoint, _TAKES_LONG) else nullcontext()
+                with may_last, sent_with(principal.key_id):
                     response = await handler(_Request(request.scope, request.receive))
             if (
                 _is_reading(request, self.endpoint)

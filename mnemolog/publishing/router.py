@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from base64 import b64encode
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from mnemolog.access.sending_key import sending_key
 from mnemolog.publishing.publisher import Conflict, record_of
 from schemas import codec
 from schemas.record_size import check_size
@@ -58,11 +59,15 @@ class PublishRouter:
         self._suspend_deadline = suspend_deadline
 
     async def publish(self, events: Sequence[Observation], wait: float) -> Published:
-        """Publish events of any users, and wait at most `wait` seconds until all are in a final state.
+        """Publish events of any users; wait at most `wait` seconds until all are in a final state.
+
+        They name the key that the request was sent with.
 
         Raises Conflict, and then nothing was appended; NotHeld, PeerUnavailable, LogUnavailable, and then some may have
         been: sent again, each is still once; RecordTooLarge, and then nothing was.
         """
+        by = sending_key()
+        events = [replace(event, envelope=replace(event.envelope, by=by)) for event in events]
         places_by_url: dict[str | None, list[int]] = {}
         for place, event in enumerate(events):
             url = self._peers.owner(self._shards.partition(event.envelope.owner))

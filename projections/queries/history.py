@@ -68,6 +68,7 @@ def described(
         "recorded_at": instant(decision.envelope.recorded_at),
         "position": f"{topic}:{partition}:{offset}",
         "causation_id": event.envelope.causation_id,
+        "by": event.envelope.by,
         "before": was,
         "after": became,
         "reason": _reason(event, decision),

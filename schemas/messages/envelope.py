@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class Envelope:
     """The id, owner, times and cause of a message.
 
-    `recorded_at` is the log's append time: None before the log has the message.
+    `recorded_at` is the log's append time: None before the log has the message. `by` is the id of the key that it was
+    sent with: None without keys, and for what nobody sent, such as a tick.
     """
 
     event_id: str
@@ -26,6 +27,7 @@ class Envelope:
     recorded_at: datetime | None = None
     causation_id: str | None = None
     correlation_id: str | None = None
+    by: str | None = None
 
     @property
     def owner(self) -> Owner:
@@ -35,7 +37,7 @@ class Envelope:
     def follow(self, event_id: str, *, occurred_at: datetime | None = None, owner: Owner | None = None) -> Envelope:
         """Return the envelope of what this message causes; it happens when its cause happened unless said otherwise.
 
-        With another `owner` than the cause's it is of no agent.
+        It is by whom its cause is by. With another `owner` than the cause's it is of no agent.
         """
         whose = owner or self.owner
         return replace(

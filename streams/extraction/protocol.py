@@ -32,6 +32,8 @@ class Piece:
     context: TurnContext | None = None
     image: bytes | str | None = None
     """The picture of a screenshot that has no text: its bytes, or its URL."""
+    by: str | None = None
+    """The id of the key that its observation was published with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -174,6 +174,7 @@ async def append_answer(log: Log, partition: int, item: CandidatesExtracted | Ex
 def _envelope(window: Window, extractor: Extractor) -> Envelope:
     """Return the envelope of an answer; the same window, model and prompt always give the same id."""
     first, last = window.pieces[0], window.pieces[-1]
+    keys = {p.by for p in window.pieces}
     return Envelope(
         event_id=derived_id(
             "extraction",
@@ -190,6 +191,7 @@ def _envelope(window: Window, extractor: Extractor) -> Envelope:
         occurred_at=max(p.occurred_at for p in window.pieces),
         causation_id=last.event_id,
         correlation_id=first.event_id,
+        by=keys.pop() if len(keys) == 1 else None,
     )
 
 

@@ -84,6 +84,7 @@ def pieces_of(message: Observation, recorded_at: datetime) -> list[Piece]:
             name=name,
             context=context,
             image=None if number else image_of(message),
+            by=message.envelope.by,
         )
         for number, text in enumerate(texts)
     ]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from support.histories import HISTORIES, lived
 
+from projections.state.digest import digests
+from projections.state.evolve import events_of
 from projections.state.memory import STATUSES
 from schemas import codec
 from schemas.messages.decision import MAX_CHANGES, Decision
@@ -14,7 +17,7 @@ from schemas.text import digest
 from schemas.vocabulary.attributes import SINGLE
 
 if TYPE_CHECKING:
-    from support.given import Given
+    from support.given import Given, Item
     from support.histories import Step
 
     from projections.state.memory import Memory
@@ -83,6 +86,24 @@ def test_no_two_lasting_memories_of_one_agent_hold_one_single_slot(history: list
         key = (memory.agent_id, memory.attribute or "")
         shown[key] = shown.get(key, 0) + 1
     assert all(count == 1 for count in shown.values())
+
+
+@given(HISTORIES)
+@settings(max_examples=60, deadline=None)
+def test_by_whom_things_were_asked_for_is_in_every_event_and_in_no_digest(history: list[Step]):
+    def asked_by(step: Step, key_id: str) -> Step:
+        def make(command_id: str, memory_id: str) -> Item:
+            item = step.make(command_id, memory_id)
+            return replace(item, envelope=replace(item.envelope, by=key_id))
+
+        return replace(step, make=make)
+
+    (nobodys, _), (keyed, decisions) = (
+        lived(history),
+        lived([asked_by(step, f"k-{n}") for n, step in enumerate(history)]),
+    )
+    assert digests([keyed.state]) == digests([nobodys.state])
+    assert all(event.envelope.by == one.envelope.by is not None for one in decisions for event in events_of(one))
 
 
 def long_lived(after: Given) -> list[Memory]:

@@ -133,6 +133,8 @@ class MemoryEvent(Shape):
     recorded_at: str
     position: str
     causation_id: str | None
+    by: str | None
+    """The id of the key that it was asked for or said with; null without keys, and for what a tick does."""
     before: dict[str, Any] | None
     after: dict[str, Any]
     reason: str

@@ -10,6 +10,7 @@ from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
 from mnemolog.access.principal import PRINCIPAL, Principal
+from mnemolog.access.sending_key import sent_with
 from mnemolog.cluster.peers import SHARD
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.authentication import NOT_FOR_CALLERS

@@ -138,6 +138,16 @@ async def test_the_same_window_asked_of_the_same_model_has_the_same_id_answered_
     assert (await asking.extract(half, EchoExtractor())).envelope.event_id not in ids
 
 
+@pytest.mark.parametrize(
+    ("keys", "by"),
+    [(("k-ann", "k-ann"), "k-ann"), (("k-ann", "k-ben"), None), ((None, "k-ann"), None), ((None, None), None)],
+)
+async def test_an_answer_is_by_the_key_of_all_pieces_or_by_none(keys: tuple[str | None, str | None], by: str | None):
+    window = replace(WINDOW, pieces=tuple(replace(one, by=key) for one, key in zip(PIECES, keys, strict=True)))
+    for extractor in (Saying(Extraction(proposals=())), Saying(Extraction(proposals=()), Rejected("no"))):
+        assert (await ExtractionService(CharacterEmbedder()).extract(window, extractor)).envelope.by == by
+
+
 async def test_what_a_screen_or_an_article_shows_is_not_the_users_own_words():
     seen = replace(
         WINDOW, pieces=tuple(replace(PIECES[0], speaker=s) for s in ("user", "screenshot", "article", "assistant"))

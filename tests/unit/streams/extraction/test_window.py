@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,12 @@ def cut(pieces: list[Piece], limits: WindowLimits | None = None) -> list[list[st
 def pieces(*turns: TurnRecorded, logged: list[datetime] | None = None) -> list[Piece]:
     times = logged or [t.envelope.occurred_at for t in turns]
     return [p for t, at in zip(turns, times, strict=True) for p in pieces_of(t, at)]
+
+
+def test_a_piece_has_the_key_that_its_observation_was_published_with():
+    said = turn("u0", "x" * 7_000)
+    keyed = replace(said, envelope=replace(said.envelope, by="k-ann"))
+    assert [piece.by for piece in pieces(keyed, turn("u1"))] == ["k-ann", "k-ann", None]
 
 
 def rounds(count: int, answers: int = 1) -> list[TurnRecorded]:
