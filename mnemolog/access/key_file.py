@@ -68,7 +68,7 @@ class KeyFile:
             self._trouble = str(error)
             return
         self._seen, self._trouble = seen, ""
-        log.info("%s was read again: it has %d keys", self._path, len(self._keys))
+        log.info("%s was read again: %d keys", self._path, len(self._keys))
 
 
 def read_keys(path: Path) -> dict[str, Key]:

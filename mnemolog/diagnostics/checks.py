@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
+from mnemolog.access.key_file import KeyFileError, read_keys
 from mnemolog.diagnostics.liveness import live_url
 from mnemolog.log.configured import opened_log, retention_of
 from mnemolog.operations.generations import Generations
@@ -31,6 +32,7 @@ from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
+    from pathlib import Path
 
     from mnemolog.settings import Settings
     from schemas.log import Log
@@ -85,7 +87,8 @@ async def checked(settings: Settings, log_away: str | None = None) -> list[Check
     ]
     if folder.ok:
         checks.append(_in_time("shards", _shards(settings), str(settings.data_dir), None))
-    return [folder, *log, *await asyncio.gather(*checks)]
+    keys = [] if settings.api_keys_file is None else [_api_keys(settings.api_keys_file)]
+    return [folder, *log, *keys, *await asyncio.gather(*checks)]
 
 
 async def _in_time(name: str, check: Awaitable[Check], place: str | None, setting: str | None) -> Check:
@@ -101,6 +104,16 @@ async def _in_time(name: str, check: Awaitable[Check], place: str | None, settin
         detail = f"{place} does not answer within {REACH_SECONDS:.0f} s, and does not refuse: it hangs"
         advice = f"look at its process and its log, or correct MNEMOLOG_{setting}; nothing is lost meanwhile"
         return Check(name, ok=False, detail=detail, advice=advice)
+
+
+def _api_keys(path: Path) -> Check:
+    """Read the file of keys as a worker does."""
+    try:
+        number = len(read_keys(path))
+    except KeyFileError as error:
+        return Check("API keys", ok=False, detail=str(error), advice="correct the file, or MNEMOLOG_API_KEYS_FILE")
+    advice = "" if number else "make one by `mnemolog keys create`"
+    return Check("API keys", ok=number > 0, detail=f"{path}: {number} keys", advice=advice)
 
 
 def _data_directory(settings: Settings) -> Check:
