@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 
+from schemas.visible_text import visible
+
 DIGEST_BYTES = 16
 
 _FULL_STOPS = "。．."
@@ -27,9 +29,10 @@ def normalised(text: str) -> str:
 def on_one_line(text: str) -> str:
     """Return the text with each run of white space as one space, none at either end: as a line of a prompt has it.
 
-    What was remembered can then not begin a line of its own, nor pose as another part of the prompt.
+    What was remembered can then not begin a line of its own, nor pose as another part of the prompt; nor is there more
+    of it than is seen.
     """
-    return " ".join(text.split())
+    return " ".join(visible(text).split())
 
 
 def is_blank(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import ssl
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from mnemolog.cli.output import Output
 from mnemolog.client.errors import MnemologError
 from mnemolog.settings import (
     KEY_VARIABLE,
+    PREFIX,
     URL_VARIABLE,
     Settings,
     SettingsError,
@@ -25,6 +27,7 @@ from mnemolog.settings import (
     from_environment,
     read_env_file,
 )
+from schemas.disclosure import masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -71,6 +74,8 @@ class Surroundings:
     url: str | None
     output: Output
     api_key: str | None = field(default=None, repr=False)
+    ca_file: Path | None = None
+    """The authorities by which a server's certificate is checked."""
 
     @classmethod
     def given(cls, given: dict[str, Any]) -> Surroundings:
@@ -84,13 +89,25 @@ class Surroundings:
         if url is not None:
             _check_url("--url" if option else URL_VARIABLE, url)
         api_key = _api_key(given.pop("api_key_file", None), environment)
-        return cls(environment, data, url, Output(as_json=given.pop("json", False)), api_key)
+        return cls(environment, data, url, Output(as_json=given.pop("json", False)), api_key, _ca_file(environment))
 
     def settings(self, **overrides: object) -> Settings:
         """Build the settings. Raises SettingsError."""
         settings = from_environment(self.environment, data_dir=self.data, **overrides)
         check_folder(settings.data_dir)
         return settings
+
+
+def _ca_file(environment: dict[str, str]) -> Path | None:
+    """Return the file of authorities that the environment names. Raises SettingsError."""
+    if not (text := environment.get(f"{PREFIX}CA_FILE", "")):
+        return None
+    try:
+        ssl.create_default_context(cafile=text)
+    except OSError as error:  # ssl.SSLError is one
+        reason = "it has no certificates" if isinstance(error, ssl.SSLError) else error.strerror
+        raise SettingsError(f"{PREFIX}CA_FILE={text}: {reason}") from None
+    return Path(text)
 
 
 def _api_key(file: Path | None, environment: dict[str, str]) -> str | None:
@@ -111,9 +128,9 @@ def _api_key(file: Path | None, environment: dict[str, str]) -> str | None:
 
 def _check_url(source: str, url: str) -> None:
     if not url.startswith(("http://", "https://")):
-        raise SettingsError(f"{source} {url}: must begin with http:// or https://")
+        raise SettingsError(f"{source} {masked(url)}: must begin with http:// or https://")
     if url.partition("://")[2].rstrip("/").partition("/")[1] or "?" in url or "#" in url:
-        raise SettingsError(f"{source} {url}: give the URL without a path")
+        raise SettingsError(f"{source} {masked(url)}: give the URL without a path")
 
 
 def command(
@@ -136,7 +153,12 @@ def command(
         for found in range(shards + 1):  # what is damaged may be found one by one
             try:
                 async with reached(
-                    around.url, settings, around.output, only_reads=only_reads, api_key=around.api_key
+                    around.url,
+                    settings,
+                    around.output,
+                    only_reads=only_reads,
+                    api_key=around.api_key,
+                    ca_file=around.ca_file,
                 ) as client:
                     await run(client, around.output, *args, **kwargs)
             except FoldedAnew as error:

@@ -15,6 +15,7 @@ from mnemolog.worker.worker import Worker
 from projections.shard.errors import ShardDamaged, ShardUnavailable, find_damaged
 from projections.threads import in_thread
 from schemas.codec import UnknownSchema
+from schemas.disclosure import told
 from streams.registry.registry import RegistryRefused
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ async def _open(worker: Worker, settings: Settings) -> AsyncIterator[AsyncClient
         await worker.stop()
         if isinstance(error, ShardDamaged) or isinstance(error.__cause__, ShardDamaged):
             raise await _damaged(settings) from error
-        raise EngineStopped(f"{type(error).__name__}: {error}") from error
+        raise EngineStopped(told(error)) from error
     finally:
         is_open = False
         await worker.stop()

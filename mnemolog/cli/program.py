@@ -25,6 +25,7 @@ from mnemolog.cli.commands import (
     topics,
     up,
 )
+from mnemolog.log.private_files import create_privately
 
 program = typer.Typer(
     name="mnemolog",
@@ -79,6 +80,7 @@ def _program(
 
 def main() -> None:
     """Run the command that the arguments name, and exit: 0 done, 1 failed, 2 wrong usage."""
+    create_privately()
     # A command that keeps no log says by itself what is wrong: Python would print what Kafka's client says as well
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     program()

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from mnemolog.access.rates import Rates
     from mnemolog.access.verifier import Verifier
 
-WITHOUT_KEY: Final = frozenset({"/health/live", "/health/ready", "/docs", "/docs/oauth2-redirect", "/openapi.json"})
+WITHOUT_KEY: Final = frozenset({"/health/live", "/health/ready", "/docs", "/openapi.json"})
 """Paths that hold nobody's data."""
 BETWEEN_WORKERS: Final = "/v1/internal/"
-"""Paths for other workers."""
+"""Paths for other workers: their bodies are Base64, a third longer than what callers sent."""
 NOT_FOR_CALLERS: Final = "this route is for the group's other workers: /docs lists those for you"
 STREAMS: Final = frozenset({"/v1/wakes/stream"})
 KEY: Final = "mnemolog.key"

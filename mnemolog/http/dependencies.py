@@ -5,6 +5,7 @@ from typing import Annotated
 from uuid import uuid4
 
 from fastapi import Depends, Header, Request
+from pydantic import AfterValidator
 
 from mnemolog.access.key import Key
 from mnemolog.access.principal import PRINCIPAL, Principal
@@ -12,16 +13,17 @@ from mnemolog.access.usage import Usage
 from mnemolog.http.authentication import key_of
 from mnemolog.http.problems import OUT_OF_SESSION, Problem
 from mnemolog.worker.worker import Worker
-from schemas.identity import derived_id
+from schemas.identity import derived_id, no_controls
 
 MAX_KEY_CHARACTERS = 256
+NOT_READY = "the worker is starting or stopping: ask again in a moment"
 
 
 def ready_worker(request: Request) -> Worker:
     """Return the worker of this process, if it may answer. Raises Problem."""
     worker: Worker = request.app.state.worker
     if not is_ready(worker):
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
     if not worker.is_in_session():
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, worker.log_watch.away or OUT_OF_SESSION)
     return worker
@@ -77,6 +79,7 @@ Tenant = Annotated[str, Depends(_tenant)]
 IdempotencyKey = Annotated[
     str | None,
     Header(alias="Idempotency-Key", min_length=1, max_length=MAX_KEY_CHARACTERS, description="makes a repeat the same"),
+    AfterValidator(no_controls),
 ]
 
 

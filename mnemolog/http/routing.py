@@ -7,6 +7,7 @@ module with `@needs`.
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import nullcontext
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -15,19 +16,22 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
+from mnemolog.http.bounds.json_body import read_json
 from mnemolog.http.permissions import OPEN, access_of, declare, permit
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
 from mnemolog.log.deadline import suspend_deadline
+from schemas.inputs.faults import path_of
 from schemas.inputs.input_events import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Callable, Collection, Coroutine, Iterable
 
     from pydantic import BaseModel
 
     from mnemolog.http.permissions import Access
 
 Endpoint = TypeVar("Endpoint", bound="Callable[..., Any]")
+GIVEN_TWICE: Final = "is given more than once: say which one is meant"
 _READS: Final = "mnemolog_reads"
 _TAKES_LONG: Final = "mnemolog_takes_long"
 _PROBLEM: Final = {
@@ -55,10 +59,19 @@ _PROBLEM: Final = {
 }
 
 
-EVERYWHERE: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.MISDIRECTED_REQUEST, HTTPStatus.INTERNAL_SERVER_ERROR)
+EVERYWHERE: Final = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.MISDIRECTED_REQUEST,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+)
 WITH_KEYS: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS)
 """Answers to a request without a valid key, and to one too many of a key."""
-WITH_BODIES: Final = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+WITH_BODIES: Final = (
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+)
 BY_WORKERS: Final = (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SERVICE_UNAVAILABLE)
 """What every route answers that needs a started worker."""
 
@@ -89,7 +102,7 @@ class _Request(Request):
     """A request whose JSON is read strictly: no NaN and no lone surrogates, which nothing behind it could carry."""
 
     async def json(self) -> Any:  # noqa: ANN401 - any JSON
-        return orjson.loads(await self.body())
+        return read_json(await self.body())
 
 
 class _Router(APIRouter):
@@ -177,6 +190,14 @@ def answer(body: Any, status: int = 200) -> Response:  # noqa: ANN401 - any JSON
     return Response(orjson.dumps(body), status, media_type="application/json")
 
 
+def query_faults(request: Request, documented: Collection[str]) -> list[Fault]:
+    """Return what is wrong with the names in a query: each is known, and says one thing."""
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    unknown = [Fault(path_of([name]), UNKNOWN_HERE) for name in given if name not in documented]
+    again = [Fault(path_of([name]), GIVEN_TWICE) for name in given if name in documented and given[name] > 1]
+    return unknown + again
+
+
 async def known_query(request: Request) -> None:
     """Refuse query parameters that the OpenAPI document does not have at this route. Raises Problem."""
     if not request.query_params:
@@ -184,6 +205,6 @@ async def known_query(request: Request) -> None:
     methods = request.app.openapi()["paths"][request.scope["route"].path_format]
     declared = methods[request.method.lower()].get("parameters", ())
     documented = {parameter["name"] for parameter in declared if parameter["in"] == "query"}
-    faults = [Fault(f"$.{name}", UNKNOWN_HERE) for name in request.query_params if name not in documented]
+    faults = query_faults(request, documented)
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)

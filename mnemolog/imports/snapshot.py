@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, get_args
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, field_validator
+from pydantic import BeforeValidator, Field, ValidationError, create_model, field_validator
 
 from schemas.codec import field_types
 from schemas.identity import (
@@ -17,8 +17,9 @@ from schemas.identity import (
     derived_id,
     import_id,
 )
-from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent, fault_of
+from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent, fault_of, faults_of
 from schemas.inputs.nesting import check_depth
+from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
 from schemas.messages.copied_fields import copier
 from schemas.messages.envelope import Envelope, Sealed
@@ -45,10 +46,8 @@ _Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=0, le=1 << 53)]
 
 
-class Snapshot(BaseModel):
+class Snapshot(StrictObject):
     """One memory of an export, with an export's defaults; what is computed anew is read over."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     type: Literal["Memory"] = "Memory"
     source_system: _Word = ANYWHERE
@@ -87,6 +86,7 @@ class Snapshot(BaseModel):
     metadata: dict[str, Any] = {}
     content_hash: Any = None
     grade: Any = None
+    provenance: Any = None
     strength: Any = None
     version: Any = None
 
@@ -208,7 +208,7 @@ def parse_snapshot(raw: object, *, tenant: str, user_id: str | None, accepted_at
         snapshot = _Snapshot.model_validate(raw)
     except ValidationError as error:
         unknown = "a memory: remove it, or put it into metadata"
-        raise InvalidEvent([fault_of(e, unknown) for e in error.errors(include_url=False)]) from None
+        raise InvalidEvent(faults_of(error, lambda one: fault_of(one, unknown))) from None
     for name in ("formed_at", "said_at", "last_accessed_at", "restored_at", "forgotten_at"):
         moment = getattr(snapshot, name)
         if moment is not None and moment > accepted_at.astimezone(UTC) + AHEAD:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 FOLLOW_EVERY_SECONDS: Final = 1.0
+MEASURE_EVERY_SECONDS: Final = 0.25
 CATCH_UP_EVERY_SECONDS: Final = 10.0
 EXCHANGE_SECONDS: Final = 5.0
 DIFFERS_SECONDS: Final = 3_600.0
@@ -56,6 +57,15 @@ class BackgroundTasks:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def measure_lag(lagged: Callable[[float], None]) -> None:
+    """Tell again and again how much later than planned the event loop comes to something, until it is cancelled."""
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + MEASURE_EVERY_SECONDS
+        await asyncio.sleep(MEASURE_EVERY_SECONDS)
+        lagged(loop.time() - due)
 
 
 class GroupMaintenance:

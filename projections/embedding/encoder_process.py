@@ -15,7 +15,8 @@ import numpy as np
 import orjson
 
 from projections.embedding.embedder import EmbedderUnavailable
-from projections.embedding.encoder import DIMENSIONS, read_frame, write_frame
+from projections.embedding.encoder import DIMENSIONS
+from schemas.frames import read_frame, write_frame
 
 if TYPE_CHECKING:
     import asyncio

@@ -12,6 +12,7 @@ import orjson
 
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from schemas import codec
+from schemas.disclosure import told
 from schemas.identity import derived_id
 from schemas.inputs.images import VisionPolicy
 from schemas.log import NewRecord
@@ -124,8 +125,8 @@ async def _extracted(window: Window, extractor: Extractor) -> Extraction:
     try:
         return await extractor.extract(window)
     except _BUGS as bug:
-        log.exception("the extractor failed at the window that begins with %s", window.pieces[0].piece_id)
-        raise Rejected(f"the extractor failed: {type(bug).__name__}: {bug}") from bug
+        log.exception("the extractor failed at a window of %d pieces", len(window.pieces))
+        raise Rejected(f"the extractor failed: {told(bug)}") from bug
 
 
 def rejection(window: Window, extractor: Extractor, rejected: Rejected) -> ExtractionRejected:
@@ -184,7 +185,7 @@ def _covered(window: Window) -> list[CoveredPiece]:
     return [
         CoveredPiece(
             piece_id=p.piece_id,
-            by_user=p.speaker != "assistant",
+            by_user=p.speaker == "user",
             occurred_at=p.occurred_at,
             recorded_at=p.recorded_at,
         )

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import numpy as np
 
+from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.app import make_http
+from mnemolog.http.peer_door import PeerDoor
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from projections.embedding.embedder import EmbedderUnavailable, unit_vectors
@@ -92,6 +94,13 @@ async def front_door(folder: Path, **settings: object) -> AsyncIterator[FrontDoo
             yield FrontDoor(worker, app, http, embedder, clock)
     finally:
         await worker.stop()
+
+
+async def from_a_worker(door: FrontDoor, path: str, body: object) -> httpx.Response:
+    """Ask as another worker of the group, whom its certificate has proven."""
+    app = PeerDoor(make_http(door.worker), door.worker.url, proof=None)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as http:
+        return await http.post(path, json=body, headers={FORWARDED: "http://127.0.0.1:9"})
 
 
 def turn(event_id: str | None, content: str, **more: object) -> dict[str, Any]:

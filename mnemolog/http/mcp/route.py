@@ -9,17 +9,16 @@ from fastapi import Depends, Query, Request, Response
 from mnemolog.http.dependencies import Caller, CurrentWorker
 from mnemolog.http.models.requests import Id, UserOrOwner
 from mnemolog.http.permissions import OF_MODELS, default_user
-from mnemolog.http.problems import UNKNOWN_HERE, Problem, summary
-from mnemolog.http.routing import routes
+from mnemolog.http.problems import Problem, summary
+from mnemolog.http.routing import query_faults, routes
 from mnemolog.http.tool_definitions import CALLER_FIELDS
-from schemas.inputs.input_events import Fault
 
 router = routes("mcp", access=OF_MODELS)
 
 
 async def _known_here(request: Request) -> None:
     """Refuse query parameters that say nothing here. Raises Problem."""
-    faults = [Fault(f"$.{name}", UNKNOWN_HERE) for name in request.query_params if name not in CALLER_FIELDS]
+    faults = query_faults(request, CALLER_FIELDS)
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
 

@@ -9,6 +9,7 @@ from mnemolog.http.models.requests import (
     MAX_PAGE_SIZE,
     Asked,
     Body,
+    ExcludedSources,
     Id,
     Instant,
     KnownAt,
@@ -52,6 +53,8 @@ class Context(Body):
         Annotated[Unit, Field(description="least cosine of a relevant episode; by default as configured")] | None
     ) = None
     recall: bool = True
+    marked: Annotated[bool, Field(description="whether each line says where it is from")] = False
+    exclude_sources: ExcludedSources = Field(default_factory=list)
 
 
 class Greeting(Body):

@@ -16,9 +16,10 @@ from pydantic import (
 )
 from starlette.convertors import Convertor, register_url_convertor
 
-from schemas.identity import check_user_id
+from schemas.identity import check_user_id, no_controls
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
 from schemas.inputs.nesting import check_depth
+from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
 from schemas.text import is_blank
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, SourceType, Status
@@ -92,7 +93,7 @@ KnownAt = Annotated[
 UserId = Annotated[str, AfterValidator(check_user_id)]
 UserOrOwner = Annotated[str, AfterValidator(partial(check_user_id, instead=OR_THE_OWNER))]
 UserOrNone = Annotated[str, AfterValidator(partial(check_user_id, instead=", or leave it out"))]
-Id = Annotated[str, Field(min_length=1, max_length=256)]
+Id = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(no_controls)]
 Text = Annotated[str, AfterValidator(_fits)]
 Content = Annotated[Text, not_blank("say what to remember")]
 Question = Annotated[Text, not_blank("say what to look for")]
@@ -101,18 +102,18 @@ Shallow = Annotated[dict[str, Any], AfterValidator(_not_too_deep)]
 Metadata = Annotated[Shallow, AfterValidator(_json)]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
+ExcludedSources = Annotated[list[SourceType], Field(max_length=5, description="provenances that are left out")]
+
 Limit = Annotated[
     int,
     BeforeValidator(lambda given: DEFAULT_LIMIT if given == "" else given, json_schema_input_type=int),
     Field(ge=1, le=MAX_PAGE_SIZE),
 ]
-MemoryId = Annotated[str, Path(min_length=1, max_length=256)]
+MemoryId = Annotated[str, Path(min_length=1, max_length=256), AfterValidator(no_controls)]
 
 
-class Body(BaseModel):
+class Body(StrictObject):
     """A JSON body: no value is converted, and an unknown field is refused."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class Asked(BaseModel):
@@ -180,6 +181,7 @@ class Search(Body):
     as_of: Instant | None = None
     known_at: KnownAt = None
     recall: bool = True
+    exclude_sources: ExcludedSources = Field(default_factory=list)
 
 
 class Message(Body):
@@ -245,8 +247,9 @@ class RebuildPart(Body):
 
 
 class ForwardedEvents(Body):
-    """Events of users of the worker that is asked, each in Base64 as it will be in the log."""
+    """Events of users of the worker that is asked, of one tenant, each in Base64 as it will be in the log."""
 
+    tenant: str
     messages: Annotated[list[str], Field(max_length=MAX_EVENTS + 1)]  # a conversation's end besides
     wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 0.0
     only_check: bool = False

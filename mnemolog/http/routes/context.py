@@ -40,7 +40,18 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
     now = worker.clock.now()
     if body.include_global:
         await worker.follow_globals()
-    names = ("query", "agent_id", "tier", "intimacy", "include_global", "top_k", "memory_limit", "similarity_threshold")
+    names = (
+        "query",
+        "agent_id",
+        "tier",
+        "intimacy",
+        "include_global",
+        "top_k",
+        "memory_limit",
+        "similarity_threshold",
+        "marked",
+        "exclude_sources",
+    )
     with worker.metrics.timed("query"), suspend_deadline():  # the query is embedded, perhaps far away
         memory_context = await worker.contexts.context(owner, ContextAsked(**{n: getattr(body, n) for n in names}), now)
     worker.metrics.counted("query", "found" if memory_context.memories else "nothing")

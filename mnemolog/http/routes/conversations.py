@@ -11,11 +11,12 @@ from mnemolog.http.dependencies import CurrentQuota, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Conversation
 from mnemolog.http.permissions import OF_USERS
-from mnemolog.http.problems import Problem, summary
+from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routes.publishing import Wait, publish_checked
 from mnemolog.http.routing import answers, refused, routes
 from schemas.identity import derived_id
-from schemas.inputs.input_events import Fault, InvalidEvent, parse_event
+from schemas.inputs.input_events import Fault, InvalidEvent, check_ids, parse_event
+from schemas.inputs.slices import in_slices
 
 if TYPE_CHECKING:
     from schemas.messages.observations import Observation
@@ -38,14 +39,18 @@ async def converse(
     events: list[Observation] = []
     faults: list[Fault] = []
     ids = _ids(body, session_id)
-    for place, (raw, event_id) in enumerate(zip(_turns(body, session_id), ids, strict=True)):
+    async for place, (raw, event_id) in in_slices(enumerate(zip(_turns(body, session_id), ids, strict=True))):
         # One microsecond apart, so that turns without times of their own keep their order.
         at = now + timedelta(microseconds=place)
         try:
-            events.append(parse_event(raw, tenant=tenant, accepted_at=at, event_id=event_id))
+            event = parse_event(raw, tenant=tenant, accepted_at=at, event_id=event_id)
+            check_ids(event)
+            events.append(event)
         except InvalidEvent as error:
             root = f"$.messages[{place}]"
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
+        if len(faults) > MAX_ERRORS:
+            break
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
     quota.take(len(events))

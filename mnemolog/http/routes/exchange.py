@@ -10,12 +10,12 @@ import orjson
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from mnemolog.http.bounds.json_body import NDJSON, read_events
 from mnemolog.http.dependencies import Caller, CurrentWorker, Tenant
 from mnemolog.http.models.exchange_responses import Imported
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserOrNone
 from mnemolog.http.permissions import IMPORTING, OF_TENANT, check_owner, needs
-from mnemolog.http.problems import Problem, summary
-from mnemolog.http.routes.publishing import NDJSON, read_events
+from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routing import answer, answers, routes, takes_long
 from mnemolog.imports.importer import parse_line
 from mnemolog.imports.results import WAITING
@@ -23,6 +23,7 @@ from mnemolog.imports.snapshot import BESIDES
 from projections.queries.export import export_of
 from schemas.identity import GLOBAL_USER, Owner, check_user_id
 from schemas.inputs.input_events import Fault, InvalidEvent
+from schemas.inputs.slices import in_slices
 from schemas.vocabulary.words import Scope
 
 CHUNK_BYTES = 1 << 16
@@ -88,15 +89,12 @@ async def import_(
 
     All are checked first: one bad line refuses the request. The history in an export is read over.
     """
-    raws, many = read_events(await request.body(), request.headers.get("content-type", ""))
-    if len(raws) > MAX_EVENTS:
-        detail = f"the request has {len(raws)} lines: at most {MAX_EVENTS} are allowed, send them in parts"
-        raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+    raws, many = await read_events(await request.body(), request.headers.get("content-type", ""), MAX_EVENTS)
     now = worker.clock.now()
     faults: list[Fault] = []
     lines: list[Any] = []
     owners: set[Owner] = set()
-    for place, raw in enumerate(raws):
+    async for place, raw in in_slices(enumerate(raws)):
         if isinstance(raw, dict) and raw.get("type") in BESIDES:
             continue
         lines.append(raw)
@@ -105,6 +103,8 @@ async def import_(
         except InvalidEvent as error:
             root = f"$[{place}]" if many else "$"
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
+        if len(faults) > MAX_ERRORS:
+            break
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
     for owner in owners:

@@ -31,7 +31,7 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
         results = await worker.queries.search(
             owner,
             body.query,
-            Filters(agent_id=body.agent_id, **body.filters.model_dump()),
+            Filters(agent_id=body.agent_id, exclude_sources=body.exclude_sources, **body.filters.model_dump()),
             now=now,
             as_of=body.as_of,
             limit=body.limit,
