@@ -106,7 +106,8 @@ async def import_(request: Request, worker: CurrentWorker, body: ForwardedSnapsh
         parse_line(raw, tenant=body.tenant, user_id=body.user_id, accepted_at=now)
         async for raw in in_slices(body.snapshots)
     ]
-    return answer({"items": await worker.importer.import_here(lines, body.wait)})
+    with sent_with(body.by):
+        return answer({"items": await worker.importer.import_here(lines, body.wait)})
 
 
 @router.post("/digest")
