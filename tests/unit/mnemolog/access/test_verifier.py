@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -50,7 +50,7 @@ def times(monkeypatch: pytest.MonkeyPatch) -> Times:
     return times
 
 
-def made(tmp_path: Path, times: Times, **more: datetime) -> tuple[Path, Verifier, Key, str]:
+def made(tmp_path: Path, times: Times, **more: Any) -> tuple[Path, Verifier, Key, str]:
     path = tmp_path / "keys.json"
     key, text = new_key(tenant="acme", roles=[Role.READ], now=NOW, **more)
     write_keys(path, [key])

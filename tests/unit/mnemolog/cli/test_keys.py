@@ -44,7 +44,7 @@ def test_a_key_is_printed_once_and_its_hash_kept(path: Path):
     assert set(made) == {"key_id", "key"}
     key = read_keys(path)[made["key_id"]]
     assert key.matches(made["key"])
-    assert (key.tenant, key.roles, key.users, key.expires) == ("acme", {Role.READ, Role.WRITE}, None, None)
+    assert (key.tenant, key.roles, key.users, key.expires) == ("acme", frozenset({Role.READ, Role.WRITE}), None, None)
     secret = made["key"].split("_", 2)[2]
     assert secret not in path.read_text()
     assert secret not in json.dumps(run("list"))
