@@ -28,7 +28,7 @@ COFFEE = {
     "formed_at": "2026-01-05T08:00:00Z",
     "last_accessed_at": "2026-01-09T08:00:00Z",
 }
-OTHERS = ("memory_id", "superseded_by", "source_type", "version", "content_hash", "strength")
+OTHERS = ("memory_id", "superseded_by", "source_type", "provenance", "version", "content_hash", "strength")
 """What an import gives anew."""
 
 
