@@ -35,6 +35,6 @@ VOLUME /data
 EXPOSE 8420
 # A worker is healthy when it may be sent requests; until then it folds the log, which takes as long as the log is.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=10m --retries=3 \
-    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen(f\"http://127.0.0.1:{os.environ.get('MNEMOLOG_PORT') or 8420}/health/ready\", timeout=4)"]
+    CMD ["python", "-c", "import os, ssl, urllib.request as r; e = os.environ.get; s = 's' if e('MNEMOLOG_TLS_CERT_FILE') else ''; r.urlopen(f\"http{s}://127.0.0.1:{e('MNEMOLOG_PORT') or 8420}/health/ready\", timeout=4, context=ssl._create_unverified_context() if s else None)"]
 ENTRYPOINT ["mnemolog"]
 CMD ["up"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import faulthandler
 import gc
 import logging
 import os
@@ -12,22 +13,34 @@ import socket
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final, TextIO
+from urllib.parse import urlsplit
 
 import uvicorn
 from threadpoolctl import threadpool_limits
 
+from mnemolog.access.key_file import KeyFileError
 from mnemolog.http.app import make_http
+from mnemolog.http.bounds.connections import limits_of_process, protocol_settings, raise_file_limit
+from mnemolog.http.peer_door import PeerDoor
 from mnemolog.settings import SettingsError
+from mnemolog.tls import TlsFailed, server_context
+from mnemolog.worker.components import certificate_files
 from mnemolog.worker.worker import Worker
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.codec import UnknownSchema
+from schemas.disclosure import told
 from schemas.log import LogError
 from streams.registry.registry import RegistryRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from types import FrameType
 
+    from starlette.types import ASGIApp
+
+    from mnemolog.http.bounds.connections import ConnectionLimits
     from mnemolog.settings import Settings
+    from mnemolog.tls import CertificateFiles
     from schemas.clock import Clock
 
 GRACE_SECONDS: Final = 5
@@ -36,10 +49,14 @@ STOP_SECONDS: Final = 30
 """How long a worker may take to stop after a signal; half of what the chart gives it."""
 WARN_SECONDS: Final = 1.0
 """How long logging that it did not stop may take."""
+HANDSHAKE_SECONDS: Final = 10.0
+"""How long a connection may take until it speaks TLS; it holds a file all the while."""
 BACKLOG: Final = 2048
 PAUSE_SECONDS: Final = 1.0
 """Before a new worker replaces one whose shard is damaged."""
-EXPECTED: Final = (LogError, ShardUnavailable, UnknownSchema, RegistryRefused, SettingsError, OSError)
+EXPECTED: Final = (
+    LogError, ShardUnavailable, UnknownSchema, RegistryRefused, SettingsError, KeyFileError, TlsFailed, OSError,
+)  # fmt: skip
 """What an operator can mend: printed as a sentence, without a traceback."""
 
 COLLECT_AFTER: Final = (50_000, 20, 100)
@@ -62,6 +79,24 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Generator[None, None, None]:
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer at the sockets as uvicorn does, but wait HANDSHAKE_SECONDS for TLS to begin, not a minute."""
+        config, loop = self.config, asyncio.get_running_loop()
+        await self.lifespan.startup()
+
+        def protocol() -> asyncio.Protocol:
+            own = {"config": config, "server_state": self.server_state, "app_state": self.lifespan.state}
+            return config.http_protocol_class(**own, _loop=loop)  # type: ignore[call-arg] # as uvicorn calls it
+
+        seconds = None if config.ssl is None else HANDSHAKE_SECONDS
+        self.servers = [
+            await loop.create_server(
+                protocol, sock=one, ssl=config.ssl, ssl_handshake_timeout=seconds, backlog=config.backlog
+            )
+            for one in sockets or ()
+        ]
+        self.started = True
+
 
 async def serve(
     settings: Settings,
@@ -77,62 +112,91 @@ async def serve(
     is replaced by a new one, which folds it anew. Raises WorkerFailed, and what EXPECTED lists, when the worker cannot
     start or go on.
     """
-    listening = listen(settings.host, settings.port)
+    check_serving(settings)
+    sockets = Sockets(settings)
     stopping = asyncio.Event()
+    try:
+        with handled_signals(stopping.set, signalled):
+            while await _serve_until_damaged(settings, sockets, stopping, ready, clock):  # noqa: ASYNC110 - nothing is polled
+                await asyncio.sleep(PAUSE_SECONDS)
+    finally:
+        sockets.close()
+
+
+@contextlib.contextmanager
+def handled_signals(stop: Callable[[], None], signalled: Callable[[], None]) -> Generator[None, None, None]:
+    """At SIGINT and SIGTERM call `signalled` at once, and then `stop` on the running event loop.
+
+    The loop's own handlers would wait for the loop. Python's run between two of its steps, whatever it does, and within
+    a regular expression; only other C code that does not end keeps them waiting.
+    """
     loop = asyncio.get_running_loop()
 
-    def stop() -> None:
-        stopping.set()
+    def handle(_number: int, _frame: FrameType | None) -> None:
         signalled()
+        loop.call_soon_threadsafe(stop)
 
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop)
+    before = {name: signal.signal(name, handle) for name in (signal.SIGINT, signal.SIGTERM)}
     try:
-        while await _serve_until_damaged(settings, listening, stopping, ready, clock):  # noqa: ASYNC110 - nothing is polled
-            await asyncio.sleep(PAUSE_SECONDS)
+        yield
     finally:
-        listening.close()
-        for name in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(name)
+        for name, was in before.items():
+            signal.signal(name, was)
 
 
 async def _serve_until_damaged(
     settings: Settings,
-    listening: socket.socket,
+    sockets: Sockets,
     stopping: asyncio.Event,
     ready: asyncio.Future[str] | None,
     clock: Clock | None,
 ) -> bool:
     """Let one worker serve until it is to stop; return whether a new one is to replace it. Raises as `serve`."""
-    worker = Worker(settings, url=url_of(listening), clock=clock)
-    config = uvicorn.Config(
-        make_http(worker),
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-    )
-    server = _Server(config)
+    worker = Worker(settings, url=sockets.url, clock=clock)
+    app = make_http(worker)
+    limits = limits_of_process(len(sockets.all))
+    servers = [_server(app, certificate_files(settings), limits)]
+    if sockets.for_workers is not None:
+        door = PeerDoor(app, worker.url, worker.trust.proof)
+        servers.append(_server(door, certificate_files(settings, for_workers=True), limits))
     # uvicorn closes the socket that it is given; callers of the next worker queue at the one that stays open
-    answering = asyncio.get_running_loop().create_task(server.serve(sockets=[listening.dup()]))
+    answering = asyncio.gather(
+        *(server.serve(sockets=[listening.dup()]) for server, listening in zip(servers, sockets.all, strict=True))
+    )
     try:
-        await _run(worker, answering, stopping, ready, url_of(listening))
+        await _run(worker, answering, stopping, ready, sockets.url)
     except (WorkerFailed, ShardDamaged) as error:
         if isinstance(error, ShardDamaged) or isinstance(error.__cause__, ShardDamaged):
             return not stopping.is_set()
         raise
     finally:
         worker.stopping.set()  # streams of wakes would go on until the grace is over
-        server.should_exit = True
+        for server in servers:
+            server.should_exit = True
         await asyncio.gather(answering, return_exceptions=True)
         await worker.stop()
     return False
 
 
+def _server(app: ASGIApp, shown: CertificateFiles | None, limits: ConnectionLimits) -> _Server:
+    """Return what answers HTTP, by TLS where there is a certificate. Raises TlsFailed."""
+    config = uvicorn.Config(
+        app,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        **protocol_settings(limits),
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    config.load()
+    config.ssl = None if shown is None else server_context(shown)
+    return _Server(config)
+
+
 async def _run(
     worker: Worker,
-    answering: asyncio.Task[None],
+    answering: asyncio.Future[list[None]],
     stopping: asyncio.Event,
     ready: asyncio.Future[str] | None,
     url: str,
@@ -141,7 +205,8 @@ async def _run(
     stop = asyncio.get_running_loop().create_task(stopping.wait())
     start = asyncio.get_running_loop().create_task(worker.start())
     try:
-        await asyncio.wait({start, stop, answering}, return_when=asyncio.FIRST_COMPLETED)
+        begins: set[asyncio.Future[Any]] = {start, stop, answering}
+        await asyncio.wait(begins, return_when=asyncio.FIRST_COMPLETED)
         if not start.done():
             return
         start.result()
@@ -154,7 +219,7 @@ async def _run(
         ends: set[asyncio.Future[Any]] = {failure, stop, answering}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         if failure.done() and (error := failure.exception()) is not None:
-            raise WorkerFailed(f"{type(error).__name__}: {error}") from error
+            raise WorkerFailed(told(error)) from error
         if answering.done():
             answering.result()
     finally:
@@ -163,8 +228,57 @@ async def _run(
         await asyncio.gather(start, stop, return_exceptions=True)
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Bind before anything else is done, so that a port in use is reported at once. Raises OSError."""
+class Sockets:
+    """Where a worker listens: for everybody, and perhaps at a port of their own for the group's other workers."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Bind before anything else is done, so that a port in use is reported at once. Raises OSError."""
+        self._settings = settings
+        self.for_everybody = listen(settings.host, settings.port)
+        self.for_workers: socket.socket | None = None
+        if (port := settings.port_for_workers) is not None:
+            try:
+                self.for_workers = listen(settings.host, port, "MNEMOLOG_INTERNAL_PORT")
+            except OSError:
+                self.for_everybody.close()
+                raise
+
+    @property
+    def all(self) -> list[socket.socket]:
+        """The sockets, that for everybody first."""
+        return [one for one in (self.for_everybody, self.for_workers) if one is not None]
+
+    @property
+    def url(self) -> str:
+        """Where callers reach the server, by a name that its certificate has if it has one."""
+        here = url_of(self.for_everybody, "http" if self._settings.tls_cert_file is None else "https")
+        advertised = urlsplit(self._settings.advertised_url or "")
+        if self._settings.tls_cert_file is None or advertised.hostname is None:
+            return here
+        return here if advertised.port not in (None, urlsplit(here).port) else str(self._settings.advertised_url)
+
+    def close(self) -> None:
+        """Close them."""
+        for one in self.all:
+            one.close()
+
+
+def check_serving(settings: Settings) -> None:
+    """Refuse settings by which a worker would only seem to be protected, or reached. Raises SettingsError."""
+    if settings.tls_client_ca_file is not None and settings.port_for_workers is None:
+        raise SettingsError(
+            "MNEMOLOG_TLS_CLIENT_CA_FILE is for the port of other workers, which is there on Kafka with "
+            "MNEMOLOG_ADVERTISED_URL only: set that, or unset it; callers are known by their API keys"
+        )
+    if settings.has_proof and not settings.is_embedded and settings.advertised_url is None:
+        raise SettingsError(
+            "MNEMOLOG_CLUSTER_SECRET is for workers that reach each other: set MNEMOLOG_ADVERTISED_URL, "
+            "such as https://worker-0:8420"
+        )
+
+
+def listen(host: str, port: int, setting: str = "MNEMOLOG_PORT or --port") -> socket.socket:
+    """Return a socket that listens. Raises OSError, which names the setting that holds the port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only where the protocol is named; without it each answer waits 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -174,19 +288,21 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
-        raise OSError(f"cannot listen on {host}:{port}: {error.strerror}; set MNEMOLOG_PORT or --port") from error
+        raise OSError(f"cannot listen on {host}:{port}: {error.strerror}; set {setting}") from error
     listening.setblocking(False)  # noqa: FBT003 - the socket's own signature
     return listening
 
 
-def url_of(listening: socket.socket) -> str:
-    """Return the URL of a socket that listens."""
+def url_of(listening: socket.socket, scheme: str = "http") -> str:
+    """Return the URL of a socket that listens, on this machine where it listens on all its addresses."""
     host, port = listening.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - it is compared
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def tune_process() -> None:
     """Set what only a process of its own may set: this one is a worker and nothing else."""
+    raise_file_limit()
     gc.set_threshold(*COLLECT_AFTER)
     sys.setswitchinterval(SWITCH_SECONDS)
     # A user's few thousand vectors are multiplied faster by one thread than two find each other; texts are embedded in
@@ -221,9 +337,11 @@ def run(settings: Settings, messages: TextIO | None = None) -> int:
 def end_in_time(seconds: float = STOP_SECONDS) -> None:
     """End this process when it has not stopped by itself in so many seconds.
 
-    It is a thread that ends it, for the event loop may hang. A loop that hangs when the signal arrives gets no further
-    than that: signals are handled by the loop.
+    It is a thread that ends it, for the event loop may hang. Should that thread not get the interpreter's lock, one of
+    C ends the process a little later, says where it hung, and the exit code is 1.
     """
+    if sys.__stderr__ is not None:
+        faulthandler.dump_traceback_later(seconds + 2 * WARN_SECONDS, exit=True, file=sys.__stderr__)
 
     def warn() -> None:
         log.warning(

@@ -5,28 +5,37 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from mnemolog.reminder_template import REMINDER_TEMPLATE, check_template
 from projections.index.registry import INDEXES
+from schemas.disclosure import masked
 from schemas.inputs.faults import plain
 from schemas.inputs.images import VisionPolicy
 from streams.decisions.decay_policies.registry import POLICIES, PolicyName
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 PREFIX: Final = "MNEMOLOG_"
 URL_VARIABLE: Final = "MNEMOLOG_URL"
 """Not a setting of the worker: whom commands talk to."""
+KEY_VARIABLE: Final = "MNEMOLOG_API_KEY"
+"""Not a setting of the worker: the key that commands send."""
+OF_COMMANDS: Final = frozenset({URL_VARIABLE, KEY_VARIABLE})
 SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_URL"}
 """Settings that are taken from these too, under the names that other programs know."""
 MAX_INTIMACY: Final = 100.0
+MAX_PORT: Final = 65535
+LEAST_SECRET_BYTES: Final = 32
+MOST_SECRETS: Final = 2
+"""Of CLUSTER_SECRET: while it is changed there is an old one."""
 NOT_YET: Final = frozenset(
     {
-        "MASTER_KEY", "MASTER_KEY_FILE", "API_KEYS_FILE",
+        "MASTER_KEY", "MASTER_KEY_FILE",
     }
 )  # fmt: skip
 """Named in the contract, built by later issues."""
@@ -39,6 +48,28 @@ class SettingsError(ValueError):
     """A setting cannot be used; the message names it and says what to do."""
 
 
+def _is_sendable(secret: SecretStr) -> SecretStr:
+    """Refuse a key that no HTTP header can hold."""
+    text = secret.get_secret_value()
+    if not (text.isascii() and text.isprintable()):
+        raise ValueError("must be printable ASCII without line breaks: look how it was copied")
+    return secret
+
+
+def _is_text(secret: SecretStr) -> SecretStr:
+    """Refuse bytes of the environment that are no UTF-8."""
+    try:
+        secret.get_secret_value().encode()
+    except UnicodeEncodeError:
+        raise ValueError("must be UTF-8") from None
+    return secret
+
+
+HeaderSecret: TypeAlias = Annotated[SecretStr, AfterValidator(_is_sendable)]
+"""A key that is sent in a header."""
+Secret: TypeAlias = Annotated[SecretStr, AfterValidator(_is_text)]
+
+
 class Settings(BaseModel):
     """Named as in the environment, without the prefix and in lower case. docs/reference/settings.md explains each."""
 
@@ -46,11 +77,11 @@ class Settings(BaseModel):
 
     broker: str = "sqlite://"
     index: str = "embedded"
-    weaviate_api_key: str | None = None
+    weaviate_api_key: HeaderSecret | None = None
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     kafka_sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
     kafka_sasl_username: str | None = None
-    kafka_sasl_password: SecretStr | None = None
+    kafka_sasl_password: Secret | None = None
     kafka_ssl_cafile: Path | None = None
     kafka_ssl_certfile: Path | None = None
     kafka_ssl_keyfile: Path | None = None
@@ -60,7 +91,7 @@ class Settings(BaseModel):
     partitions: Annotated[int, Field(ge=1, le=1024)] = 8
     extractor: Literal["model", "rules", "verbatim"] | None = None
     llm_base_url: str | None = None
-    llm_api_key: str | None = None
+    llm_api_key: HeaderSecret | None = None
     llm_model: str = "gpt-4o-mini"
     llm_temperature: Annotated[float, Field(ge=0, le=2)] = 0.2
     llm_max_tokens: Annotated[int, Field(ge=1)] = 2048
@@ -70,7 +101,7 @@ class Settings(BaseModel):
     llm_concurrency: Annotated[int, Field(ge=1)] = 8
     embedding_base_url: str | None = None
     embedding_model: str = "builtin"
-    embedding_api_key: str | None = None
+    embedding_api_key: HeaderSecret | None = None
     memorize: bool = True
     user_profile: bool = True
     save_every_turns: Annotated[int, Field(ge=1)] = 5
@@ -99,12 +130,27 @@ class Settings(BaseModel):
     wake_query: Annotated[str, Field(min_length=1, max_length=16_384)] | None = None
     reminder_template: Annotated[str, Field(max_length=16_384), AfterValidator(check_template)] = REMINDER_TEMPLATE
     encryption: Literal["off"] = "off"
+    api_keys_file: Path | None = None
+    tls_cert_file: Path | None = None
+    tls_key_file: Path | None = None
+    tls_client_ca_file: Path | None = None
+    tls: Literal["elsewhere"] | None = None
+    ca_file: Path | None = None
+    cluster_secret: Secret | None = None
+    cluster_secret_file: Path | None = None
+    internal_port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    peers: str | None = None
     advertised_url: str | None = None
     session_seconds: Annotated[float, Field(ge=1, le=1800)] = 15.0
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8420
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["text", "json"] = "text"
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """Show no secret: neither the fields that are one, nor the names and passwords in addresses."""
+        for name, value in super().__repr_args__():
+            yield name, masked(value) if isinstance(value, str) else value
 
     @property
     def decay_hours(self) -> float:
@@ -142,6 +188,37 @@ class Settings(BaseModel):
         """Whether the log is the embedded one."""
         return self.broker.startswith("sqlite:")
 
+    @property
+    def has_proof(self) -> bool:
+        """Whether workers prove to each other who they are, by a secret or by certificates."""
+        return bool(self.cluster_secret or self.cluster_secret_file or self.tls_client_ca_file)
+
+    @property
+    def port_for_workers(self) -> int | None:
+        """The port where other workers are answered; None where they use the one for everybody, or there are none."""
+        if not self.has_proof or self.advertised_url is None or self.is_embedded:
+            return None
+        return self.internal_port or self.port + 1
+
+    @property
+    def url_for_workers(self) -> str | None:
+        """Where other workers reach this one, as the group is told; None: where it listens.
+
+        That is ADVERTISED_URL, with the port for workers in the place of PORT or of none.
+        """
+        if self.advertised_url is None or (inner := self.port_for_workers) is None:
+            return self.advertised_url
+        address = urlsplit(self.advertised_url)
+        if address.port not in (None, self.port):
+            return self.advertised_url
+        host = address.netloc.rpartition(":")[0] if address.port is not None else address.netloc
+        return f"{address.scheme}://{host}:{inner}"
+
+
+def revealed(secret: SecretStr | None) -> str | None:
+    """Return a secret as text, for who sends it and shows it to nobody."""
+    return None if secret is None else secret.get_secret_value()
+
 
 def from_environment(environment: Mapping[str, str] | None = None, **overrides: object) -> Settings:
     """Build the settings; overrides (from the command line) win, those that are None do not count.
@@ -152,14 +229,14 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
     found: dict[str, object] = {
         name.removeprefix(PREFIX).lower(): text
         for name, text in given.items()
-        if name.startswith(PREFIX) and name != URL_VARIABLE and text != ""
+        if name.startswith(PREFIX) and name not in OF_COMMANDS and text != ""
     }
     check_names(given)
     for name in sorted(found):
         if name.upper() in NOT_YET:
             raise SettingsError(f"{PREFIX}{name.upper()} is not yet supported by this version: unset it")
         if name == "encryption" and found[name] != "off":
-            raise SettingsError(f"{PREFIX}ENCRYPTION={found[name]} is not yet supported by this version: use off")
+            raise SettingsError(f"{PREFIX}ENCRYPTION: only off is supported, anything else is not yet")
     _honour_shared_names(found, given)
     found.update({name: value for name, value in overrides.items() if value is not None})
     try:
@@ -167,14 +244,23 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
     except ValidationError as error:
         first = error.errors()[0]
         name = "_".join(str(p) for p in first["loc"]).upper()
-        raise SettingsError(f"{PREFIX}{name} {plain(first)} (given: {first['input']!r})") from None
+        raise SettingsError(f"{PREFIX}{name} {plain(first)}{_given(first)}") from None
     return _checked(settings)
+
+
+def _given(error: Mapping[str, Any]) -> str:
+    """Return what was given, as far as it may be told: of a secret nothing, of an address the host."""
+    field = Settings.model_fields.get(str(error["loc"][0])) if error["loc"] else None
+    if field is None or "SecretStr" in repr(field.annotation):
+        return ""
+    given = error["input"]
+    return f" (given: {masked(given) if isinstance(given, str) else given!r})"
 
 
 def check_names(environment: Mapping[str, str]) -> None:
     """Refuse a variable with our prefix that means nothing: it would change nothing. Raises SettingsError."""
     for name in sorted(environment):
-        ours = name.startswith(PREFIX) and name != URL_VARIABLE and environment[name] != ""
+        ours = name.startswith(PREFIX) and name not in OF_COMMANDS and environment[name] != ""
         short = name.removeprefix(PREFIX)
         if ours and short not in NOT_YET and short.lower() not in Settings.model_fields:
             raise SettingsError(f"{PREFIX}{short.upper()} is no setting of mnemolog: remove it or correct its name")
@@ -210,7 +296,7 @@ def read_env_file(path: Path) -> dict[str, str]:
         name = name.strip().removeprefix("export ").strip()
         if not name.startswith(PREFIX) and name not in SHARED.values():
             meant = f"{PREFIX}{name.upper()}"
-            known = meant == URL_VARIABLE or name.lower() in Settings.model_fields
+            known = meant in OF_COMMANDS or name.lower() in Settings.model_fields
             advice = f"did you mean {meant}?" if known else f"those of mnemolog begin with {PREFIX}"
             raise SettingsError(f"--env-file {path}, line {number}: {name} is no setting: {advice}")
         found[name] = value.strip().strip("'\"")
@@ -219,19 +305,20 @@ def read_env_file(path: Path) -> dict[str, str]:
 
 def _checked(settings: Settings) -> Settings:
     if settings.broker != "sqlite://" and not _BROKERS.fullmatch(settings.broker):
-        raise SettingsError(f"{PREFIX}BROKER={settings.broker!r} must be sqlite:// or kafka://host:9092,host2:9092")
+        raise SettingsError(
+            f"{PREFIX}BROKER={masked(settings.broker)!r} must be sqlite:// or kafka://host:9092,host2:9092"
+        )
     _check_kafka(settings)
     _check_index(settings)
     if not (settings.schema_registry_url or "http://").startswith(("http://", "https://")):  # may hold a password
         raise SettingsError(f"{PREFIX}SCHEMA_REGISTRY_URL must begin with http:// or https://")
     if settings.advertised_url is not None and not _HOST_ONLY.fullmatch(settings.advertised_url):
         raise SettingsError(
-            f"{PREFIX}ADVERTISED_URL={settings.advertised_url!r} must be where other workers reach this one, "
+            f"{PREFIX}ADVERTISED_URL={masked(settings.advertised_url)!r} must be where other workers reach this one, "
             "such as http://worker-0:8420: a scheme, a host and a port, without a path"
         )
-    loopback = settings.host in ("127.0.0.1", "localhost", "::1")
-    if not loopback:
-        raise SettingsError(f"{PREFIX}HOST={settings.host!r}: without API keys the server listens on loopback only")
+    _check_listening(settings)
+    _check_workers(settings)
     if not settings.levels[0] <= settings.levels[1] <= MAX_INTIMACY:
         raise SettingsError(
             f"{PREFIX}INTIMACY_LEVELS={settings.intimacy_levels!r} must be two ascending numbers, 0 to 100"
@@ -242,12 +329,68 @@ def _checked(settings: Settings) -> Settings:
     return settings
 
 
+def _check_listening(settings: Settings) -> None:
+    """Refuse to be reached from elsewhere without keys, or without saying where TLS is; and TLS that is half there."""
+    files = f"{PREFIX}TLS_CERT_FILE and {PREFIX}TLS_KEY_FILE"
+    if settings.tls_cert_file is None and (settings.tls_key_file or settings.tls_client_ca_file):
+        raise SettingsError(f"{PREFIX}TLS_KEY_FILE and {PREFIX}TLS_CLIENT_CA_FILE need {PREFIX}TLS_CERT_FILE")
+    if settings.tls_cert_file is not None and settings.tls is not None:
+        raise SettingsError(f"{PREFIX}TLS=elsewhere and {PREFIX}TLS_CERT_FILE contradict each other: unset one of them")
+    if settings.tls_cert_file is not None and (settings.advertised_url or "https:").startswith("http:"):
+        raise SettingsError(f"{PREFIX}ADVERTISED_URL must begin with https://, as {PREFIX}TLS_CERT_FILE is set")
+    if settings.host in ("127.0.0.1", "localhost", "::1"):
+        return
+    if settings.api_keys_file is None:
+        raise SettingsError(
+            f"{PREFIX}HOST={masked(settings.host)!r}: without API keys the server listens on loopback only; make "
+            f"one by `mnemolog keys create` and set {PREFIX}API_KEYS_FILE"
+        )
+    if settings.tls_cert_file is None and settings.tls is None:
+        raise SettingsError(
+            f"{PREFIX}HOST={masked(settings.host)!r}: beyond loopback keys must not travel in clear: set {files}, or "
+            f"{PREFIX}TLS=elsewhere where something before the server, or the network, encrypts"
+        )
+
+
+def _check_workers(settings: Settings) -> None:
+    """Refuse several workers with keys that could not tell each other from a stranger, and proofs that are none."""
+    if settings.cluster_secret and settings.cluster_secret_file:
+        raise SettingsError(f"{PREFIX}CLUSTER_SECRET and {PREFIX}CLUSTER_SECRET_FILE are both set: unset one of them")
+    if settings.cluster_secret is not None:
+        split_secrets(settings.cluster_secret.get_secret_value(), f"{PREFIX}CLUSTER_SECRET")
+    if settings.internal_port is not None and not settings.has_proof:
+        raise SettingsError(f"{PREFIX}INTERNAL_PORT is used with {PREFIX}CLUSTER_SECRET or client certificates only")
+    if settings.api_keys_file and settings.advertised_url and not (settings.is_embedded or settings.has_proof):
+        raise SettingsError(
+            f"{PREFIX}ADVERTISED_URL: workers with API keys must prove to each other who they are: give all of "
+            f"them the same {PREFIX}CLUSTER_SECRET (or _FILE) of at least {LEAST_SECRET_BYTES} bytes, "
+            f"or {PREFIX}TLS_CLIENT_CA_FILE"
+        )
+    if (inner := settings.port_for_workers) is None:
+        return
+    if settings.internal_port is None and not 0 < settings.port < inner <= MAX_PORT:
+        raise SettingsError(f"{PREFIX}PORT={settings.port}: set {PREFIX}INTERNAL_PORT, which is {PREFIX}PORT + 1 else")
+    if inner == settings.port:
+        raise SettingsError(f"{PREFIX}INTERNAL_PORT={inner} is {PREFIX}PORT too: give other workers another one")
+
+
+def split_secrets(text: str, source: str) -> list[bytes]:
+    """Return the secrets of a text, newest first, with commas or line ends between them. Raises SettingsError."""
+    secrets = [part.strip().encode() for part in re.split(r"[,\n]", text) if part.strip()]
+    if not secrets or min(map(len, secrets)) < LEAST_SECRET_BYTES:
+        advice = "make one by `openssl rand -hex 32`"
+        raise SettingsError(f"{source} must have at least {LEAST_SECRET_BYTES} bytes: {advice}")
+    if len(secrets) > MOST_SECRETS:
+        raise SettingsError(f"{source} has {len(secrets)} secrets: at most {MOST_SECRETS}, the newer first")
+    return secrets
+
+
 def _check_index(settings: Settings) -> None:
     """Refuse an index that cannot be used, and the key of another one than is used."""
     try:
         chosen = INDEXES.of(settings.index)
     except ValueError as error:
-        raise SettingsError(f"{PREFIX}INDEX={settings.index!r} {error}") from None
+        raise SettingsError(f"{PREFIX}INDEX={masked(settings.index)!r} {error}") from None
     for index in INDEXES:
         if index.secret not in (None, chosen.secret) and getattr(settings, index.secret) is not None:
             name = f"{PREFIX}{index.secret.upper()}"

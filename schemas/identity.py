@@ -84,6 +84,13 @@ def check_user_id(user_id: str, *, field: str = "user_id", instead: str = "") ->
     return user_id
 
 
+def no_controls(name: str) -> str:
+    """Return an id that a caller chose, if it can stand in a line of a log. Raises ValueError."""
+    if _CONTROL.search(name):
+        raise ValueError("has control characters: remove them")
+    return name
+
+
 def check_tenant(tenant: str) -> str:
     """Return the tenant's name if it is well formed. Raises InvalidOwner."""
     if not _TENANT.fullmatch(tenant):

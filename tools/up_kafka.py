@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from fetch_engines import CACHE, EngineUnavailableError, fetch_kafka, fetch_weaviate, found
@@ -34,9 +35,23 @@ START_S = 120.0
 STOP_S = 40.0
 """Longer than a worker takes at most."""
 LOOK_S = 0.2
-OURS = ("MNEMOLOG_KAFKA_", "MNEMOLOG_URL", "MNEMOLOG_REPLICATION_FACTOR", "MNEMOLOG_WEAVIATE_API_KEY")
+OURS = (
+    "MNEMOLOG_KAFKA_",
+    "MNEMOLOG_CLUSTER_SECRET",
+    "MNEMOLOG_URL",
+    "MNEMOLOG_REPLICATION_FACTOR",
+    "MNEMOLOG_WEAVIATE_API_KEY",
+)
 """Settings of another installation, which would keep the workers from these engines; all others reach the workers."""
-INNER = ("Kafka's controller", "Weaviate's gossip", "Weaviate's data", "Weaviate's raft", "Weaviate's inner raft")
+INNER = (
+    "Kafka's controller",
+    "Weaviate's gossip",
+    "Weaviate's data",
+    "Weaviate's raft",
+    "Weaviate's inner raft",
+    "worker 1 for worker 2",
+    "worker 2 for worker 1",
+)
 READY = """
 Kafka      {broker}
 Weaviate   {weaviate}
@@ -82,15 +97,16 @@ class Part(Protocol):
 
 
 class Worker:
-    """A `mnemolog up` in a process of its own, with a folder and a port of its own."""
+    """A `mnemolog up` in a process of its own, with a folder and ports of its own."""
 
-    def __init__(self, folder: Path, port: int, environment: Mapping[str, str]) -> None:
-        """Start nothing. The environment names what the workers share."""
+    def __init__(self, folder: Path, port: int, inner_port: int, environment: Mapping[str, str]) -> None:
+        """Start nothing. The environment names what the workers share; the other one is answered at the inner port."""
         self.output = folder / "output.txt"
         self.url = f"http://127.0.0.1:{port}"
         self._folder = folder
         self._port = port
         own = {"MNEMOLOG_ADVERTISED_URL": self.url, "MNEMOLOG_HOST": "127.0.0.1", "MNEMOLOG_PORT": str(port)}
+        own["MNEMOLOG_INTERNAL_PORT"] = str(inner_port)
         self._environment = {**environment, **own, "MNEMOLOG_DATA_DIR": str(folder / "data")}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -153,15 +169,17 @@ class Installation:
             **{f"--worker-ports ({number})": port for number, port in enumerate(options.worker_ports, start=1)},
             **{f"--inner-port ({name})": options.inner_port + more for more, name in enumerate(INNER)},
         }
-        controller, gossip, data, raft, raft_internal = range(options.inner_port, options.inner_port + len(INNER))
+        inner = range(options.inner_port, options.inner_port + len(INNER))
+        controller, gossip, data, raft, raft_internal, *between = inner
         self.kafka = KafkaServer(self._folder / "kafka", options.broker_port, controller=controller)
         ports = WeaviatePorts(options.weaviate_port, gossip, data, options.grpc_port, raft, raft_internal)
         self.weaviate = WeaviateProcess(self._folder / "weaviate", ports)
         self._environment = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
         self._environment |= {"MNEMOLOG_BROKER": f"kafka://{self.kafka.address}", "MNEMOLOG_INDEX": self.weaviate.url}
+        proof = {"MNEMOLOG_CLUSTER_SECRET": token_hex(32)}  # for this start: the workers go by it to know each other
         self.workers = [
-            Worker(self._folder / f"worker-{number}", port, self._environment)
-            for number, port in enumerate(options.worker_ports, start=1)
+            Worker(self._folder / f"worker-{number}", port, inner_port, self._environment | proof)
+            for number, (port, inner_port) in enumerate(zip(options.worker_ports, between, strict=True), start=1)
         ]
 
     @property
@@ -285,7 +303,7 @@ def arguments() -> argparse.ArgumentParser:
     port("--weaviate-port", default=8080, help="Weaviate, HTTP [8080]")
     port("--grpc-port", default=50051, help="Weaviate, gRPC [50051]")
     port("--worker-ports", default=[8420, 8421], nargs=2, help="the workers [8420 8421]")
-    inner = f"the first of {len(INNER)} in a row that the engines need for themselves [9093]"
+    inner = f"the first of {len(INNER)} in a row, for the engines themselves and between the workers [9093]"
     port("--inner-port", default=9093, help=inner)
     return parser
 

@@ -40,11 +40,27 @@ class Principal:
 
     def has_user(self, user_id: str) -> bool:
         """Return whether the key is for a user."""
-        return self.users is None or any(fnmatchcase(user_id, pattern) for pattern in self.users)
+        return self.users is None or any(_matches(user_id, pattern) for pattern in self.users)
 
     def has_agent(self, agent_id: str | None) -> bool:
         """Return whether the key is for an agent; one that is for some agents is not for requests that name none."""
         return self.agents is None or agent_id in self.agents
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether the key is for some users or agents only."""
+        return self.users is not None or self.agents is not None
+
+    @property
+    def only_user(self) -> str | None:
+        """The user that the key is for, where it names one and no pattern."""
+        one = self.users is not None and len(self.users) == 1 and not set("*?") & set(self.users[0])
+        return self.users[0] if one and self.users else None
+
+
+def _matches(user_id: str, pattern: str) -> bool:
+    """Compare with `*` and `?` alone: a bracket stands for itself, as it may stand in a user's id."""
+    return fnmatchcase(user_id, pattern.replace("[", "[[]"))
 
 
 LOCAL: Final = Principal(DEFAULT_TENANT, frozenset(Role))

@@ -39,21 +39,29 @@ class FoldedAnew(NotReached):
 
 @asynccontextmanager
 async def reached(
-    url: str | None, settings: Settings | None, output: Output, *, only_reads: bool = False
+    url: str | None,
+    settings: Settings | None,
+    output: Output,
+    *,
+    only_reads: bool = False,
+    api_key: str | None = None,
+    ca_file: Path | None = None,
 ) -> AsyncIterator[AsyncClient]:
     """Give a client of the right worker. Without a URL there must be settings. Raises NotReached.
 
+    `ca_file` has the authorities by which a certificate is checked.
+    A worker is sent the key; an engine of the command's own needs none.
     What `only_reads` creates no data: an empty world would answer it, and hide that it looked in the wrong place.
     """
     if url is not None:
-        async with AsyncClient(url) as client:
+        async with AsyncClient(url, api_key, ca_file=ca_file) as client:
             yield client
         return
     assert settings is not None  # noqa: S101 - the caller's side of the contract
     deadline = time.monotonic() + START_SECONDS
     while True:
         if (running := await _found(settings, deadline, output)) is not None:
-            async with AsyncClient(running) as client:
+            async with AsyncClient(running, api_key, ca_file=ca_file) as client:
                 yield client
             return
         folder = settings.data_dir.resolve()
@@ -89,18 +97,18 @@ def _not_reached(error: Exception, what: str) -> NotReached:
 
 
 async def _found(settings: Settings, deadline: float, output: Output) -> str | None:
-    running = await _running(settings.data_dir, deadline, output)
+    running = await _running(settings, deadline, output)
     if running is None and not settings.is_embedded:
         return await _member(settings, deadline, output)
     return running
 
 
-async def _running(data_dir: Path, deadline: float, output: Output) -> str | None:
+async def _running(settings: Settings, deadline: float, output: Output) -> str | None:
     """Return the URL of the ready worker that holds the data directory, or None when it is free."""
-    announced = False
+    announced, data_dir = False, settings.data_dir
     while (note := read_note(data_dir / "log")) is not None:
-        url = await live_url(note)
-        if url is not None and await is_ready(url):
+        url = await live_url(note, settings.ca_file)
+        if url is not None and await is_ready(url, settings.ca_file):
             return url
         if time.monotonic() >= deadline:
             where = f" at {url}" if url else ""
@@ -128,8 +136,10 @@ async def _member(settings: Settings, deadline: float, output: Output) -> str | 
         async with opened_log(settings) as log:
             assert isinstance(log, KafkaLog)  # noqa: S101 - it is not embedded
             while members := await log.members():
+                if settings.has_proof:  # the group's URLs are of ports where workers alone are answered
+                    raise NotReached("the group has workers, whose own URLs only they know: give the --url of one")
                 for url in sorted({member.url for member in members if member.url is not None}):
-                    if await is_ready(url):
+                    if await is_ready(url, settings.ca_file):
                         output.say(f"no --url and no MNEMOLOG_URL: asking {url}, a worker of the group")
                         return url
                 where = ", ".join(sorted({member.url or member.host for member in members}))

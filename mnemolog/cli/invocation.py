@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import ssl
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
 
@@ -16,7 +17,17 @@ from mnemolog.cli.connect import FoldedAnew, NotReached, reached
 from mnemolog.cli.data_directory import check_folder
 from mnemolog.cli.output import Output
 from mnemolog.client.errors import MnemologError
-from mnemolog.settings import URL_VARIABLE, Settings, SettingsError, check_names, from_environment, read_env_file
+from mnemolog.settings import (
+    KEY_VARIABLE,
+    PREFIX,
+    URL_VARIABLE,
+    Settings,
+    SettingsError,
+    check_names,
+    from_environment,
+    read_env_file,
+)
+from schemas.disclosure import masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -37,6 +48,18 @@ URL = Annotated[
     str | None, typer.Option("--url", help="The server to talk to. [default: MNEMOLOG_URL, this machine's]")
 ]
 
+KEY_FILE = Annotated[
+    Path | None, typer.Option("--api-key-file", help="A file with the key to send. [default: MNEMOLOG_API_KEY]")
+]
+COMMON: Final[dict[str, Any]] = {
+    "json": JSON,
+    "env_file": ENV_FILE,
+    "data": DATA,
+    "url": URL,
+    "api_key_file": KEY_FILE,
+}
+"""The options that all commands have."""
+
 
 class CommandFailed(Exception):
     """The command did not do what it was asked; the message says what to do. Empty when that was said before."""
@@ -50,6 +73,9 @@ class Surroundings:
     data: Path | None
     url: str | None
     output: Output
+    api_key: str | None = field(default=None, repr=False)
+    ca_file: Path | None = None
+    """The authorities by which a server's certificate is checked."""
 
     @classmethod
     def given(cls, given: dict[str, Any]) -> Surroundings:
@@ -62,7 +88,8 @@ class Surroundings:
         url = option or environment.get(URL_VARIABLE) or None
         if url is not None:
             _check_url("--url" if option else URL_VARIABLE, url)
-        return cls(environment, data, url, Output(as_json=given.pop("json", False)))
+        api_key = _api_key(given.pop("api_key_file", None), environment)
+        return cls(environment, data, url, Output(as_json=given.pop("json", False)), api_key, _ca_file(environment))
 
     def settings(self, **overrides: object) -> Settings:
         """Build the settings. Raises SettingsError."""
@@ -71,11 +98,39 @@ class Surroundings:
         return settings
 
 
+def _ca_file(environment: dict[str, str]) -> Path | None:
+    """Return the file of authorities that the environment names. Raises SettingsError."""
+    if not (text := environment.get(f"{PREFIX}CA_FILE", "")):
+        return None
+    try:
+        ssl.create_default_context(cafile=text)
+    except OSError as error:  # ssl.SSLError is one
+        reason = "it has no certificates" if isinstance(error, ssl.SSLError) else error.strerror
+        raise SettingsError(f"{PREFIX}CA_FILE={text}: {reason}") from None
+    return Path(text)
+
+
+def _api_key(file: Path | None, environment: dict[str, str]) -> str | None:
+    """Return the key to send: of the file, else of the environment. Raises SettingsError, without the key."""
+    try:
+        text = environment.get(KEY_VARIABLE, "") if file is None else file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise SettingsError(f"--api-key-file {file}: {reason}") from None
+    text = text.strip()
+    if file is not None and not text:
+        raise SettingsError(f"--api-key-file {file}: it is empty")
+    if not text.isascii() or not text.isprintable() or " " in text:
+        source = KEY_VARIABLE if file is None else f"--api-key-file {file}"
+        raise SettingsError(f"{source}: this is no key: it begins with mnl_ and has 60 characters")
+    return text or None
+
+
 def _check_url(source: str, url: str) -> None:
     if not url.startswith(("http://", "https://")):
-        raise SettingsError(f"{source} {url}: must begin with http:// or https://")
+        raise SettingsError(f"{source} {masked(url)}: must begin with http:// or https://")
     if url.partition("://")[2].rstrip("/").partition("/")[1] or "?" in url or "#" in url:
-        raise SettingsError(f"{source} {url}: give the URL without a path")
+        raise SettingsError(f"{source} {masked(url)}: give the URL without a path")
 
 
 def command(
@@ -97,7 +152,14 @@ def command(
         shards = 0 if settings is None else settings.partitions + 1
         for found in range(shards + 1):  # what is damaged may be found one by one
             try:
-                async with reached(around.url, settings, around.output, only_reads=only_reads) as client:
+                async with reached(
+                    around.url,
+                    settings,
+                    around.output,
+                    only_reads=only_reads,
+                    api_key=around.api_key,
+                    ca_file=around.ca_file,
+                ) as client:
                     await run(client, around.output, *args, **kwargs)
             except FoldedAnew as error:
                 if not again or found == shards:
@@ -106,12 +168,12 @@ def command(
             else:
                 return
 
-    _add(app, name, run, reach, {"json": JSON, "env_file": ENV_FILE, "data": DATA, "url": URL}, skipped=2)
+    _add(app, name, run, reach, COMMON, skipped=2)
 
 
 def local_command(app: typer.Typer, name: str, run: Callable[Concatenate[Surroundings, P], Run]) -> None:
     """Add a command that does its work here, without a worker."""
-    _add(app, name, run, run, {"json": JSON, "env_file": ENV_FILE, "data": DATA, "url": URL}, skipped=1)
+    _add(app, name, run, run, COMMON, skipped=1)
 
 
 def _add(

@@ -7,9 +7,11 @@ import re
 import sys
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+
+from schemas.disclosure import trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +23,18 @@ QUIET: Final = (
 """Libraries of which only warnings are shown."""
 
 
-class JsonLines(logging.Formatter):
+class Lines(logging.Formatter):
+    """Lines of text. A traceback shows where, and not the messages that may quote a user's words."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def formatException(self, ei: Any) -> str:  # noqa: ANN401, N802 - logging's own
+        """Return the traceback of an error."""
+        return trace(ei[1]) if ei[1] is not None else ""
+
+
+class JsonLines(Lines):
     """One JSON object a line: time, level, logger, message, and the traceback if there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -40,8 +53,7 @@ class JsonLines(logging.Formatter):
 def start_logging(level: str, form: str) -> None:
     """Log to stderr from now on; `level` and `form` are LOG_LEVEL and LOG_FORMAT."""
     handler = logging.StreamHandler(sys.stderr)
-    text = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
-    handler.setFormatter(JsonLines() if form == "json" else text)
+    handler.setFormatter(JsonLines() if form == "json" else Lines())
     handler.addFilter(OncePerMinute())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.getLogger("mode.timers").setLevel(logging.ERROR)  # it warns of every timer that a busy machine delays
@@ -52,7 +64,7 @@ def start_logging(level: str, form: str) -> None:
 TALKATIVE: Final = ("aiokafka", "faust", "mode")
 """Libraries that retry several times a second, and log each attempt."""
 PAUSE_SECONDS: Final = 60.0
-_BROKER: Final = re.compile(r"[\w.-]+:\d{2,5}\b|\bnode\w* (?:with id )?\[?([\w-]+)")
+_BROKER: Final = re.compile(r"(?<![\w.-])[\w.-]+:\d{2,5}\b|\bnode\w* (?:with id )?\[?([\w-]+)")
 
 
 class OncePerMinute:

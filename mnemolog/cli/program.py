@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mnemolog.cli import keys
 from mnemolog.cli.commands import (
     context,
     dead_letters,
@@ -24,6 +25,7 @@ from mnemolog.cli.commands import (
     topics,
     up,
 )
+from mnemolog.log.private_files import create_privately
 
 program = typer.Typer(
     name="mnemolog",
@@ -53,6 +55,7 @@ for noun, explanation in (
     (topics, "The topics of the log."),
     (tick, "Say what time it is."),
     (dead_letters, "What could not be read or handled."),
+    (keys, "API keys: who may use a server, and what for."),
 ):
     group = typer.Typer(help=explanation, no_args_is_help=True, rich_markup_mode=None)
     noun.install(group)
@@ -77,6 +80,7 @@ def _program(
 
 def main() -> None:
     """Run the command that the arguments name, and exit: 0 done, 1 failed, 2 wrong usage."""
+    create_privately()
     # A command that keeps no log says by itself what is wrong: Python would print what Kafka's client says as well
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     program()

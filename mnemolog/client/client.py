@@ -19,6 +19,7 @@ from mnemolog.client.transport import (
     RETRIES,
     TIMEOUT_SECONDS,
     address,
+    connection_to,
     headers_of,
     pause_before,
     read_answer,
@@ -29,6 +30,7 @@ from mnemolog.client.wakes import AsyncWakeMethods, WakeMethods
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
     from types import TracebackType
 
     from mnemolog.client.call import Call, Json
@@ -49,12 +51,18 @@ class AsyncClient(AsyncMemoryMethods, AsyncContextMethods, AsyncWakeMethods, Asy
         *,
         timeout_seconds: float = TIMEOUT_SECONDS,
         retries: int = RETRIES,
+        ca_file: Path | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """Take the server's address; `transport` is for tests and servers in the same process. Raises ValueError."""
+        """Take the server's address, and the authorities of its certificate (PEM; None: as SSL_CERT_FILE names them).
+
+        `transport` is for tests and servers in the same process. Raises ValueError.
+        """
         self._timeout_seconds = timeout_seconds
         self._retries = retries
-        self._http = httpx.AsyncClient(base_url=address(url), headers=headers_of(api_key), transport=transport)
+        self._http = httpx.AsyncClient(
+            base_url=address(url), headers=headers_of(api_key), transport=transport, **connection_to(url, ca_file)
+        )
 
     async def __aenter__(self) -> Self:
         """Return the client, which is closed at the end of the block."""
@@ -121,12 +129,15 @@ class Client(MemoryMethods, ContextMethods, WakeMethods, ExchangeMethods, AdminM
         *,
         timeout_seconds: float = TIMEOUT_SECONDS,
         retries: int = RETRIES,
+        ca_file: Path | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        """Take the server's address; `transport` is for tests. Raises ValueError."""
+        """Take what AsyncClient takes. Raises ValueError."""
         self._timeout_seconds = timeout_seconds
         self._retries = retries
-        self._http = httpx.Client(base_url=address(url), headers=headers_of(api_key), transport=transport)
+        self._http = httpx.Client(
+            base_url=address(url), headers=headers_of(api_key), transport=transport, **connection_to(url, ca_file)
+        )
 
     def __enter__(self) -> Self:
         """Return the client, which is closed at the end of the block."""

@@ -26,7 +26,8 @@ def context(
 ) -> Call[Json]:
     """Return what an agent should know before its next answer: Luna's MemoryContext, `prompt`, `block` and `message`.
 
-    `limits` are the other fields of `POST /v1/context`, such as `top_k`, `memory_limit` and `recall`.
+    `limits` are the other fields of `POST /v1/context`, such as `top_k`, `memory_limit` and `recall`, `marked=True` for
+    lines that say where they are from, and `exclude_sources=["photo", "inferred"]`.
     """
     body = given(
         user_id=user_id,

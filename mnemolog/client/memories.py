@@ -77,10 +77,12 @@ def search(  # noqa: PLR0913 - one for each field of the request
     min_score: float = 0.0,
     as_of: Instant | None = None,
     recall: bool = True,
+    exclude_sources: Sequence[str] | None = None,
 ) -> Call[Json]:
     """Find memories by words and by meaning; returns `{"results": [{"memory": text, "score": …, …}]}`, best first.
 
-    A blank query is refused; it has a default only because its place is after the agent's, as in PowerMem.
+    `exclude_sources` leaves out what is from there: chat, photo, inferred, manual, import. A blank query is refused; it
+    has a default only because its place is after the agent's, as in PowerMem.
     """
     body = given(
         user_id=user_id,
@@ -94,6 +96,7 @@ def search(  # noqa: PLR0913 - one for each field of the request
         min_score=min_score,
         as_of=as_of,
         recall=recall,
+        exclude_sources=None if exclude_sources is None else list(exclude_sources),
     )
     # Recalls are counted once for each user and minute, however often they are reported.
     return Call(method="POST", path="/v1/search", body=body, is_repeatable=True, read=whole)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+import ssl
+from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
+
+import httpx
 
 from mnemolog.client.errors import ServerFailed, Unavailable, error_of
 
 if TYPE_CHECKING:
-    import httpx
+    from pathlib import Path
 
     from mnemolog.client.call import Call
 
@@ -19,11 +22,35 @@ FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 5.0
 
 
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Connection(TypedDict):
+    """Arguments of httpx's clients."""
+
+    verify: ssl.SSLContext | bool
+    trust_env: bool
+
+
 def address(url: str) -> str:
     """Return the address of a server. Raises ValueError for what is none."""
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"{url!r} is no address of a server: it begins with http:// or https://, as http://{EXAMPLE}")
     return url
+
+
+def connection_to(url: str, ca_file: Path | None) -> Connection:
+    """Return how a server is connected to: what is on this machine never through a proxy of the environment.
+
+    Raises ValueError for a file that has no authorities.
+    """
+    proxied = httpx.URL(url).host not in LOOPBACK
+    if ca_file is None:  # without TLS there is nothing to verify, and loading the authorities takes a while
+        return {"verify": httpx.create_ssl_context() if url.startswith("https:") else False, "trust_env": proxied}
+    try:
+        return {"verify": ssl.create_default_context(cafile=ca_file), "trust_env": proxied}
+    except OSError as error:
+        raise ValueError(f"{ca_file} cannot be used as certificates of authorities: {error.strerror}") from error
 
 
 def headers_of(api_key: str | None) -> dict[str, str]:

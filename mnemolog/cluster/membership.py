@@ -75,7 +75,7 @@ class Membership:
             await asyncio.sleep(POLL_SECONDS)
 
     def _save(self, member_id: str) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True)
+        self._file.parent.mkdir(0o700, parents=True, exist_ok=True)
         self._file.write_text(member_id, "utf-8")
 
     async def _host_with_this_url(self) -> str | None:

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 import orjson
 
+from mnemolog.cluster.peer_hosts import PeerHosts
+from mnemolog.cluster.trust import PeerTrust
 from projections.partitions.assignment import NotHeld
 from schemas.log import RecordTooLarge
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Mapping, Sequence
 
     from projections.partitions.shards import Shards
 
-FORWARDED: Final = "mnemolog-forwarded-by"
-"""Header of a request that another worker has forwarded: it is not forwarded again."""
 LINES: Final = "application/x-ndjson"
 SHARD: Final = "application/vnd.sqlite3"
 CONNECT_SECONDS: Final = 2.0
@@ -50,25 +51,57 @@ class WorkerAnswer:
     """Those that all workers must share, by name; empty from a worker too old to say."""
 
 
+class Connections:
+    """Connections to other workers, in one TLS context; never through a proxy that the environment names."""
+
+    def __init__(self, context: ssl.SSLContext | None) -> None:
+        self.context = context
+        verify = httpx.create_ssl_context() if context is None else context
+        unbounded = httpx.Limits(max_connections=None)  # requests to a slow worker must not hold up those to the others
+        timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
+        self.http = httpx.AsyncClient(timeout=timeout, limits=unbounded, verify=verify, trust_env=False)
+        self.probe = httpx.AsyncClient(timeout=LIVE_SECONDS, limits=unbounded, verify=verify, trust_env=False)
+
+    async def aclose(self) -> None:
+        """Close them."""
+        await self.http.aclose()
+        await self.probe.aclose()
+
+
 class Peers:
     """Asks other workers, one hop: a worker that is asked answers for itself or refuses."""
 
     def __init__(
-        self, shards: Shards, owners: Callable[[], Mapping[int, str]], urls: Callable[[], Sequence[str]], own: str
+        self,
+        shards: Shards,
+        owners: Callable[[], Mapping[int, str]],
+        urls: Callable[[], Sequence[str]],
+        own: str,
+        trust: PeerTrust | None = None,
     ) -> None:
         """`owners` returns the URL of each partition's worker, `urls` those of all, as the group last said."""
         self._shards = shards
         self._owners = owners
         self._urls = urls
         self._own = own.rstrip("/")
-        unbounded = httpx.Limits(max_connections=None)  # requests to a slow worker must not hold up those to the others
-        self._http = httpx.AsyncClient(timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS), limits=unbounded)
-        self._probe = httpx.AsyncClient(timeout=LIVE_SECONDS, limits=unbounded)
+        self._trust = trust or PeerTrust(PeerHosts.beside(own))
+        self._connections = Connections(self._context())
+        self._former: list[Connections] = []
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
-        await self._probe.aclose()
+        for connections in (self._connections, *self._former):
+            await connections.aclose()
+
+    def _context(self) -> ssl.SSLContext | None:
+        return None if self._trust.tls is None else self._trust.tls.context
+
+    def _current(self) -> Connections:
+        """Return the connections, new ones once a certificate was renewed; what is being asked goes on by the old."""
+        if self._connections.context is not (context := self._context()):
+            self._former.append(self._connections)
+            self._connections = Connections(context)
+        return self._connections
 
     def owner(self, partition: int) -> str | None:
         """Return the URL of the worker that has a partition, None for this one. Raises NotHeld while it moves."""
@@ -90,8 +123,8 @@ class Peers:
         return [url for each in self._urls() if (url := each.rstrip("/")) != self._own]
 
     def knows(self, url: str) -> bool:
-        """Return whether a worker of the group is reached by a URL."""
-        return url.rstrip("/") in {each.rstrip("/") for each in self._urls()}
+        """Return whether another worker of the group is reached by a URL."""
+        return url.rstrip("/") in self.others()
 
     async def send(
         self,
@@ -108,26 +141,24 @@ class Peers:
         A response of lines, or a shard's file, is not read yet: the caller reads it as it comes, and closes it.
         A frozen worker is given up after PATIENCE_SECONDS + LIVE_SECONDS, however long answers may take.
         """
+        if (refusal := self._trust.refusal(url)) is not None:
+            raise PeerUnavailable(refusal)
+        connections = self._current()
         timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
-        request = self._http.build_request(
-            method, url + target, content=body, headers={**headers, FORWARDED: self._own}, timeout=timeout
-        )
-        sending = asyncio.ensure_future(self._response(request))
+        request = connections.http.build_request(method, url + target, content=body, headers=headers, timeout=timeout)
+        self._trust.mark(request, url, self._own)
+        sending = asyncio.ensure_future(_response(connections.http, request))
         try:
             while not (await asyncio.wait({sending}, timeout=PATIENCE_SECONDS))[0]:
-                await self._probe.get(f"{url}/health/live")
+                probe = connections.probe.build_request("GET", f"{url}/health/live")
+                self._trust.mark(probe, url, self._own)
+                await connections.probe.send(probe)
             return sending.result()
         except httpx.TransportError as error:
             detail = f"the worker at {url} does not answer ({type(error).__name__}): ask again in a moment"
             raise PeerUnavailable(detail) from error
         finally:
             sending.cancel()
-
-    async def _response(self, request: httpx.Request) -> httpx.Response:
-        response = await self._http.send(request, stream=True)
-        if not is_of_lines(response) and response.headers.get("content-type") != SHARD:
-            await response.aread()
-        return response
 
     async def ask(self, url: str, target: str, body: object, seconds: float | None = ANSWER_SECONDS) -> dict[str, Any]:
         """Ask a worker for JSON. Raises PeerUnavailable, also when it refuses, with its own words.
@@ -157,6 +188,13 @@ class Peers:
 def is_of_lines(response: httpx.Response) -> bool:
     """Return whether a response is one JSON object a line, of any length."""
     return str(response.headers.get("content-type", "")).startswith(LINES)
+
+
+async def _response(http: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
+    response = await http.send(request, stream=True)
+    if not is_of_lines(response) and response.headers.get("content-type") != SHARD:
+        await response.aread()
+    return response
 
 
 def _detail(response: httpx.Response) -> str:

@@ -9,6 +9,7 @@ import asyncio
 import shutil
 import tempfile
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -16,21 +17,26 @@ import httpx
 
 from mnemolog.diagnostics.liveness import live_url
 from mnemolog.log.configured import opened_log, retention_of
+from mnemolog.log.private_files import find_open
 from mnemolog.operations.generations import Generations
-from mnemolog.worker.components import configured_index, make_registry
+from mnemolog.settings import SettingsError, revealed
+from mnemolog.tls import TlsFailed, ends_at, server_context
+from mnemolog.worker.components import certificate_files, configured_index, make_registry, make_trust
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import find_damaged
 from projections.threads import in_thread
+from schemas.disclosure import masked
 from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
 from schemas.topics import TOPICS
 from streams.registry.registry import SchemaRegistry
-from streams.registry.requests import RegistryUnavailable, without_password
+from streams.registry.requests import RegistryUnavailable
 from streams.transports.directory_lock import read_note
 from streams.transports.sqlite.file import LOG_FILE
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
+    from pathlib import Path
 
     from mnemolog.settings import Settings
     from schemas.log import Log
@@ -42,6 +48,8 @@ REACH_SECONDS: Final = 5.0
 _KEPT_SECONDS: Final = 1.0
 """For the shards of a generation that is kept only to switch back to."""
 LEAST_FREE_BYTES: Final = 100 * 1024 * 1024
+LEAST_DAYS: Final = 7.0
+"""That a certificate must be valid for."""
 _START_KAFKA: Final = "start Kafka, or correct MNEMOLOG_BROKER"
 
 
@@ -72,20 +80,21 @@ async def checked(settings: Settings, log_away: str | None = None) -> list[Check
     log = []
     note = read_note(settings.data_dir.resolve() / "log") if folder.ok else None
     if note is not None:
-        log.append(await _held(note, "log" if settings.is_embedded else "worker"))
+        log.append(await _held(note, "log" if settings.is_embedded else "worker", settings.ca_file))
     if folder.ok and (note is None or not settings.is_embedded):
         log.append(Check("log", ok=False, detail=log_away, advice=_START_KAFKA) if log_away else await _log(settings))
-    registry, llm = without_password(settings.schema_registry_url or ""), settings.llm_base_url or OPENAI_URL
-    embedding = settings.embedding_base_url or OPENAI_URL
+    registry, llm = masked(settings.schema_registry_url or ""), masked(settings.llm_base_url or OPENAI_URL)
+    embedding, index = masked(settings.embedding_base_url or OPENAI_URL), masked(settings.index)
     checks = [
-        _in_time("index", _index(settings), settings.index, "INDEX"),
+        _in_time("index", _index(settings), index, "INDEX"),
         _in_time("schema registry", _registry(settings), registry, "SCHEMA_REGISTRY_URL"),
         _in_time("extractor", _model(settings), llm, "LLM_BASE_URL"),
         _in_time("embedder", _embedder(settings), embedding, "EMBEDDING_BASE_URL"),
     ]
     if folder.ok:
         checks.append(_in_time("shards", _shards(settings), str(settings.data_dir), None))
-    return [folder, *log, *await asyncio.gather(*checks)]
+    certificate = [] if settings.tls_cert_file is None else [_certificate(settings, settings.tls_cert_file)]
+    return [folder, *log, *certificate, *await asyncio.gather(*checks)]
 
 
 async def _in_time(name: str, check: Awaitable[Check], place: str | None, setting: str | None) -> Check:
@@ -116,6 +125,9 @@ def _data_directory(settings: Settings) -> Check:
         return Check("data directory", ok=False, detail=f"{folder}: {error.strerror}", advice=advice)
     state = "is writable" if there == folder else "is not there yet and can be made"
     detail = f"{folder} {state}, {free // 2**20:,} MiB free"
+    if exposed := find_open(folder):
+        seen = f"{folder}: other users of this machine can open {exposed[0]}, and {len(exposed) - 1} more"
+        return Check("data directory", ok=False, detail=seen, advice="start a worker: it closes them; or chmod -R go=")
     enough = free >= LEAST_FREE_BYTES
     return Check("data directory", ok=enough, detail=detail, advice="" if enough else "free some space")
 
@@ -200,15 +212,30 @@ async def _partitions(log: Log, topic: str) -> int:
         return 0
 
 
-async def _held(note: dict[str, object], name: str) -> Check:
+async def _held(note: dict[str, object], name: str, ca_file: Path | None) -> Check:
     """Check the process that holds the data directory: all is well if it answers."""
     holder = f"held by process {note['pid']}"
     if "url" not in note:
         return Check(name, ok=True, detail=f"{holder}, which is starting, or is a command")
-    if await live_url(note) is not None:
+    if await live_url(note, ca_file) is not None:
         return Check(name, ok=True, detail=f"{holder}, which answers at {note['url']}")
     advice = f"look at its log; if it hangs, end it (kill {note['pid']}) and start `mnemolog up` again"
     return Check(name, ok=False, detail=f"{holder}, but {note['url']} does not answer", advice=advice)
+
+
+def _certificate(settings: Settings, certificate: Path) -> Check:
+    """Load the server's certificate as a worker does, and say when it ends."""
+    try:
+        make_trust(settings)
+        for files in filter(None, (certificate_files(settings, for_workers=inner) for inner in (False, True))):
+            server_context(files)
+        end = ends_at(certificate)
+    except (TlsFailed, SettingsError) as error:
+        return Check("certificate", ok=False, detail=str(error), advice="mend what it says; a worker reads it again")
+    days = (end - datetime.now(UTC)) / timedelta(days=1)
+    detail = f"{certificate} ends on {end:%Y-%m-%d}, in {days:.0f} days"
+    advice = f"renew it: put the new one at {certificate}, a worker reads it again without a restart"
+    return Check("certificate", ok=days > LEAST_DAYS, detail=detail, advice=advice)
 
 
 async def _index(settings: Settings) -> Check:
@@ -220,7 +247,7 @@ async def _index(settings: Settings) -> Check:
     except IndexUnavailable as error:
         advice = f"{adapter.advice}; until then searches answer 503, and nothing is lost"
         return Check("index", ok=False, detail=str(error), advice=advice)
-    return Check("index", ok=True, detail=f"{server} at {settings.index}, which answers")
+    return Check("index", ok=True, detail=f"{server} at {masked(settings.index)}, which answers")
 
 
 async def _registry(settings: Settings) -> Check:
@@ -247,34 +274,37 @@ async def _model(settings: Settings) -> Check:
     if settings.extracts_with != "model":
         return Check("extractor", ok=True, detail=f"{settings.extracts_with}, in process; no model is asked")
     url = settings.llm_base_url or OPENAI_URL
-    return await _endpoint("model", url, settings.llm_api_key, settings.llm_model, "LLM")
+    return await _endpoint("model", url, revealed(settings.llm_api_key), settings.llm_model, "LLM")
 
 
 async def _embedder(settings: Settings) -> Check:
     if settings.embedding_model == "builtin":
         return Check("embedder", ok=True, detail="builtin, on this machine")
-    url, key = settings.embedding_base_url or OPENAI_URL, settings.embedding_api_key
+    url, key = settings.embedding_base_url or OPENAI_URL, revealed(settings.embedding_api_key)
     return await _endpoint("embedder", url, key, settings.embedding_model, "EMBEDDING")
 
 
 async def _endpoint(name: str, url: str, key: str | None, model: str, prefix: str) -> Check:
     """Ask an OpenAI-compatible endpoint for its models; one without such a list counts as reached."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
+    shown = masked(url)
     async with httpx.AsyncClient(timeout=REACH_SECONDS, headers=headers) as http:
         try:
             answer = await http.get(f"{url.rstrip('/')}/models")
         except (httpx.TransportError, httpx.InvalidURL) as error:
             advice = f"start it, or correct MNEMOLOG_{prefix}_BASE_URL; until then events wait and nothing is lost"
-            return Check(name, ok=False, detail=f"{url}: {reason(error)}", advice=advice)
+            return Check(name, ok=False, detail=f"{shown}: {reason(error)}", advice=advice)
     if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         advice = f"correct MNEMOLOG_{prefix}_API_KEY"
-        return Check(name, ok=False, detail=f"{url} answers {answer.status_code}", advice=advice)
+        return Check(name, ok=False, detail=f"{shown} answers {answer.status_code}", advice=advice)
     if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         advice = "ask its operator; until then events wait and nothing is lost"
-        return Check(name, ok=False, detail=f"{url} answers {answer.status_code}", advice=advice)
-    return Check(name, ok=True, detail=f"{model} at {url}, which answers")
+        return Check(name, ok=False, detail=f"{shown} answers {answer.status_code}", advice=advice)
+    return Check(name, ok=True, detail=f"{model} at {shown}, which answers")
 
 
 def reason(error: Exception) -> str:
-    """Return the message of an error, its type where it has none."""
+    """Return the message of an error, its type where it has none; nothing of a URL that cannot be read."""
+    if isinstance(error, httpx.InvalidURL):
+        return "is no URL"
     return str(error) or type(error).__name__

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import httpx
+
+from mnemolog.client.transport import connection_to
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PROBE_SECONDS: Final = 5.0
 
 
-async def live_url(note: dict[str, object]) -> str | None:
-    """Return the URL in a lock's note if a worker answers there."""
+async def live_url(note: dict[str, object], ca_file: Path | None = None) -> str | None:
+    """Return the URL in a lock's note if a worker answers there; `ca_file` has the authorities of its certificate."""
     url = note.get("url")
     if not isinstance(url, str):
         return None
-    async with httpx.AsyncClient(timeout=PROBE_SECONDS) as http:
+    async with httpx.AsyncClient(timeout=PROBE_SECONDS, **connection_to(url, ca_file)) as http:
         try:
             answer = await http.get(f"{url}/health/live")
         except httpx.TransportError:
@@ -22,9 +27,9 @@ async def live_url(note: dict[str, object]) -> str | None:
     return url if answer.is_success else None
 
 
-async def is_ready(url: str) -> bool:
+async def is_ready(url: str, ca_file: Path | None = None) -> bool:
     """Return whether requests may be sent to a worker."""
-    async with httpx.AsyncClient(timeout=PROBE_SECONDS) as http:
+    async with httpx.AsyncClient(timeout=PROBE_SECONDS, **connection_to(url, ca_file)) as http:
         try:
             return (await http.get(f"{url}/health/ready")).is_success
         except httpx.TransportError:

@@ -5,22 +5,32 @@ from typing import Annotated
 from uuid import uuid4
 
 from fastapi import Depends, Header, Request
+from pydantic import AfterValidator
 
+from mnemolog.access.key import Key
+from mnemolog.access.principal import PRINCIPAL, Principal
+from mnemolog.access.usage import Usage
+from mnemolog.http.authentication import key_of
 from mnemolog.http.problems import OUT_OF_SESSION, Problem
 from mnemolog.worker.worker import Worker
-from schemas.identity import derived_id
-from schemas.inputs.decoding import DEFAULT_TENANT
+from schemas.identity import derived_id, no_controls
 
 MAX_KEY_CHARACTERS = 256
+NOT_READY = "the worker is starting or stopping: ask again in a moment"
 
 
-async def _worker(request: Request) -> Worker:
+def ready_worker(request: Request) -> Worker:
+    """Return the worker of this process, if it may answer. Raises Problem."""
     worker: Worker = request.app.state.worker
     if not is_ready(worker):
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
     if not worker.is_in_session():
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, worker.log_watch.away or OUT_OF_SESSION)
     return worker
+
+
+async def _worker(request: Request) -> Worker:
+    return ready_worker(request)
 
 
 def is_ready(worker: Worker) -> bool:
@@ -28,9 +38,39 @@ def is_ready(worker: Worker) -> bool:
     return worker.started and worker.failure is not None and not worker.failure.done()
 
 
-async def _tenant() -> str:
-    """Return the caller's tenant: without API keys there is one."""
-    return DEFAULT_TENANT
+class Quota:
+    """The quota of a request's key."""
+
+    def __init__(self, usage: Usage, key: Key | None) -> None:
+        self._usage = usage
+        self._key = key
+
+    def take(self, events: int) -> None:
+        """Count events that are published now. Raises TooMany where these are more than the key may."""
+        if self._key is not None:
+            self._usage.take(self._key, events)
+
+
+async def _caller(request: Request) -> Principal:
+    principal: Principal = request.scope[PRINCIPAL]
+    return principal
+
+
+Caller = Annotated[Principal, Depends(_caller)]
+"""Who sent the request."""
+
+
+async def _quota(request: Request) -> Quota:
+    return Quota(ready_worker(request).usage, key_of(request.scope))
+
+
+CurrentQuota = Annotated[Quota, Depends(_quota)]
+"""How many events the caller may still publish today."""
+
+
+async def _tenant(caller: Caller) -> str:
+    """Return the caller's tenant, which is that of the key: a request cannot name one."""
+    return caller.tenant
 
 
 CurrentWorker = Annotated[Worker, Depends(_worker)]
@@ -39,6 +79,7 @@ Tenant = Annotated[str, Depends(_tenant)]
 IdempotencyKey = Annotated[
     str | None,
     Header(alias="Idempotency-Key", min_length=1, max_length=MAX_KEY_CHARACTERS, description="makes a repeat the same"),
+    AfterValidator(no_controls),
 ]
 
 

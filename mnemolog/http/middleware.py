@@ -1,50 +1,77 @@
-"""The middleware that every request passes: it bounds the body, measures the time, and turns a bug into a plain 500."""
+"""The middleware that every request passes: it bounds what is read, measures, and turns a bug into a plain 500."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
+from contextlib import ExitStack
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
+from mnemolog.access.caller import CALLER
+from mnemolog.access.principal import PRINCIPAL
+from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_everybody
+from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
+from mnemolog.http.bounds.paths import malformed
+from mnemolog.http.bounds.streams import Streams, TooManyStreams
 from mnemolog.http.forwarding import BODY
 from mnemolog.http.origin import READING, reason_to_refuse
+from mnemolog.http.peer_door import FROM_PEER, let_in
 from mnemolog.http.problems import problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from fastapi import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from mnemolog.http.authentication import Authentication
+    from mnemolog.http.bounds.paths import Paths
     from mnemolog.worker.metrics import Metrics
 
-MAX_BODY_BYTES: Final = 8 * 1024 * 1024
-BETWEEN_WORKERS: Final = "/v1/internal/"
-"""Paths for other workers: their bodies are Base64, a third longer than what callers sent."""
 KEY: Final = b"idempotency-key"
 UNKNOWN_ROUTE: Final = "unknown"
+ON_EVERY_ANSWER: Final = {
+    b"cache-control": b"no-store",
+    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"x-content-type-options": b"nosniff",
+}
+"""Headers of every answer that does not have its own: memories are for who asked, and nothing in one is a program."""
 
 log = logging.getLogger("mnemolog.http")
-
-
-class _TooLarge(Exception):
-    """The body is larger than any request may be."""
-
-
-class _Gone(Exception):
-    """The caller hung up before the body was complete."""
 
 
 class Edge:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, hosts: Collection[str] | None = None) -> None:
-        """Take the names that the server goes by in Host headers; None: any."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        metrics: Metrics,
+        hosts: Collection[str] | None = None,
+        authentication: Authentication | None = None,
+        *,
+        names_suffice: bool = True,
+        paths: Paths | None = None,
+        scheme: str | None = None,
+    ) -> None:
+        """Take the names that the server goes by in Host headers (None: any), and who verifies keys (None: nobody).
+
+        `names_suffice`: another worker is known by its name, and comes in by this door. `paths` are those that routes
+        answer (None: any), `scheme` is what browsers reach the server by (None: that of the connection).
+        """
+        self._paths = paths
+        self._scheme = scheme
+        self._bodies = Bodies()
+        self._streams = Streams()
         self._app = app
+        self._names_suffice = names_suffice
         self._metrics = metrics
         self._hosts = hosts
+        self._authentication = authentication
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one HTTP request through; other scopes, such as lifespan, go by."""
@@ -57,30 +84,39 @@ class Edge:
         async def watched(message: Message) -> None:
             if message["type"] == "http.response.start":
                 statuses.append(message["status"])
+                given = message.setdefault("headers", [])
+                named = {name.lower() for name, _ in given}
+                message["headers"] = [*given, *((k, v) for k, v in ON_EVERY_ANSWER.items() if k not in named)]
             await send(message)
 
         try:
-            await self._pass(scope, receive, watched, statuses)
+            with ExitStack() as until_answered:
+                await self._pass(scope, receive, watched, statuses, until_answered)
         finally:
-            route = getattr(scope.get("route"), "path_format", UNKNOWN_ROUTE)
             if statuses:
-                self._metrics.answered(route, statuses[0], time.perf_counter() - began)
+                self._metrics.answered(_route(scope), statuses[0], time.perf_counter() - began)
 
-    async def _pass(self, scope: Scope, receive: Receive, send: Send, statuses: list[int]) -> None:
+    async def _pass(
+        self, scope: Scope, receive: Receive, send: Send, statuses: list[int], until_answered: ExitStack
+    ) -> None:
         try:
-            if (refused := reason_to_refuse(scope, self._hosts)) is not None:
-                await problem(*refused)(scope, receive, send)
+            if (refusal := await self._refusal(scope, until_answered)) is not None:
+                await refusal(scope, receive, send)
                 return
-            body = await _body(scope, receive)
-            scope[BODY] = body
+            until_answered.enter_context(self._streams.counted(scope))
+            scope[BODY] = body = await self._bodies.read(scope, receive, until_answered)
             _add_key(scope)
-            await self._app(scope, _replay(body, receive), send)
-        except _Gone:
+            caller = CALLER.set(scope[FROM_PEER] if FROM_PEER in scope else scope.get(PRINCIPAL))
+            try:
+                await self._app(scope, _replay(body, receive), send)
+            finally:
+                CALLER.reset(caller)
+        except Gone:
             return
-        except _TooLarge:
-            detail = f"a request holds at most {MAX_BODY_BYTES} bytes: send it in parts"
-            refusal = problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, headers={"Connection": "close"})
-            await refusal(scope, receive, send)
+        except NotRead as error:
+            await problem(error.status, error.detail)(scope, receive, send)
+        except TooManyStreams as error:
+            await problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error.__doc__))(scope, receive, send)
         except asyncio.CancelledError:
             # The server cancels what is still being answered when its grace is over: that too is worth an answer.
             if statuses:
@@ -88,11 +124,31 @@ class Edge:
             detail = "the worker is stopping: ask again in a moment; what was sent may have been accepted"
             await problem(HTTPStatus.SERVICE_UNAVAILABLE, detail)(scope, receive, send)
         except Exception:
-            log.exception("a bug: %s %s", scope["method"], scope["path"])
+            log.exception("a bug: %s %s", scope["method"], _route(scope))
             if statuses:
                 raise
             detail = "this is a bug of mnemolog: its log has the details; nothing is known about what was done"
             await problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)(scope, receive, send)
+
+    async def _refusal(self, scope: Scope, until_answered: ExitStack) -> Response | None:
+        """Find where a request is to go and then whose it is, before its body is read; return why it is refused."""
+        if (refusal := malformed(scope)) is not None:
+            return refusal
+        if (refused := reason_to_refuse(scope, self._hosts, self._scheme)) is not None:
+            return problem(*refused)
+        if not let_in(scope, names_suffice=self._names_suffice):
+            return problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
+        if self._paths is not None and (refusal := self._paths.refusal(scope)) is not None:
+            return refusal
+        if self._authentication is None:
+            admit_everybody(scope)
+            return None
+        return await self._authentication.refusal(scope, until_answered)
+
+
+def _route(scope: Scope) -> str:
+    """Return a request's route as its template: a path has ids in it."""
+    return getattr(scope.get("route"), "path_format", UNKNOWN_ROUTE)
 
 
 def _add_key(scope: Scope) -> None:
@@ -102,26 +158,6 @@ def _add_key(scope: Scope) -> None:
     """
     if scope["method"] not in READING and all(name != KEY for name, _ in scope["headers"]):
         scope["headers"] = [*scope["headers"], (KEY, str(uuid4()).encode())]
-
-
-async def _body(scope: Scope, receive: Receive) -> bytes:
-    """Return the whole body. Raises _TooLarge as soon as that is known, and _Gone."""
-    most = MAX_BODY_BYTES * (2 if scope["path"].startswith(BETWEEN_WORKERS) else 1)
-    announced = dict(scope["headers"]).get(b"content-length", b"")
-    if announced.isdigit() and int(announced) > most:
-        raise _TooLarge
-    parts, size = [], 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _Gone
-        part: bytes = message.get("body", b"")
-        size += len(part)
-        if size > most:
-            raise _TooLarge
-        parts.append(part)
-        if not message.get("more_body", False):
-            return b"".join(parts)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from http import HTTPStatus
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -10,6 +12,7 @@ from fastapi import Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from mnemolog.access.verifier import TooMany
 from mnemolog.cluster.peers import PeerUnavailable, WorkersDiffer
 from mnemolog.commands.commands import AnotherCommand
 from mnemolog.operations.drain import DrainTimeout
@@ -19,7 +22,7 @@ from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.identity import InvalidOwner
-from schemas.inputs.faults import plain
+from schemas.inputs.faults import path_of, plain
 from schemas.inputs.input_events import Fault
 from schemas.log import LogUnavailable, RecordTooLarge
 
@@ -32,6 +35,8 @@ MEDIA_TYPE: Final = "application/problem+json"
 MAX_ERRORS: Final = 100
 """Errors that one answer lists: enough to mend a request."""
 RETRY_SECONDS: Final = 1
+MAX_PATH_CHARACTERS: Final = 300
+"""Of a path, as much as a refusal repeats."""
 _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     LogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     RecordTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -86,6 +91,12 @@ def problem(
     return Response(content, http_status.value, headers=extra, media_type=MEDIA_TYPE)
 
 
+def too_many(error: TooMany) -> Response:
+    """Return the answer to a key that has done too much: it says when to come back."""
+    seconds = max(1, math.ceil(error.seconds))
+    return problem(HTTPStatus.TOO_MANY_REQUESTS, str(error), headers={"Retry-After": str(seconds)})
+
+
 def _clean(value: Any) -> Any:  # noqa: ANN401 - any JSON
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
@@ -95,9 +106,22 @@ def _clean(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 def summary(errors: Sequence[Fault]) -> str:
-    """Return the first fault as a sentence, and how many more there are."""
+    """Return the first fault as a sentence, and how many more there are; past MAX_ERRORS none are looked for."""
     more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+    if len(errors) > MAX_ERRORS:
+        more = f", and at least {MAX_ERRORS} more"
     return f"{errors[0].path}: {errors[0].message}{more}"
+
+
+def no_route(method: str, path: str) -> str:
+    """Return what to say of a path that no route answers."""
+    return f"there is no route {method} {path[:MAX_PATH_CHARACTERS]}: /docs lists those there are"
+
+
+def not_offered(method: str, path: str) -> str:
+    """Return what to say of a method that no route of a path answers."""
+    where = f"{method} {path[:MAX_PATH_CHARACTERS]}"
+    return f"{where} is not offered; this path answers to the methods in the Allow header"
 
 
 def install(app: FastAPI) -> None:
@@ -106,6 +130,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     for kind in _STATUSES:
         app.add_exception_handler(kind, _of_ours)
+    app.add_exception_handler(TooMany, _too_many)
     app.add_exception_handler(ShardDamaged, _damaged)
 
 
@@ -114,18 +139,22 @@ async def _refused(request: Request, error: Exception) -> Response:
     if isinstance(error, Problem):
         return problem(error.status_code, error.detail, error.errors)
     detail = error.detail
-    where = f"{request.method} {request.url.path}"
     if error.status_code == HTTPStatus.NOT_FOUND:
-        detail = f"there is no route {where}: /docs lists those there are"
+        detail = no_route(request.method, request.url.path)
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        detail = f"{where} is not offered; this path answers to the methods in the Allow header"
+        detail = not_offered(request.method, request.url.path)
     return problem(error.status_code, detail, headers=error.headers)
 
 
 async def _invalid(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
-    faults = [_fault(e) for e in error.errors()]
+    faults = [_fault(e) for e in islice(error.errors(), MAX_ERRORS + 1)]
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+
+
+async def _too_many(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, TooMany)  # noqa: S101 - registered for it
+    return too_many(error)
 
 
 async def _of_ours(_request: Request, error: Exception) -> Response:
@@ -145,7 +174,7 @@ def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
         return Fault("$", f"is not JSON: {error['ctx']['error']} at character {places[0] if places else 0}")
     if where == "body" and not places and error["type"] != "value_error":  # that one is our own, about the whole body
         return Fault("$", _BODY_HINT)
-    path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in places)
+    path = path_of(places)
     if error["type"] == "extra_forbidden":
         return Fault(path, UNKNOWN_HERE)
     return Fault(path, plain(error))

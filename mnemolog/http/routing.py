@@ -1,11 +1,13 @@
 """What all routes have in common: JSON by orjson, a deadline for the log, and refusals documented as problems.
 
 A route is a function below `@router.get` and its like, on a router that `routes` makes. A route that only reads and is
-no GET is marked with `@reads`, one that takes long by itself with `@takes_long`.
+no GET is marked with `@reads`, one that takes long by itself with `@takes_long`, one that takes another role than its
+module with `@needs`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import nullcontext
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -16,16 +18,22 @@ from fastapi.routing import APIRoute
 
 from mnemolog.access.principal import LOCAL, PRINCIPAL, Principal
 from mnemolog.access.sending_key import sent_with
+from mnemolog.http.bounds.json_body import read_json
+from mnemolog.http.permissions import OPEN, access_of, declare, permit
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
 from mnemolog.log.deadline import suspend_deadline
+from schemas.inputs.faults import path_of
 from schemas.inputs.input_events import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Callable, Collection, Coroutine, Iterable
 
     from pydantic import BaseModel
 
+    from mnemolog.http.permissions import Access
+
 Endpoint = TypeVar("Endpoint", bound="Callable[..., Any]")
+GIVEN_TWICE: Final = "is given more than once: say which one is meant"
 _READS: Final = "mnemolog_reads"
 _TAKES_LONG: Final = "mnemolog_takes_long"
 _PROBLEM: Final = {
@@ -53,8 +61,19 @@ _PROBLEM: Final = {
 }
 
 
-EVERYWHERE: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.MISDIRECTED_REQUEST, HTTPStatus.INTERNAL_SERVER_ERROR)
-WITH_BODIES: Final = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+EVERYWHERE: Final = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.MISDIRECTED_REQUEST,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+)
+WITH_KEYS: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS)
+"""Answers to a request without a valid key, and to one too many of a key."""
+WITH_BODIES: Final = (
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+)
 BY_WORKERS: Final = (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SERVICE_UNAVAILABLE)
 """What every route answers that needs a started worker."""
 
@@ -85,17 +104,39 @@ class _Request(Request):
     """A request whose JSON is read strictly: no NaN and no lone surrogates, which nothing behind it could carry."""
 
     async def json(self) -> Any:  # noqa: ANN401 - any JSON
-        return orjson.loads(await self.body())
+        return read_json(await self.body())
+
+
+class _Router(APIRouter):
+    """A router whose routes take what it says, where they do not say otherwise."""
+
+    def __init__(self, access: Access | None, **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
+        super().__init__(**options)
+        self._access = access
+
+    def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401
+        declare(endpoint, self._access)
+        super().add_api_route(path, endpoint, **options)
 
 
 class _ProcessRoute(APIRoute):
-    """A route about the process: it answers whatever the log and the group do."""
+    """A route about the process: it answers whatever the log and the group do, to who may ask it."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
         has_body = set(options.get("methods") or ("GET",)) != {"GET"}
-        refusals = refused(*EVERYWHERE, *(WITH_BODIES if has_body else ()))
+        with_keys = () if access_of(endpoint) is OPEN else WITH_KEYS
+        refusals = refused(*EVERYWHERE, *with_keys, *(WITH_BODIES if has_body else ()))
         options["responses"] = refusals | (options.get("responses") or {})
         super().__init__(path, endpoint, **options)
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def permitted(request: Request) -> Response:
+            permit(request, self.endpoint, is_reading=_is_reading(request, self.endpoint))
+            return await handler(request)
+
+        return permitted
 
 
 class _MemoryRoute(_ProcessRoute):
@@ -115,8 +156,11 @@ class _MemoryRoute(_ProcessRoute):
                 may_last = suspend_deadline() if hasattr(self.endpoint, _TAKES_LONG) else nullcontext()
                 with may_last, sent_with(principal.key_id):
                     response = await handler(_Request(request.scope, request.receive))
-            is_reading = request.method == "GET" or hasattr(self.endpoint, _READS)
-            if is_reading and response.status_code == HTTPStatus.OK and not worker.is_in_session():
+            if (
+                _is_reading(request, self.endpoint)
+                and response.status_code == HTTPStatus.OK
+                and not worker.is_in_session()
+            ):
                 # The process was frozen between the question and the answer.
                 raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
             return response
@@ -124,22 +168,38 @@ class _MemoryRoute(_ProcessRoute):
         return bounded
 
 
+def _is_reading(request: Request, endpoint: Callable[..., Any]) -> bool:
+    return request.method == "GET" or hasattr(endpoint, _READS)
+
+
 def routes(
     tag: str,
     prefix: str = "",
+    access: Access | None = None,
     always: Iterable[HTTPStatus] = BY_WORKERS,
     *,
     about_process: bool = False,
     **more: Any,  # noqa: ANN401 - FastAPI's own settings
 ) -> APIRouter:
-    """Return a router for one part of the front door; `always` are the refusals of all its routes."""
+    """Return a router for one part of the front door; `always` are the refusals of all its routes.
+
+    `access` is what its routes take, but for those that are marked with `@needs`; one that has neither is refused.
+    """
     route = _ProcessRoute if about_process else _MemoryRoute
-    return APIRouter(prefix=prefix, tags=[tag], route_class=route, responses=refused(*always), **more)
+    return _Router(access, prefix=prefix, tags=[tag], route_class=route, responses=refused(*always), **more)
 
 
 def answer(body: Any, status: int = 200) -> Response:  # noqa: ANN401 - any JSON
     """Return a JSON response."""
     return Response(orjson.dumps(body), status, media_type="application/json")
+
+
+def query_faults(request: Request, documented: Collection[str]) -> list[Fault]:
+    """Return what is wrong with the names in a query: each is known, and says one thing."""
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    unknown = [Fault(path_of([name]), UNKNOWN_HERE) for name in given if name not in documented]
+    again = [Fault(path_of([name]), GIVEN_TWICE) for name in given if name in documented and given[name] > 1]
+    return unknown + again
 
 
 async def known_query(request: Request) -> None:
@@ -149,6 +209,6 @@ async def known_query(request: Request) -> None:
     methods = request.app.openapi()["paths"][request.scope["route"].path_format]
     declared = methods[request.method.lower()].get("parameters", ())
     documented = {parameter["name"] for parameter in declared if parameter["in"] == "query"}
-    faults = [Fault(f"$.{name}", UNKNOWN_HERE) for name in request.query_params if name not in documented]
+    faults = query_faults(request, documented)
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mnemolog.access.sending_key import sending_key
 from mnemolog.imports.snapshot import Importable, parse_snapshot
 from mnemolog.imports.wake_lines import WAKE_LINES, parse_wake_line
+from schemas.inputs.slices import in_slices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,7 @@ class Importer:
         again, each is still once.
         """
         now = self._clock.now()
-        lines = [parse_line(raw, tenant=tenant, user_id=user_id, accepted_at=now) for raw in raws]
+        lines = [parse_line(raw, tenant=tenant, user_id=user_id, accepted_at=now) async for raw in in_slices(raws)]
         places_by_url: dict[str | None, list[int]] = {}
         for place, line in enumerate(lines):
             url = self._peers.owner(self._shards.partition(line.owner))

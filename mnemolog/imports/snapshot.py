@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, get_args
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, field_validator
+from pydantic import BeforeValidator, Field, ValidationError, create_model, field_validator
 
 from mnemolog.access.sending_key import sending_key
 from schemas.codec import field_types
@@ -18,15 +18,17 @@ from schemas.identity import (
     derived_id,
     import_id,
 )
-from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent, fault_of
+from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, Fault, InvalidEvent, fault_of, faults_of
 from schemas.inputs.nesting import check_depth
+from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
 from schemas.messages.copied_fields import copier
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.events import MemoryEvent
 from schemas.messages.inbox import ImportMemory, ReviseMemory
-from schemas.text import digest, is_blank
+from schemas.text import digest, is_blank, refuse_marks
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
+from streams.extraction.model.answer import MAX_VALUE
 
 MEMORY: Final = "Memory"
 """The type of an export's line that is a memory."""
@@ -46,10 +48,8 @@ _Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=0, le=1 << 53)]
 
 
-class Snapshot(BaseModel):
+class Snapshot(StrictObject):
     """One memory of an export, with an export's defaults; what is computed anew is read over."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     type: Literal["Memory"] = "Memory"
     source_system: _Word = ANYWHERE
@@ -88,6 +88,7 @@ class Snapshot(BaseModel):
     metadata: dict[str, Any] = {}
     content_hash: Any = None
     grade: Any = None
+    provenance: Any = None
     strength: Any = None
     version: Any = None
 
@@ -101,7 +102,9 @@ class Snapshot(BaseModel):
     @field_validator("value")
     @classmethod
     def _fits(cls, text: str | None) -> str | None:
-        return None if text is None else _short_enough(text)
+        if text is not None and len(text) > MAX_VALUE:
+            raise ValueError(f"has {len(text)} characters: at most {MAX_VALUE} are allowed")
+        return None if text is None else refuse_marks(text)
 
     @field_validator("key_dialogue", "metadata")
     @classmethod
@@ -211,7 +214,7 @@ def parse_snapshot(raw: object, *, tenant: str, user_id: str | None, accepted_at
         snapshot = _Snapshot.model_validate(raw)
     except ValidationError as error:
         unknown = "a memory: remove it, or put it into metadata"
-        raise InvalidEvent([fault_of(e, unknown) for e in error.errors(include_url=False)]) from None
+        raise InvalidEvent(faults_of(error, lambda one: fault_of(one, unknown))) from None
     for name in ("formed_at", "said_at", "last_accessed_at", "restored_at", "forgotten_at"):
         moment = getattr(snapshot, name)
         if moment is not None and moment > accepted_at.astimezone(UTC) + AHEAD:
@@ -225,7 +228,7 @@ def parse_snapshot(raw: object, *, tenant: str, user_id: str | None, accepted_at
 def _short_enough(text: str) -> str:
     if len(text.encode()) > MAX_CONTENT_BYTES:
         raise ValueError(f"has {len(text.encode())} bytes: at most {MAX_CONTENT_BYTES} are allowed")
-    return text
+    return refuse_marks(text)
 
 
 def _derived(snapshot: Snapshot) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, field_validator
 
 from mnemolog.access.sending_key import sending_key
 from mnemolog.commands.wakes import DEFAULT_CHANNEL, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES, Periodic, fits_a_reminder
 from projections.queries.export import PERIODIC_WAKE, REMINDER
 from projections.state.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 from schemas.identity import MAX_USER_ID_CHARACTERS, OURS, Owner, check_user_id, derived_id
-from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, fault_of
+from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, fault_of, faults_of
+from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
 from schemas.messages.envelope import Envelope
 from schemas.text import is_blank
@@ -28,10 +29,8 @@ _Time = Annotated[datetime, BeforeValidator(read_instant)]
 _Id = Annotated[str, Field(min_length=1, max_length=256)]
 
 
-class _Line(BaseModel):
+class _Line(StrictObject):
     """The fields of both kinds of lines."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     source_system: Annotated[str, Field(min_length=1, max_length=64)] = "elsewhere"
     user_id: Annotated[str, Field(min_length=1, max_length=MAX_USER_ID_CHARACTERS)] = DEFAULT_USER
@@ -135,7 +134,7 @@ def parse_wake_line(raw: dict[str, Any], *, tenant: str, user_id: str | None) ->
     try:
         return ImportableWake(_LINES.validate_python(raw), tenant, user_id)
     except ValidationError as error:
-        faults = [fault_of(e, "this line: remove it", WAKE_LINES) for e in error.errors(include_url=False)]
-        raise InvalidEvent(faults) from None
+        told = faults_of(error, lambda one: fault_of(one, "this line: remove it", WAKE_LINES))
+        raise InvalidEvent(told) from None
     except ValueError as error:
         raise InvalidEvent([Fault("$.user_id", str(error))]) from None

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from mnemolog.log.private_files import FOLDER_MODE
 from schemas.topics import TOPICS
 from streams.transports.directory_lock import DirectoryLock
 from streams.transports.kafka.log import KafkaLog
@@ -67,7 +68,7 @@ def lock_directory(settings: Settings) -> DirectoryLock:
 def _make(folder: Path) -> None:
     """Make a folder where there is none. Raises OSError with a sentence."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as error:
         reason = f"the data directory {folder} cannot be created: {error.strerror}; name another with --data"
         raise OSError(reason) from error

@@ -7,7 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from mnemolog.access.principal import Role
 from schemas import codec
+from schemas.identity import InvalidOwner, Owner
 from schemas.instant import instant
 from schemas.log import NewRecord, Position, RecordTooLarge
 from schemas.messages.dead_letters import RETRIED, SENT_BACK_FROM, TOO_LARGE, DeadLetter, first_position
@@ -17,6 +19,7 @@ from streams.delivery.dead_letter import letter_about
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from mnemolog.access.principal import Principal
     from schemas.log import Log, Record
 
 PREVIEW_BYTES: Final = 512
@@ -92,13 +95,32 @@ def letter_of(record: Record) -> DeadLetter:
         return letter_about(record, "decode", str(error))
 
 
-def view(letter: DeadLetter) -> dict[str, Any]:
-    """Return a letter as JSON, with the beginning of its bytes as text where they are text, else in base64."""
+def may_read(caller: Principal, letter: DeadLetter) -> bool:
+    """Return whether a caller may see a letter's words: a reader of the user that its key names, and who needs no key.
+
+    An operator may send back what nobody of the installation but its own readers may read.
+    """
+    if caller.key_id is None:
+        return True
+    try:
+        owner = Owner.of_key(letter.key or b"")
+    except InvalidOwner:
+        return False
+    return Role.READ in caller.roles and owner.tenant == caller.tenant and caller.has_user(owner.user_id)
+
+
+def view(letter: DeadLetter, *, shows_words: bool = True) -> dict[str, Any]:
+    """Return a letter as JSON, with the beginning of its bytes as text where they are text, else in base64.
+
+    Where its words are not shown the value is empty, and its encoding `withheld`.
+    """
     begin = letter.value[:PREVIEW_BYTES]
     try:
         text, encoding = begin.decode(), "utf-8"
     except UnicodeDecodeError:
         text, encoding = b64encode(begin).decode(), "base64"
+    if not shows_words:
+        text, encoding = "", "withheld"
     return {
         "id": letter.envelope.event_id,
         "position": f"{letter.topic}:{letter.partition}:{letter.offset}",

@@ -7,6 +7,8 @@ import re
 import shutil
 from typing import TYPE_CHECKING, Final
 
+from mnemolog.log.private_files import FOLDER_MODE
+
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
@@ -69,7 +71,7 @@ class Generations:
             self.drop(other)
         folder = self.folder(generation)
         if not folder.exists():
-            folder.mkdir(parents=True)
+            folder.mkdir(FOLDER_MODE, parents=True)
             (folder / BUILDING_FILE).touch()
         return folder
 
@@ -107,7 +109,7 @@ class Generations:
             return int(match[1]), int(match[2] or 0)  # older versions wrote no count of switches
         known = self.complete()
         active, switches = max(known, default=1), 0 if known else NO_SWITCHES
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
         self.activate(active, switches)
         return active, switches
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 MARGIN_SECONDS: Final = 10.0
 """Extra seconds to wait for another worker, beyond its own time-out."""
+MAX_AHEAD: Final = timedelta(minutes=5)
+"""A tick that lies further ahead of the clock is probably a slip: it expires what is still in use."""
+MAX_SKEW: Final = timedelta(minutes=1)
+"""How far the clock of a worker may be behind that of the one that was asked for a tick."""
 
 
 def tick_maker(policy: str, retention_days: float) -> Callable[[int, datetime], Tick]:
@@ -48,12 +53,13 @@ class Ticks:
         counts = {"decayed": done.decayed, "expired": done.expired, "raised": done.raised}
         return {"tick_id": done.tick_id, **counts, "applied": done.applied, "repeated": done.repeated}
 
-    async def emit(self, policy: str, as_of: datetime, seconds: float) -> dict[str, Any]:
+    async def emit(self, policy: str, as_of: datetime, seconds: float, *, force: bool) -> dict[str, Any]:
         """Emit a tick in all partitions; return what it changed, and whether it was applied in time.
 
+        With `force` other workers take one that lies further ahead than MAX_AHEAD.
         Raises PeerUnavailable; the tick may then have been emitted in some partitions, where a repeat changes nothing.
         """
-        request = {"policy": policy, "as_of": instant(as_of), "timeout": seconds}
+        request = {"policy": policy, "as_of": instant(as_of), "timeout": seconds, "force": force}
         work = self.emit_local(policy, as_of, seconds)
         answers = await self._cluster.gather(work, "ticks", request, seconds + MARGIN_SECONDS)
         decayed, expired, raised = (sum(body[name] for body in answers) for name in ("decayed", "expired", "raised"))

@@ -137,7 +137,8 @@ class PublishRouter:
     ) -> Published:
         """Ask another worker to publish, or only to check. Raises Conflict with places of the request."""
         messages = [b64encode(codec.encode(event)).decode() for event in events]
-        body = {"messages": messages, "wait": wait, "only_check": only_check}
+        tenant = events[0].envelope.tenant  # a request is of one
+        body = {"tenant": tenant, "messages": messages, "wait": wait, "only_check": only_check}
         answer = await self._peers.ask(url, "/v1/internal/events", body, wait + MARGIN_SECONDS)
         if conflicts := answer["conflicts"]:
             raise Conflict({places[int(place)]: position for place, position in conflicts.items()})

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
 
+    from mnemolog.access.usage import Usage
     from mnemolog.cluster.scatter_gather import ScatterGather
     from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
     from projections.partitions.shards import Shards
 
 log = logging.getLogger("mnemolog")
 FOLLOW_EVERY_SECONDS: Final = 1.0
+MEASURE_EVERY_SECONDS: Final = 0.25
 CATCH_UP_EVERY_SECONDS: Final = 10.0
+EXCHANGE_SECONDS: Final = 5.0
 DIFFERS_SECONDS: Final = 3_600.0
 """Before a generation whose digest differed is built again."""
 
@@ -56,10 +59,20 @@ class BackgroundTasks:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
+async def measure_lag(lagged: Callable[[float], None]) -> None:
+    """Tell again and again how much later than planned the event loop comes to something, until it is cancelled."""
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + MEASURE_EVERY_SECONDS
+        await asyncio.sleep(MEASURE_EVERY_SECONDS)
+        lagged(loop.time() - due)
+
+
 class GroupMaintenance:
     """What keeps a worker in step with the others of its group; each method runs until it is cancelled."""
 
-    def __init__(self, shards: Shards, cluster: ScatterGather, rebuild: RebuildCoordinator) -> None:
+    def __init__(self, shards: Shards, cluster: ScatterGather, rebuild: RebuildCoordinator, usage: Usage) -> None:
+        self._usage = usage
         self._shards = shards
         self._cluster = cluster
         self._rebuild = rebuild
@@ -78,6 +91,14 @@ class GroupMaintenance:
                 await self._cluster.check_settings()
             except WorkersDiffer as error:
                 log.error("%s; until then searches miss memories, and drain and rebuild are refused", error)  # noqa: TRY400 - an operator's matter
+
+    async def exchange_usage(self) -> None:
+        """Ask the other workers what keys with a quota have used there."""
+        while True:
+            with suppress(PeerUnavailable):  # what it told last counts until it tells more
+                answers = await self._cluster.ask_others("usage", {}, EXCHANGE_SECONDS)
+                self._usage.hear(answer.body for answer in answers)
+            await asyncio.sleep(EXCHANGE_SECONDS)
 
     async def catch_up(self) -> None:
         """Switch to the generation that the others have switched to, so that no worker stays behind."""

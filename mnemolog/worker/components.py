@@ -6,7 +6,12 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mnemolog.cluster.peer_hosts import PeerHosts
+from mnemolog.cluster.proof import Proof
+from mnemolog.cluster.trust import PeerTrust
 from mnemolog.operations.ticks import tick_maker
+from mnemolog.settings import PREFIX, SettingsError, revealed, split_secrets
+from mnemolog.tls import CertificateFiles, Renewed, client_context
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.index.adapter import IndexConfig
 from projections.index.registry import INDEXES
@@ -15,7 +20,7 @@ from schemas.topics import INBOX, INPUTS
 from schemas.vocabulary.words import RETENTION
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.parameters import Parameters
-from streams.extraction.rules.extractor import RuleExtractor
+from streams.extraction.rules.process import RuleProcess
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.registry.cache import SchemaCache
 from streams.registry.registry import NoRegistry, SchemaRegistry
@@ -31,10 +36,12 @@ if TYPE_CHECKING:
     from projections.index.protocol import Index, LoadEntries
     from projections.queries.queries import Queries
     from streams.extraction.model.extractor import ModelExtractor
-    from streams.extraction.protocol import Extractor
     from streams.ticks.scheduler import TickScheduler
 
 OPENAI_URL = "https://api.openai.com/v1"
+PROOF_MISSING = (
+    "workers with API keys trust each other by MNEMOLOG_CLUSTER_SECRET and MNEMOLOG_ADVERTISED_URL: set both for all"
+)
 
 
 def make_parameters(settings: Settings) -> Parameters:
@@ -49,6 +56,55 @@ def make_parameters(settings: Settings) -> Parameters:
         keep_important=settings.keep_important,
         wake_memory_limit=settings.wake_memory_limit,
     )
+
+
+def make_trust(settings: Settings) -> PeerTrust:
+    """Return how the other workers of the group are spoken to. Raises SettingsError, TlsFailed."""
+    needs_tls = settings.tls_cert_file is not None
+    if settings.peers is None:
+        hosts = PeerHosts.beside(settings.advertised_url, needs_tls=needs_tls)
+    else:
+        hosts = PeerHosts.named(settings.peers.split(","), needs_tls=needs_tls)
+    secrets = cluster_secrets(settings)
+    return PeerTrust(
+        hosts,
+        is_proven=settings.has_proof,
+        proof=Proof(secrets) if secrets else None,
+        tls=_peer_context(settings),
+        why_none=PROOF_MISSING if settings.api_keys_file and not settings.has_proof else None,
+    )
+
+
+def cluster_secrets(settings: Settings) -> list[bytes]:
+    """Return the secrets by which workers know each other, newest first. Raises SettingsError."""
+    if settings.cluster_secret is not None:
+        return split_secrets(settings.cluster_secret.get_secret_value(), f"{PREFIX}CLUSTER_SECRET")
+    if (file := settings.cluster_secret_file) is None:
+        return []
+    source = f"{PREFIX}CLUSTER_SECRET_FILE={file}"
+    try:
+        return split_secrets(file.read_text("utf-8"), source)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise SettingsError(f"{source} cannot be read: {reason}") from error
+
+
+def certificate_files(settings: Settings, *, for_workers: bool = False) -> CertificateFiles | None:
+    """Return what the server shows, None without TLS. Only other workers are asked for a certificate."""
+    if settings.tls_cert_file is None:
+        return None
+    authority = settings.tls_client_ca_file if for_workers else None
+    return CertificateFiles(settings.tls_cert_file, settings.tls_key_file, authority)
+
+
+def _peer_context(settings: Settings) -> Renewed | None:
+    """Return the context of connections to other workers, None where the default will do. Raises TlsFailed."""
+    authority = settings.ca_file or settings.tls_client_ca_file
+    shown = certificate_files(settings, for_workers=True) if settings.tls_client_ca_file else None
+    if authority is None:
+        return None
+    files = (authority, *(() if shown is None else shown.paths))
+    return Renewed(files, partial(client_context, authority, shown))
 
 
 def make_tick_schedulers(settings: Settings, scheduler: Callable[..., TickScheduler]) -> list[TickScheduler]:
@@ -69,7 +125,7 @@ def make_tick_schedulers(settings: Settings, scheduler: Callable[..., TickSchedu
 def configured_index(settings: Settings) -> tuple[IndexAdapter, IndexConfig]:
     """Return the adapter of the configured index, and what it makes the index from."""
     adapter = INDEXES.of(settings.index)
-    secret = None if adapter.secret is None else getattr(settings, adapter.secret)
+    secret = None if adapter.secret is None else revealed(getattr(settings, adapter.secret))
     return adapter, IndexConfig(url=settings.index, secret=secret, partitions=settings.partitions)
 
 
@@ -87,7 +143,7 @@ def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:
 
     return OpenAIEmbedder(
         base_url=settings.embedding_base_url or OPENAI_URL,
-        api_key=settings.embedding_api_key or "none",
+        api_key=revealed(settings.embedding_api_key) or "none",
         model=settings.embedding_model,
     )
 
@@ -110,9 +166,9 @@ def make_registry(settings: Settings) -> SchemaRegistry | NoRegistry:
     return SchemaRegistry(url, SchemaCache(settings.data_dir.resolve() / "registry.json", url))
 
 
-def make_extractor(settings: Settings) -> Extractor:
-    """Return the configured extractor that asks no model."""
-    return RuleExtractor() if settings.extracts_with == "rules" else VerbatimExtractor()
+def make_extractor(settings: Settings) -> RuleProcess | VerbatimExtractor:
+    """Return the configured extractor that asks no model; the rules are the caller's to close."""
+    return RuleProcess() if settings.extracts_with == "rules" else VerbatimExtractor()
 
 
 def make_greeting_model(settings: Settings, metrics: Metrics) -> ModelExtractor | None:
@@ -128,7 +184,7 @@ def make_model(settings: Settings, metrics: Metrics) -> ModelExtractor:
 
     return ModelExtractor(
         settings.llm_base_url,
-        settings.llm_api_key or "none",
+        revealed(settings.llm_api_key) or "none",
         settings.llm_model,
         temperature=settings.llm_temperature,
         max_tokens=settings.llm_max_tokens,

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
+from schemas.visible_text import visible
 from streams.extraction.protocol import ExtractorError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Greeting:
             return ""
         try:
             async with asyncio.timeout(self._seconds):
-                return (await self._write(PROMPT.format(memory_summary=profile["text"]))).strip()
+                return visible(await self._write(PROMPT.format(memory_summary=profile["text"]))).strip()
         except (TimeoutError, ExtractorError) as error:
             log.warning("no greeting: %s", error or f"the model took longer than {self._seconds:g} s")
             return ""

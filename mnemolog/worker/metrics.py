@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MEDIA_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
 WAITING: Final = "waiting"
 """Not an outcome: the item is tried again."""
+LAG_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+"""Seconds; beyond one of them health is late."""
 REASONS: Final = ("cut off", "not JSON", "wrong shape", "refused", "embedder", "failed")
 """What a rejection's reason begins with; labels are a closed set."""
 
@@ -52,6 +54,12 @@ class Metrics:
         self._answers = Counter("mnemolog_http_requests", "HTTP requests", ("route", "status"), registry=registry)
         self._answering = Histogram(
             "mnemolog_http_seconds", "Time until a request is answered", ("route",), registry=registry
+        )
+        self._lag = Histogram(
+            "mnemolog_event_loop_lag_seconds",
+            "How much later than planned the event loop comes to something",
+            buckets=LAG_BUCKETS,
+            registry=registry,
         )
         self._rebuilt = Gauge(
             "mnemolog_rebuild_progress_ratio", "How far the running rebuild is; 1 without one", registry=registry
@@ -102,6 +110,10 @@ class Metrics:
         """Count an HTTP request by the template of its route."""
         self._answers.labels(route, str(status)).inc()
         self._answering.labels(route).observe(seconds)
+
+    def lagged(self, seconds: float) -> None:
+        """Keep how much later than planned the event loop came to something."""
+        self._lag.observe(max(0.0, seconds))
 
     async def exposition(self, gauges: Gauges | None) -> bytes:
         """Return everything in Prometheus' text format; without gauges, as before a start, only what was counted."""

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from mnemolog.access.usage import Usage
 from mnemolog.cluster.membership import Membership
 from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.scatter_gather import ScatterGather
@@ -25,6 +26,7 @@ from mnemolog.imports.wakes import WakeImporter
 from mnemolog.log.configured import broker_url, close_log, create_topics, kafka_security, lock_directory, open_log
 from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
 from mnemolog.log.health import LogWatch
+from mnemolog.log.private_files import close_to_others, create_privately
 from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
@@ -38,7 +40,7 @@ from mnemolog.publishing.states import EventStates
 from mnemolog.wakes.settings import WakeSettings
 from mnemolog.wakes.stream import WakeStreams
 from mnemolog.worker import components
-from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, wait_unless_failed
+from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, measure_lag, wait_unless_failed
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.metrics import Metrics
@@ -48,6 +50,7 @@ from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.clock import SystemClock
+from schemas.disclosure import told
 from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
 from streams.agents.observe import Observe
 from streams.agents.project import Project
@@ -58,6 +61,7 @@ from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import PatientReads, fold_with_retry
 from streams.extraction.request import ExtractionService
+from streams.extraction.rules.process import RuleProcess
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.ticks.scheduler import TickScheduler
@@ -107,7 +111,8 @@ class Worker:
         """
         self.settings = settings
         # A worker that does not listen needs a unique URL even so: Faust knows workers by their URLs.
-        self.url = settings.advertised_url or url or f"http://{uuid4()}.invalid"
+        self.url = settings.url_for_workers or url or f"http://{uuid4()}.invalid"
+        self.trust = components.make_trust(settings)
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
         self.deadlines = RequestDeadlines()
@@ -147,7 +152,7 @@ class Worker:
     def fail(self, error: BaseException) -> None:
         """End the worker with the first error that no step could handle: the log has everything for the next start."""
         trace = None if isinstance(error, ShardDamaged) else error  # that one says everything itself
-        log.error("the worker stops: %s: %s", type(error).__name__, error, exc_info=trace)
+        log.error("the worker stops: %s", told(error), exc_info=trace)
         if self.failure is not None and not self.failure.done():
             self.failure.set_exception(error)
 
@@ -155,6 +160,7 @@ class Worker:
 
     async def _open(self) -> None:
         """Lock the directory, register the schemas, open the log, make the topics, and come back to the group."""
+        create_privately()
         if not self.settings.is_embedded:  # the embedded log locks the directory by itself
             self._lock = lock_directory(self.settings)
             self._exits.callback(self._lock.release)
@@ -164,11 +170,23 @@ class Worker:
         self.log = await self._open_log()
         self._exits.push_async_callback(close_log, self.log)
         self._patient_log = PatientReads(self.log)
+        self._close_files()
         await create_topics(self.log, self.settings)
         if isinstance(self.log, KafkaLog):
             # As early as possible: the group settles while this worker starts.
             self._membership = Membership(self.settings, self.log, self.url)
             await self._membership.release_former_process()
+
+    def _close_files(self) -> None:
+        """Close what an older version, or a careless copy, left open to other users of this machine."""
+        folder = self.settings.data_dir.resolve()
+        try:
+            closed = close_to_others(folder)
+        except OSError as error:
+            log.warning("%s is open to other users and cannot be closed: %s", error.filename, error.strerror)
+            return
+        if closed:
+            log.warning("%d files and folders in %s were open to other users: they are closed now", closed, folder)
 
     async def _open_log(self) -> SqliteLog | KafkaLog:
         """Open the configured log; a subclass may wrap it."""
@@ -192,9 +210,12 @@ class Worker:
         self.queries = Queries(self.shards, self.index_sync, self.embedder)
 
     def _make_extractor(self) -> Extractor:
-        """Make the configured extractor. Stop closes a model; whoever passes an extractor in closes it."""
+        """Make the configured extractor, which stop closes; whoever passes an extractor in closes it."""
         if self.settings.extracts_with != "model":
-            return components.make_extractor(self.settings)
+            extractor = components.make_extractor(self.settings)
+            if isinstance(extractor, RuleProcess):
+                self._exits.push_async_callback(extractor.aclose)
+            return extractor
         model = components.make_model(self.settings, self.metrics)
         self._exits.push_async_callback(model.aclose)
         return model
@@ -253,7 +274,7 @@ class Worker:
             took=self._took,
             give_way=self._priority.give_way,
         )
-        self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url)
+        self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url, self.trust)
         self._exits.push_async_callback(self.peers.aclose)
         self.cluster = ScatterGather(self.shards, self.peers, self.url, settings)
         self.tenant_memories = TenantMemories(self.shards, self.cluster)
@@ -273,6 +294,8 @@ class Worker:
     def _build_services(self) -> None:
         """Build what else HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
         settings, shards, peers, clock = self.settings, self.shards, self.peers, self.clock
+        self.usage = Usage(settings.data_dir / "usage.json", clock)
+        self._exits.callback(self.usage.save)
         self.commands = Commands(
             self.log, shards, self.remember, self.embedder, clock, suspend_deadline=suspend_deadline
         )
@@ -333,12 +356,16 @@ class Worker:
             self.retention.run,
             self.wake_scheduler.run,
             self.wake_settings.run,
+            self.usage.run,
             *(scheduler.run for scheduler in self.tick_schedulers),
         ]
         if not self.settings.is_embedded:  # there may be others
-            group = GroupMaintenance(self.shards, self.cluster, self.rebuild)
+            group = GroupMaintenance(self.shards, self.cluster, self.rebuild, self.usage)
             tasks += [group.follow_globals, group.report_other_settings, group.catch_up]
+            if self.settings.api_keys_file is not None:
+                tasks.append(group.exchange_usage)
             tasks += [partial(self.log_watch.run, self.log, self.shards)]
+        tasks += [partial(measure_lag, self.metrics.lagged)]
         for task in tasks:
             self._tasks.start(task)
 
@@ -367,6 +394,10 @@ class Worker:
         for partition in partitions:
             self.shards.release(partition)
         self.shards.unassign()
+
+    def group_size(self) -> int:
+        """Return how many workers the group has, as far as this one knows; 1 before it has started."""
+        return 1 + len(self.peers.others()) if self.started else 1
 
     def is_in_session(self) -> bool:
         """Return whether the group's session is alive, so that no other worker can have this one's partitions."""

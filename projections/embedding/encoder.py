@@ -9,34 +9,19 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from projections.embedding.embedder import unit_vectors
+from schemas.frames import read_frame, write_frame
 
 if TYPE_CHECKING:
     from projections.embedding.embedder import Vectors
 
 DIMENSIONS: Final = 512
-LENGTH_BYTES: Final = 4
 THREADS: Final = min(4, max(1, (os.cpu_count() or 1) - 1))
 """One core is the event loop's: two processes that spin for it are slower than one that computes alone."""
-
-
-def write_frame(pipe: BinaryIO, body: bytes) -> None:
-    """Write a frame and flush it. Raises OSError when the other end of the pipe is closed."""
-    pipe.write(len(body).to_bytes(LENGTH_BYTES, "little") + body)
-    pipe.flush()
-
-
-def read_frame(pipe: BinaryIO) -> bytes | None:
-    """Return the next frame; None when the pipe has ended, also within a frame."""
-    head = pipe.read(LENGTH_BYTES)
-    if len(head) < LENGTH_BYTES:
-        return None
-    body = pipe.read(length := int.from_bytes(head, "little"))
-    return body if len(body) == length else None
 
 
 def main() -> None:

@@ -35,6 +35,7 @@ class OpenAIEmbedder:
         """`base_url` ends before `/embeddings`, for example http://127.0.0.1:8080/v1. Connects at first use."""
         self._model = model
         self._client = openai.AsyncOpenAI(base_url=base_url, api_key=api_key, timeout=timeout_seconds, max_retries=0)
+        self._host = self._client.base_url.netloc.decode("ascii", "replace").rpartition("@")[2]
         self._dimensions = 0
 
     @property
@@ -68,10 +69,13 @@ class OpenAIEmbedder:
             answer = await self._client.embeddings.create(model=self._model, input=given, encoding_format="float")
         except openai.APIStatusError as error:
             if error.status_code in _WAITED_OUT or error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                raise EmbedderUnavailable(f"the embedding endpoint answers {error.status_code}") from error
-            raise EmbedderRefused(f"the embedding endpoint answers {error.status_code}: {error.message}") from error
+                raise EmbedderUnavailable(f"the embedding endpoint {self._host} answers {error.status_code}") from error
+            # its message is left out: it may quote the texts
+            raise EmbedderRefused(f"the embedding endpoint {self._host} answers {error.status_code}") from error
         except (openai.OpenAIError, json.JSONDecodeError) as error:
-            raise EmbedderUnavailable(f"the embedding endpoint gives no answer: {error}") from error
+            raise EmbedderUnavailable(
+                f"the embedding endpoint {self._host} gives no answer: {type(error.__cause__ or error).__name__}"
+            ) from error
         return self._vectors(answer, len(texts))
 
     def _vectors(self, answer: object, wanted: int) -> Vectors:
@@ -80,6 +84,6 @@ class OpenAIEmbedder:
             by_index = {item.index: item.embedding for item in answer.data}  # type: ignore[attr-defined]
             vectors = unit_vectors([by_index[index] for index in range(wanted)])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise EmbedderUnavailable(f"the embedding endpoint answers no vectors: {error}") from error
+            raise EmbedderUnavailable(f"the embedding endpoint {self._host} answers no vectors") from error
         self._dimensions = vectors.shape[1]
         return vectors

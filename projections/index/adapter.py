@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ class IndexConfig:
 
     url: str
     """`MNEMOLOG_INDEX`, which the adapter's `parse` has accepted."""
-    secret: str | None
+    secret: str | None = field(repr=False)
     """The value of the setting that the adapter's `secret` names; None where it is unset, or the adapter has none."""
     partitions: int
     """How many partitions there are: the same for all workers, and for ever."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def prepare_folder(folder: Path) -> Path:
     """Return a generation's folder, created if it is missing, without unfinished copies of a killed process."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(0o700, parents=True, exist_ok=True)
     for unfinished in folder.glob(copy_of(Path("*")).name):
         unfinished.unlink()
     return folder

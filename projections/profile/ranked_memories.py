@@ -17,9 +17,10 @@ from projections.profile.profile import profile
 from projections.profile.visibility import NAME, SENSITIVE, Topics, Visibility
 from projections.state.lifetime import count_over, is_over
 from projections.state.memory import ACTIVE
+from projections.state.provenance import provenance_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from projections.state.memory import Memory, UserState
@@ -64,7 +65,7 @@ class RankedMemories:
         """Every memory as it is in the orders: looked up faster than in the state, for all of them."""
         self._lists: defaultdict[tuple[str, ...], _AgentLists] = defaultdict(_AgentLists)
         """By the agents that know them; () for all agents."""
-        self._profiles: dict[tuple[str | None, Visibility, frozenset[str] | None], _Kept] = {}
+        self._profiles: dict[tuple[str | None, Visibility, frozenset[str] | None, frozenset[str]], _Kept] = {}
         self._topics = Topics(())
         self._has_other_topics = False
         self._sensitive: set[str] | None = None
@@ -97,25 +98,42 @@ class RankedMemories:
 
     # -- questions
 
-    def best(self, at: datetime, agent_id: str | None, visibility: Visibility, limit: int) -> list[Memory]:
-        """Return the most important memories, then those last accessed (Evatar)."""
-        return list(islice(self._shown("ranked", at, agent_id, visibility), limit))
+    @property
+    def provenances(self) -> Mapping[str, str]:
+        """Where the memories that fill a slot of the profile are from, by id."""
+        memories = (self._state.memories[i] for ids in self._state.by_attribute.values() for i in ids)
+        return {m.memory_id: provenance_of(m) for m in memories}
 
-    def newest(self, at: datetime, agent_id: str | None, visibility: Visibility, limit: int) -> list[Memory]:
+    def best(
+        self, at: datetime, agent_id: str | None, visibility: Visibility, limit: int, without: Collection[str] = ()
+    ) -> list[Memory]:
+        """Return the most important memories, then those last accessed (Evatar); without those of some provenances."""
+        return list(islice(self._shown("ranked", at, agent_id, visibility, without), limit))
+
+    def newest(
+        self, at: datetime, agent_id: str | None, visibility: Visibility, limit: int, without: Collection[str] = ()
+    ) -> list[Memory]:
         """Return the newest episodes."""
-        return list(islice(self._shown("episodes", at, agent_id, visibility), limit))
+        return list(islice(self._shown("episodes", at, agent_id, visibility, without), limit))
 
     def filling(
-        self, names: Collection[str], at: datetime, agent_id: str | None, visibility: Visibility
+        self,
+        names: Collection[str],
+        at: datetime,
+        agent_id: str | None,
+        visibility: Visibility,
+        without: Collection[str] = (),
     ) -> list[Memory]:
         """Return the memories that fill one of these slots of the profile."""
         shows = self.shows(visibility)
-        return [m for m in self._of_attributes(names, at, agent_id) if shows(m)]
+        return [m for m in self._of_attributes(names, at, agent_id, without) if shows(m)]
 
-    def total(self, at: datetime, agent_id: str | None, visibility: Visibility) -> int:
+    def total(self, at: datetime, agent_id: str | None, visibility: Visibility, without: Collection[str] = ()) -> int:
         """Return how many memories are shown at an instant."""
         if visibility is Visibility.NAME_ONLY:
-            return len(self._of_attributes({NAME}, at, agent_id))
+            return len(self._of_attributes({NAME}, at, agent_id, without))
+        if without:  # the lists do not know where memories are from
+            return sum(1 for _ in self._shown("ranked", at, agent_id, visibility, without))
         shelves = self._lists_of(agent_id)
         total = sum(len(lists.ranked) - count_over(lists.expiries, at) for lists in shelves)
         if visibility is Visibility.EVERYTHING:
@@ -142,16 +160,21 @@ class RankedMemories:
         return self._topics.are_in(text)
 
     def profile(
-        self, at: datetime, agent_id: str | None, visibility: Visibility, only: Collection[str] | None = None
+        self,
+        at: datetime,
+        agent_id: str | None,
+        visibility: Visibility,
+        only: Collection[str] | None = None,
+        without: Collection[str] = (),
     ) -> dict[str, Any]:
-        """Return the profile, not to be changed: of these attributes, or of all."""
+        """Return the profile, not to be changed: of these attributes, or of all; without some provenances."""
         names = frozenset({NAME}) if visibility is Visibility.NAME_ONLY else None if only is None else frozenset(only)
-        asked = (agent_id, visibility, names)
+        asked = (agent_id, visibility, names, frozenset(without))
         kept = self._profiles.get(asked)
         if kept is not None and kept.begin <= at and not is_over(kept.end, at):
             return kept.found
         hidden = self._hidden() if visibility is Visibility.NOTHING_SENSITIVE else set[str]()
-        memories = [m for m in self._of_attributes(names, at, agent_id) if m.memory_id not in hidden]
+        memories = [m for m in self._of_attributes(names, at, agent_id, without) if m.memory_id not in hidden]
         ends = [m.expires_at for m in memories if m.expires_at is not None]
         found = profile(memories, at, agent_id)
         if len(self._profiles) >= MOST_PROFILES:
@@ -210,18 +233,24 @@ class RankedMemories:
             return list(self._lists.values())
         return [lists for agents, lists in self._lists.items() if not agents or agent_id in agents]
 
-    def _shown(self, order: str, at: datetime, agent_id: str | None, visibility: Visibility) -> Iterator[Memory]:
+    def _shown(
+        self, order: str, at: datetime, agent_id: str | None, visibility: Visibility, without: Collection[str]
+    ) -> Iterator[Memory]:
         shows = self.shows(visibility)
         for _, memory_id in merge(*(getattr(lists, order) for lists in self._lists_of(agent_id))):
             memory = self._state.memories.get(memory_id)
-            if memory is not None and _is_shown(memory, at, agent_id) and shows(memory):
+            if memory is None or provenance_of(memory) in without:
+                continue
+            if _is_shown(memory, at, agent_id) and shows(memory):
                 yield memory
 
-    def _of_attributes(self, names: Collection[str] | None, at: datetime, agent_id: str | None) -> list[Memory]:
+    def _of_attributes(
+        self, names: Collection[str] | None, at: datetime, agent_id: str | None, without: Collection[str]
+    ) -> list[Memory]:
         """Return the memories shown that carry one of these attributes, or any."""
         listed = self._state.by_attribute
         found = (self._state.memories[i] for name in names or listed for i in listed.get(name, ()))
-        return [m for m in found if m.slot and _is_shown(m, at, agent_id)]
+        return [m for m in found if m.slot and provenance_of(m) not in without and _is_shown(m, at, agent_id)]
 
     def _hidden(self) -> set[str]:
         """Return the memories that are about a sensitive topic."""

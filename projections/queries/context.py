@@ -13,6 +13,7 @@ from projections.queries.filters import Filters
 from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryContext
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from projections.profile.ranked_memories import RankedMemories
@@ -39,6 +40,10 @@ class ContextAsked:
     top_k: int = 5
     memory_limit: int = 8
     similarity_threshold: float | None = None
+    marked: bool = False
+    """Whether each line says where it is from."""
+    exclude_sources: Collection[str] = ()
+    """Provenances of what is left out."""
 
 
 class Contexts:
@@ -68,9 +73,10 @@ class Contexts:
             relevant_episodes=relevant,
             recent_episodes=recent,
             memories=memories,
-            total_memories=ranked.total(now, asked.agent_id, visibility),
+            total_memories=ranked.total(now, asked.agent_id, visibility, asked.exclude_sources),
             most_important=important,
             hides=lambda text: ranked.names_sensitive(text, visibility),
+            provenances=ranked.provenances if asked.marked else None,
         )
 
     def profile(self, owner: Owner, agent_id: str | None, now: datetime) -> dict[str, Any] | None:
@@ -95,7 +101,7 @@ class Contexts:
         sees = self._queries.ranked_memories(owner, now).shows(visibility)
 
         async def pool(kind: str | None) -> tuple[list[Found], list[Found], float]:
-            filters = Filters(agent_id=asked.agent_id, kind=kind)
+            filters = Filters(agent_id=asked.agent_id, kind=kind, exclude_sources=asked.exclude_sources)
             found = await index_search.pool(
                 owner,
                 asked.query,
@@ -119,11 +125,12 @@ class Contexts:
         self, ranked: RankedMemories, asked: ContextAsked, visibility: Visibility, now: datetime
     ) -> tuple[list[Memory], list[Memory]]:
         """Return the newest episodes and the most important memories, of those that the tier shows."""
+        seen = (now, asked.agent_id, visibility)
+        without = asked.exclude_sources
         if asked.tier == "paid":
-            recent = ranked.newest(now, asked.agent_id, visibility, asked.top_k)
-            return recent, ranked.best(now, asked.agent_id, visibility, asked.memory_limit)
-        recent = ranked.newest(now, asked.agent_id, visibility, FREE_EPISODES)
-        basics = ranked.filling(FREE_ATTRIBUTES, now, asked.agent_id, visibility)
+            return ranked.newest(*seen, asked.top_k, without), ranked.best(*seen, asked.memory_limit, without)
+        recent = ranked.newest(*seen, FREE_EPISODES, without)
+        basics = ranked.filling(FREE_ATTRIBUTES, *seen, without)
         return recent, in_order([*basics, *recent])[: asked.memory_limit]
 
     def _profile(
@@ -132,7 +139,9 @@ class Contexts:
         if not self._shows_profile:
             return None
         free = asked.tier == "free"
-        found = ranked.profile(now, asked.agent_id, visibility, FREE_ATTRIBUTES if free else None)
+        found = ranked.profile(
+            now, asked.agent_id, visibility, FREE_ATTRIBUTES if free else None, asked.exclude_sources
+        )
         if not free and visibility is not Visibility.NAME_ONLY:
             found = with_usage(found, patterns(self._queries.turn_statistics(owner).usage(owner, asked.agent_id)))
         return found if found["text"] else None

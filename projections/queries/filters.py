@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from projections.state.provenance import provenance_of
+
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from projections.state.memory import Memory
@@ -24,6 +27,8 @@ class Filters:
     since: datetime | None = None
     until: datetime | None = None
     min_importance: float | None = None
+    exclude_sources: Collection[str] = ()
+    """Provenances that do not pass."""
 
     def accept(self, memory: Memory) -> bool:
         """Return whether a memory passes every filter."""
@@ -31,6 +36,7 @@ class Filters:
         return (
             self.attribute in (None, memory.slot)
             and all(getattr(self, n) in (None, getattr(memory, n)) for n in named)
+            and provenance_of(memory) not in self.exclude_sources
             and memory.visible_to(self.agent_id)
             and (self.since is None or memory.occurred_at >= self.since)
             and (self.until is None or memory.occurred_at <= self.until)

@@ -1,4 +1,7 @@
-"""The context of an agent's next answer: what is in it, and how it is spelt for a prompt in three systems' words."""
+"""The context of an agent's next answer: what is in it, and how it is spelt for a prompt in three systems' words.
+
+Each spelling has a marked form, in which every line ends by saying where it is from; the plain one is the systems' own.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.state.importance import grade
+from projections.state.provenance import marked, provenance_of
 from schemas.text import on_one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from projections.queries.search import Found
     from projections.state.memory import Memory
@@ -50,6 +54,11 @@ def never(_text: str) -> bool:
     return False
 
 
+def plain(text: str, _provenance: str) -> str:
+    """Return a text on one line, without a mark."""
+    return on_one_line(text)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryContext:
     """What an agent should know before its next answer (Luna), without the working memory."""
@@ -65,42 +74,73 @@ class MemoryContext:
     most_important: Sequence[Memory]
     hides: Callable[[str], bool] = never
     """Tells of a text of the conversation whether it is not to be seen."""
+    provenances: Mapping[str, str] | None = None
+    """Where the memories of the profile are from, by id; None where lines are not to be marked."""
+
+    @property
+    def _spell(self) -> Callable[[str, str], str]:
+        return plain if self.provenances is None else marked
 
     @property
     def prompt(self) -> str:
         """Luna's sections: the profile, and the episodes that are relevant; for free users in short, the newest."""
         free = self.tier == "free"
         episodes = self.recent_episodes if free else [found.memory for found in self.relevant_episodes]
-        sections = [] if self.user_profile is None else [profile_section(self.user_profile, short=free)]
-        return "\n".join([*sections, *([episodes_section(episodes)] if episodes else [])])
+        sections = (
+            []
+            if self.user_profile is None
+            else [profile_section(self.user_profile, short=free, provenances=self.provenances)]
+        )
+        return "\n".join([*sections, *([episodes_section(episodes, self._spell)] if episodes else [])])
 
     @property
     def block(self) -> str:
         """Evatar's lines; empty without memories."""
-        lines = [f"- [{m.memory_type}] [{m.category}] {on_one_line(m.content)}" for m in self.most_important]
+        spell = self._spell
+        lines = [
+            f"- [{m.memory_type}] [{m.category}] {spell(m.content, provenance_of(m))}" for m in self.most_important
+        ]
         return "\n".join([BLOCK_HEADING, *lines]) if lines else ""
 
     @property
     def message(self) -> str:
         """PowerMem's template around the query; the query alone when nothing was found."""
-        related = memorise(found.memory.content for found in self.memories)
+        spell = self._spell
+        related = memorise(spell(found.memory.content, provenance_of(found.memory)) for found in self.memories)
         return MESSAGE.format(related_memory=related, user_query=self.query) if related else self.query
 
 
-def profile_section(profile: dict[str, Any], *, short: bool = False) -> str:
-    """Return Luna's section about the user."""
+def profile_section(
+    profile: dict[str, Any], *, short: bool = False, provenances: Mapping[str, str] | None = None
+) -> str:
+    """Return Luna's section about the user; each value is marked where provenances are given, by the memory's id."""
+    memories = profile.get("sources", {})
+
+    def single(name: str) -> str:
+        return _spelt(profile[name], memories.get(name), provenances) if profile[name] else UNKNOWN
+
+    def several(name: str) -> str:
+        sources = memories.get(name, {})
+        return on_one_line(", ".join(_spelt(value, sources.get(value), provenances) for value in profile[name]))
+
     return (SHORT_PROFILE_SECTION if short else PROFILE_SECTION).format(
-        name=on_one_line(profile["user_name"] or UNKNOWN),
-        birthday=on_one_line(profile["birthday"] or UNKNOWN),
-        occupation=on_one_line(profile["occupation"] or UNKNOWN),
-        likes=on_one_line(", ".join(profile["likes"])),
-        traits=on_one_line(", ".join(profile["personality_traits"])),
+        name=single("user_name"),
+        birthday=single("birthday"),
+        occupation=single("occupation"),
+        likes=several("likes"),
+        traits=several("personality_traits"),
     )
 
 
-def episodes_section(episodes: Iterable[Memory]) -> str:
+def _spelt(value: str, memory_id: str | None, provenances: Mapping[str, str] | None) -> str:
+    """Return a value of the profile on one line, marked where provenances are given and know its memory."""
+    provenance = None if provenances is None or memory_id is None else provenances.get(memory_id)
+    return on_one_line(value) if provenance is None else marked(value, provenance)
+
+
+def episodes_section(episodes: Iterable[Memory], spell: Callable[[str, str], str] = plain) -> str:
     """Return Luna's section of episodes, each with its grade of 1 to 4, rounded half up."""
-    lines = (f"• {on_one_line(m.content)} (重要性: {int(grade(m.importance) + 0.5)}/4)\n" for m in episodes)
+    lines = (f"• {spell(m.content, provenance_of(m))} (重要性: {int(grade(m.importance) + 0.5)}/4)\n" for m in episodes)
     return EPISODES_HEADING + "".join(lines)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from projections.state.importance import grade
+from projections.state.provenance import provenance_of
 from schemas.instant import instant
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def memory_view(owner: Owner, memory: Memory, as_of: datetime) -> dict[str, Any]
         "access_count": memory.access_count,
         "recall_count": memory.recall_count,
         "source_type": memory.source_type,
+        "provenance": provenance_of(memory),
         "source_ids": list(memory.source_ids),
         "source_ref": memory.source_ref,
         "session_id": memory.session_id,

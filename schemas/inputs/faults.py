@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
+
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 _WORDS: Final = {
     "missing": "is missing",
@@ -33,6 +36,24 @@ _WORDS: Final = {
     "too_long": "must have at most {max_length} items",
 }
 """pydantic's error types; what is not here keeps pydantic's own message."""
+
+
+MAX_NAME_CHARACTERS: Final = 256
+"""Of a name that a caller made up, as much as is told back."""
+MAX_FOUND: Final = 1_000
+"""Faults of one value beyond which they are counted only: describing one takes longer than finding it."""
+
+
+def found(error: ValidationError) -> list[ErrorDetails] | None:
+    """Return what pydantic found, without the input; None where that is too much to be told."""
+    if error.error_count() > MAX_FOUND:
+        return None
+    return error.errors(include_url=False, include_input=False)
+
+
+def path_of(places: Iterable[int | str]) -> str:
+    """Return a JSON path from the root; names are cut."""
+    return "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p[:MAX_NAME_CHARACTERS]}" for p in places)
 
 
 def plain(error: Mapping[str, Any]) -> str:

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import orjson
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     TypeAdapter,
     ValidationError,
     field_validator,
 )
 
-from schemas.identity import InvalidOwner, check_user_id
-from schemas.inputs.faults import plain
+from schemas.identity import InvalidOwner, check_user_id, no_controls
+from schemas.inputs.faults import found, path_of, plain
 from schemas.inputs.images import image_faults
 from schemas.inputs.nesting import check_depth
+from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
 from schemas.messages.envelope import Envelope
 from schemas.messages.observations import (
@@ -35,9 +34,10 @@ from schemas.messages.observations import (
     TurnContext,
     TurnRecorded,
 )
+from schemas.text import refuse_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 MAX_CONTENT_BYTES: Final = 64 * 1024
 MAX_ID_CHARACTERS: Final = 256
@@ -63,11 +63,7 @@ class InvalidEvent(ValueError):
         self.faults = faults
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-class _Context(_Strict):
+class _Context(StrictObject):
     intimacy: Annotated[float, Field(ge=0, le=100)] | None = None
     mood: str | None = None
     scene: str | None = None
@@ -88,7 +84,7 @@ def _not_too_deep(metadata: dict[str, Any]) -> dict[str, Any]:
 _Metadata = Annotated[dict[str, Any], AfterValidator(_not_too_deep)]
 
 
-class _Event(_Strict):
+class _Event(StrictObject):
     event_id: Id | None = None
     user_id: str = DEFAULT_USER
     agent_id: Id | None = None
@@ -175,7 +171,7 @@ def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: st
     try:
         event = _ADAPTER.validate_python(raw)
     except ValidationError as error:
-        raise InvalidEvent([_fault(e) for e in error.errors(include_url=False)]) from None
+        raise InvalidEvent(faults_of(error, _fault)) from None
     if isinstance(event, _Screenshot) and (faults := list(_screenshot_faults(event))):
         raise InvalidEvent(faults)
     occurred_at = event.occurred_at or accepted_at.astimezone(UTC)
@@ -196,6 +192,36 @@ def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: st
         occurred_at=occurred_at,
     )
     return _observation(event, envelope, digest)
+
+
+def new_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: str) -> Observation:
+    """Check one input event that is to be appended: as `parse_event`, and its ids and texts for odd characters.
+
+    The log may hold such ids and rows of marks from before there was a limit: what reads it must not refuse them.
+    Raises InvalidEvent.
+    """
+    message = parse_event(raw, tenant=tenant, accepted_at=accepted_at, event_id=event_id)
+    if faults := [*_id_faults(message), *_mark_faults(message)]:
+        raise InvalidEvent(faults)
+    return message
+
+
+def _id_faults(event: Observation) -> Iterator[Fault]:
+    ids = {"event_id": event.envelope.event_id, "agent_id": event.envelope.agent_id}
+    ids |= {name: getattr(event, name, None) for name in ("session_id", "screenshot_id", "article_id")}
+    for name, value in ids.items():
+        try:
+            no_controls(value or "")
+        except ValueError as error:
+            yield Fault(f"$.{name}", str(error))
+
+
+def _mark_faults(message: Observation) -> Iterator[Fault]:
+    for name in ("name", "title", "summary", "content", "text"):
+        try:
+            refuse_marks(getattr(message, name, None) or "")
+        except ValueError as error:
+            yield Fault(f"$.{name}", str(error))
 
 
 def _screenshot_faults(event: _Screenshot) -> Iterator[Fault]:
@@ -253,10 +279,18 @@ def _json(metadata: dict[str, Any]) -> str:
 _TYPES = {"TurnRecorded", "SessionEnded", "ScreenshotAnalysed", "ArticleInferred"}
 
 
+def faults_of(error: ValidationError, told: Callable[[Any], Fault]) -> list[Fault]:
+    """Return what is wrong, each fault as `told` says it; very many are one."""
+    each = found(error)
+    if each is None:
+        return [Fault("$", f"has {error.error_count()} faults: look at what is sent")]
+    return [told(one) for one in each]
+
+
 def fault_of(error: Any, unknown: str, types: Collection[str] = ()) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
     """Return what is wrong; `unknown` goes on after "is not a field of", and `types` in a place are no fields."""
     places = [p for p in error["loc"] if p not in types]
-    path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in places)
+    path = path_of(places)
     if error["type"] == "extra_forbidden":
         return Fault(path, f"is not a field of {unknown}")
     return Fault(path, plain(error))

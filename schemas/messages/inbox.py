@@ -19,7 +19,7 @@ class CoveredPiece:
 
     piece_id: str
     by_user: bool
-    """Said by the user, or seen by upstream: not the assistant's words."""
+    """Said by the user. Not the assistant's words; nor what a screen or an article shows, except in older logs."""
     occurred_at: datetime
     """Effective time."""
     recorded_at: datetime

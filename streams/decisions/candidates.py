@@ -16,7 +16,7 @@ from schemas.identity import event_of_piece, extracted_memory_id
 from schemas.messages.events import MemoryFormed, MemoryReinforced, MemoryRevised
 from schemas.text import content_hash
 from schemas.vocabulary.attributes import NICKNAME
-from streams.decisions import key_dialogue, slots, statements
+from streams.decisions import key_dialogue, slots, statements, trust
 from streams.decisions.duplicates import matching
 from streams.decisions.duplicates.similarity import overlap
 
@@ -44,10 +44,18 @@ class _Entry:
     cited: list[CoveredPiece]
     anew: frozenset[str]
     """Cited pieces that the user said and that were not decided on before."""
+    by_user: bool
+    """A turn of the user's is among the cited pieces."""
+    refused: str | None = None
+    """The slot that it would fill, if the user had said it."""
 
     def says_again(self, memory: Memory) -> bool:
         """Return whether the user said it in other words than those that the memory came from."""
         return not self.anew.issubset(memory.pieces)
+
+    def holding(self, occupants: list[Memory]) -> list[Memory]:
+        """Return the occupants of a slot that can hold it against the entry: what was only shown yields to the user."""
+        return [m for m in occupants if m.source_type not in trust.SHOWN] if self.by_user else occupants
 
     @property
     def sources(self) -> list[str]:
@@ -92,12 +100,7 @@ def decide_candidates(
         elif memory_id in draft.state.memories:
             draft.say(subject, "nothing", "this very memory was formed before", memory_id)
         else:
-            said = statements.of_candidate(item, candidate, max(c.occurred_at for c in cited))
-            if said.attribute == NICKNAME:
-                said = slots.named(draft.state, said)
-                candidate = replace(candidate, attribute=said.attribute)  # noqa: PLW2901 - the same, read with the profile
-            anew = frozenset(c.piece_id for c in cited if c.by_user and c.piece_id in fresh)
-            entry = _Entry(subject=subject, memory_id=memory_id, candidate=candidate, said=said, cited=cited, anew=anew)
+            entry = _entry(draft, item, candidate, cited, fresh=fresh, subject=subject, memory_id=memory_id)
             _decide_entry(draft, item, entry, seen, parameters)
             formed_here[memory_id] = candidate.vector.data
     return is_last
@@ -108,6 +111,39 @@ def decide_rejected(draft: Draft, item: ExtractionRejected) -> None:
     draft.covered = [c.piece_id for c in item.covered if c.piece_id not in draft.state.covered]
     draft.rejected = True
     draft.say("0", "nothing", f"rejected: {item.reason}")
+
+
+def _entry(
+    draft: Draft,
+    item: CandidatesExtracted,
+    candidate: Candidate,
+    cited: list[CoveredPiece],
+    *,
+    fresh: set[str],
+    subject: str,
+    memory_id: str,
+) -> _Entry:
+    """Return a candidate as it is decided on: with the profile at hand, and within what its source is trusted with."""
+    candidate = trust.bounded(item, candidate)
+    said = statements.of_candidate(item, candidate, max(c.occurred_at for c in cited))
+    spoken = [c.piece_id for c in cited if trust.is_by_user(item, c)]
+    refused = said.attribute if not spoken and trust.needs_user(draft.state, said) else None
+    if refused is not None:
+        said = replace(said, attribute=None, value=None)
+        candidate = replace(candidate, attribute=None, value=None)
+    if said.attribute == NICKNAME:
+        said = slots.named(draft.state, said)
+        candidate = replace(candidate, attribute=said.attribute)
+    return _Entry(
+        subject=subject,
+        memory_id=memory_id,
+        candidate=candidate,
+        said=said,
+        cited=cited,
+        anew=frozenset(p for p in spoken if p in fresh),
+        by_user=bool(spoken),
+        refused=refused,
+    )
 
 
 def _decide_entry(
@@ -126,11 +162,10 @@ def _decide_entry(
     if not held:  # a single slot is decided by its value, whatever the wording
         alike += matching.same_slot(draft.state, said)
     if said.kind == "episodic":
-        span = timedelta(hours=parameters.episode_merge_hours)
-        alike = [m for m in alike if m.kind != "episodic" or m.status == FORGOTTEN or _is_close(m, entry, span)]
+        alike = _same_episodes(entry, alike, parameters)
         merged = matching.first_active(alike, said.effective) or _mergeable(draft, entry, parameters)
         if merged is not None:
-            _merge(draft, entry, merged)
+            _tell_again(draft, item, entry, merged)
             return
         close = matching.near(draft.state, said, vectors, parameters.keyword_overlap)
         alike += [m for m in close if m.status == FORGOTTEN]
@@ -141,21 +176,24 @@ def _decide_entry(
         alike = [m for m in held if slots.holds(m, said.value)] + [
             m for m in alike if said.value is None or m.status == FORGOTTEN
         ]
+    alike, echoes = trust.without_echoes(alike, said) if entry.by_user else (alike, [])
     same = matching.first_active(alike, said.effective)
     if same is not None:
-        _meet_again(draft, entry, same)
+        _meet_again(draft, item, entry, same)
         return
     forgotten = _forgotten(entry, [*alike, *_from_same_words(draft, entry, parameters)])
     if forgotten is not None:
         reason = "the user forgot this after these words were said"
         draft.say(entry.subject, "suppressed", reason, forgotten.memory_id)
         return
-    present = slots.present(held, said.effective)
+    present = slots.present(entry.holding(held), said.effective)
     if parameters.profile_keeps and present:
         reason = f"the profile keeps the {said.attribute} that it has"
         draft.say(entry.subject, "nothing", reason, present[0].memory_id)
         return
-    _form(draft, item, entry, held or slots.opposed(draft.state, said, keeps=parameters.profile_keeps))
+    held = held or slots.opposed(draft.state, said, keeps=parameters.profile_keeps)
+    _form(draft, item, entry, held)
+    slots.supersede(draft, echoes, entry.memory_id, said.effective)
 
 
 def _forgotten(entry: _Entry, alike: list[Memory]) -> Memory | None:
@@ -198,6 +236,20 @@ def _is_close(memory: Memory, entry: _Entry, span: timedelta) -> bool:
     return abs(memory.occurred_at - entry.happened_at) <= span
 
 
+def _same_episodes(entry: _Entry, alike: list[Memory], parameters: Parameters) -> list[Memory]:
+    """Return the memories alike without the episodes of other days."""
+    span = timedelta(hours=parameters.episode_merge_hours)
+    return [m for m in alike if m.kind != "episodic" or m.status == FORGOTTEN or _is_close(m, entry, span)]
+
+
+def _tell_again(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: Memory) -> None:
+    """Merge what was told of an event into its memory; what was only shown of it changes nothing."""
+    if item.source_type in trust.SHOWN:
+        _meet_again(draft, item, entry, memory)
+    else:
+        _merge(draft, entry, memory)
+
+
 def _merge(draft: Draft, entry: _Entry, memory: Memory) -> None:
     """Keep the first text and time, the greater importance and intensity, of all key dialogue what fits."""
     spoken = orjson.loads(entry.candidate.key_dialogue.data) if entry.candidate.key_dialogue else []
@@ -220,9 +272,10 @@ def _merge(draft: Draft, entry: _Entry, memory: Memory) -> None:
     draft.say(entry.subject, "revised", "the same event, told again", memory.memory_id)
 
 
-def _meet_again(draft: Draft, entry: _Entry, memory: Memory) -> None:
+def _meet_again(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: Memory) -> None:
     if not entry.says_again(memory):
-        reason = "known from these words" if entry.anew else "known, and only the assistant said it again"
+        again = "only the assistant said it again" if item.source_type == trust.CHAT else "it was only shown again"
+        reason = "known from these words" if entry.anew else f"known, and {again}"
         draft.say(entry.subject, "nothing", reason, memory.memory_id)
         return
     draft.add(
@@ -242,7 +295,7 @@ def _meet_again(draft: Draft, entry: _Entry, memory: Memory) -> None:
 
 def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Memory]) -> None:
     candidate, effective = entry.candidate, entry.said.effective
-    newer = slots.newer_than(held, effective)
+    newer = slots.newer_than(entry.holding(held), effective)
     draft.add(
         MemoryFormed(
             envelope=draft.envelope(effective),
@@ -276,5 +329,6 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
     if newer is not None:
         draft.say(entry.subject, "superseded", f"a newer {newer.attribute} is known", entry.memory_id)
         return
-    draft.say(entry.subject, "formed", "new", entry.memory_id)
+    untrusted = f"new; only the user's own words say what the {entry.refused} is"
+    draft.say(entry.subject, "formed", untrusted if entry.refused else "new", entry.memory_id)
     slots.supersede(draft, slots.present(held, effective), entry.memory_id, effective)

@@ -40,7 +40,7 @@ class SchemaCache:
         self._schemas[str(schema_id)] = texts
         new_file = self._file.with_suffix(".new")
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self._file.parent.mkdir(0o700, parents=True, exist_ok=True)
             new_file.write_bytes(orjson.dumps({"registry": self._registry, "schemas": self._schemas}))
             new_file.replace(self._file)
         except OSError as error:

@@ -18,7 +18,7 @@ class RegistryUnavailable(Exception):
 
 def without_password(url: str) -> str:
     """Return a URL without the name and password in it, for logs and errors."""
-    return re.sub(r"//[^/@]*@", "//", url)
+    return re.sub(r"//.*@", "//", url)
 
 
 def json_object(response: httpx.Response) -> dict[str, Any]:
@@ -43,6 +43,8 @@ class RegistryClient:
             if address.username
             else None,  # httpx would log them with the URL
             timeout=TIMEOUT_SECONDS,
+            verify=httpx.create_ssl_context(),  # as SSL_CERT_FILE names the authorities
+            trust_env=False,  # its password and our schemas go through no proxy
             headers={"Content-Type": MEDIA_TYPE, "Accept": MEDIA_TYPE},
         )
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import numpy as np
 
+from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.app import make_http
+from mnemolog.http.peer_door import PeerDoor
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from projections.embedding.embedder import EmbedderUnavailable, unit_vectors
@@ -19,6 +21,8 @@ from projections.text.analyser import tokens
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
+
+    from fastapi import FastAPI
 
     from projections.embedding.embedder import Vectors
 
@@ -57,7 +61,10 @@ class SetClock:
 class FrontDoor:
     """A started worker, and a client that speaks to it without a socket."""
 
-    def __init__(self, worker: Worker, http: httpx.AsyncClient, embedder: HashEmbedder, clock: SetClock) -> None:
+    def __init__(
+        self, worker: Worker, app: FastAPI, http: httpx.AsyncClient, embedder: HashEmbedder, clock: SetClock
+    ) -> None:
+        self.app = app
         self.worker, self.http, self.embedder, self.clock = worker, http, embedder, clock
 
     async def get(self, path: str, **query: object) -> httpx.Response:
@@ -81,11 +88,19 @@ async def front_door(folder: Path, **settings: object) -> AsyncIterator[FrontDoo
     worker = Worker(from_environment({}, **(given | settings)), embedder=embedder, clock=clock)
     try:
         await worker.start()
-        transport = httpx.ASGITransport(make_http(worker))
+        app = make_http(worker)
+        transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
-            yield FrontDoor(worker, http, embedder, clock)
+            yield FrontDoor(worker, app, http, embedder, clock)
     finally:
         await worker.stop()
+
+
+async def from_a_worker(door: FrontDoor, path: str, body: object) -> httpx.Response:
+    """Ask as another worker of the group, whom its certificate has proven."""
+    app = PeerDoor(make_http(door.worker), door.worker.url, proof=None)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as http:
+        return await http.post(path, json=body, headers={FORWARDED: "http://127.0.0.1:9"})
 
 
 def turn(event_id: str | None, content: str, **more: object) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 from contract.scripted_model import ScriptedModel, completion
@@ -82,7 +83,7 @@ async def test_too_many_requests_are_an_outage_that_says_how_long_to_wait(
     with pytest.raises(Outage) as outage:
         await extractor.extract(WINDOW)
     assert outage.value.retry_after == 7.0
-    assert outage.value.reason == "429 rate limit"
+    assert outage.value.reason == f"{urlsplit(model.base_url).netloc} answers 429"
     assert (len(model.requests), outcomes) == (1, ["outage"])
 
 
@@ -140,7 +141,7 @@ async def test_any_other_refusal_of_the_window_is_a_rejection(
     model.play_error(status)
     with pytest.raises(Rejected) as rejected:
         await extractor.extract(WINDOW)
-    assert rejected.value.reason == f"refused: {status} scripted {status}"
+    assert rejected.value.reason == f"refused: {urlsplit(model.base_url).netloc} answers {status}"
     assert outcomes == ["ok", "rejected"]
 
 

@@ -11,8 +11,11 @@ import uvicorn
 from contract.front_door import FrontDoor, front_door, turn
 
 from mnemolog.cluster.peers import Peers
+from mnemolog.cluster.proof import Proof
 from mnemolog.cluster.shard_source import PeerShardSource
+from mnemolog.cluster.trust import PeerTrust
 from mnemolog.http.app import make_http
+from mnemolog.http.peer_door import PeerDoor
 from mnemolog.server import listen, url_of
 from projections.partitions.receiver import CHECKSUM_BYTES, NotCopied, Offer, checksum
 from projections.shard.tables import VERSION
@@ -24,14 +27,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 USER = Owner("default", "u1")
+SECRET = b"of the workers of this test alone"
 
 
 @asynccontextmanager
 async def answering(door: FrontDoor) -> AsyncIterator[str]:
-    """Let a worker answer other workers at a URL."""
+    """Let a worker answer other workers at a URL, by the proof of a secret."""
     listening = listen("127.0.0.1", 0)
     url = url_of(listening)
-    config = uvicorn.Config(make_http(door.worker), lifespan="off", log_config=None, access_log=False)
+    app = PeerDoor(make_http(door.worker), url, Proof([SECRET]))
+    config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False)
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve(sockets=[listening]))
     try:
@@ -43,8 +48,9 @@ async def answering(door: FrontDoor) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def copies(door: FrontDoor, url: str, seconds: float = 60.0) -> AsyncIterator[PeerShardSource]:
-    """Ask a worker at a URL, under a name that the worker of the door knows."""
-    peers = Peers(door.worker.shards, dict, lambda: [url], door.worker.url)
+    """Ask a worker at a URL, as another one that has the secret."""
+    trust = PeerTrust(is_proven=True, proof=Proof([SECRET]))
+    peers = Peers(door.worker.shards, dict, lambda: [url], "http://127.0.0.1:9", trust)
     try:
         yield PeerShardSource(peers, seconds)
     finally:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import shutil
+from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 
 import kubernetes_validate
 import pytest
 import yaml
 from deployment.rendering import CHART, NAMESPACE, RELEASE, environment, of_kind, pods, rendered, run
-from deployment.values import EVERYTHING, MINIMAL, NOTHING_OPTIONAL, PRODUCTION, SETS
+from deployment.values import EVERYTHING, MINIMAL, NOTHING_OPTIONAL, PRODUCTION, SETS, laid_over
 from support.settings_names import unknown, usable
 
-from mnemolog.settings import SettingsError, from_environment
+from mnemolog.settings import from_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+DEFAULTS: dict[str, Any] = {"tls": {"elsewhere": False}}
 OLDEST = "1.27"
 """From here on Kubernetes has everything that the chart uses."""
 
@@ -34,6 +36,8 @@ def test_helm_finds_nothing_wrong_with_the_chart(helm: str, name: str):
 @pytest.mark.parametrize("name", SETS)
 def test_every_manifest_is_valid_to_kubernetes(helm: str, name: str, version: str):
     for manifest in rendered(helm, SETS[name]):
+        if manifest["apiVersion"] == "cert-manager.io/v1":
+            continue  # no kind of Kubernetes; it is compared below
         kubernetes_validate.validate(manifest, version, strict=True)
 
 
@@ -47,7 +51,10 @@ def test_what_is_no_field_of_kubernetes_is_found(helm: str):
 
 def test_the_chart_renders_what_a_cluster_of_workers_needs(helm: str):
     kinds = sorted(manifest["kind"] for manifest in rendered(helm, MINIMAL))
-    assert kinds == ["Job", "PodDisruptionBudget", "Service", "Service", "ServiceAccount", "StatefulSet"]
+    assert kinds == [
+        *("Job", "NetworkPolicy", "PodDisruptionBudget", "Secret", "Service", "Service", "ServiceAccount"),
+        "StatefulSet",
+    ]
     kinds = sorted(manifest["kind"] for manifest in rendered(helm, NOTHING_OPTIONAL))
     assert kinds == ["Service", "Service", "StatefulSet"]
 
@@ -65,20 +72,17 @@ def test_every_variable_of_ours_is_a_setting(helm: str, name: str):
 
 @pytest.mark.parametrize("name", SETS)
 def test_the_values_of_the_variables_can_be_used(helm: str, name: str):
-    """The host is left out: beyond loopback it takes API keys, which are still to come."""
     for pod in pods(rendered(helm, SETS[name])):
-        given = {name: value for name, value in usable_text(pod).items() if name != "MNEMOLOG_HOST"}
-        assert from_environment(given).broker.startswith("kafka://")
+        assert from_environment(usable_text(pod)).broker.startswith("kafka://")
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_until_there_are_api_keys_a_worker_refuses_what_the_chart_tells_it(helm: str, name: str):
-    """All of it, as it is: when this test fails, the chart may be for use, and docs/how-to/deploy.md is to say so."""
+@pytest.mark.parametrize("name", [name for name, values in SETS.items() if not values["encryption"]["enabled"]])
+def test_a_worker_accepts_all_that_the_chart_tells_it(helm: str, name: str):
     (workers,) = of_kind(rendered(helm, SETS[name]), "StatefulSet")
     told = environment(workers["spec"]["template"]["spec"])
-    with pytest.raises(SettingsError) as refused:
-        from_environment({name: value or "from a Secret" for name, value in told.items()})
-    assert str(refused.value) == "MNEMOLOG_API_KEYS_FILE is not yet supported by this version: unset it"
+    settings = from_environment({name: value or "from a Secret" for name, value in told.items()})
+    assert (settings.host, settings.tls, settings.port_for_workers) == ("0.0.0.0", "elsewhere", 8421)  # noqa: S104
+    assert settings.url_for_workers == "http://$(POD_NAME).demo-mnemolog-workers.memory.svc:8421"
 
 
 def usable_text(pod: dict[str, Any]) -> dict[str, str]:
@@ -88,9 +92,7 @@ def usable_text(pod: dict[str, Any]) -> dict[str, str]:
 
 def test_further_settings_reach_the_workers_as_they_were_written(helm: str):
     (workers,) = of_kind(rendered(helm, EVERYTHING), "StatefulSet")
-    settings = from_environment(
-        {name: value for name, value in usable_text(workers["spec"]["template"]["spec"]).items() if "HOST" not in name}
-    )
+    settings = from_environment(usable_text(workers["spec"]["template"]["spec"]))
     assert (settings.decay_policy, settings.max_episodes) == ("ebbinghaus", 1_000_000)
     assert (settings.idle_seconds, settings.memorize) == (2.5, False)
 
@@ -104,8 +106,9 @@ def test_each_worker_advertises_a_name_of_its_own_that_the_headless_service_give
     pod = workers["spec"]["template"]
     assert headless["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
     variables = pod["spec"]["containers"][0]["env"]
-    (port,) = pod["spec"]["containers"][0]["ports"]
-    url = f"http://$(POD_NAME).{headless['metadata']['name']}.{NAMESPACE}.svc:{port['containerPort']}"
+    port, _ = pod["spec"]["containers"][0]["ports"]
+    scheme = "http" if laid_over(DEFAULTS, SETS[name])["tls"]["elsewhere"] else "https"
+    url = f"{scheme}://$(POD_NAME).{headless['metadata']['name']}.{NAMESPACE}.svc:{port['containerPort']}"
     names = [variable["name"] for variable in variables]
     assert variables[names.index("MNEMOLOG_ADVERTISED_URL")]["value"] == url
     pod_name = variables[names.index("POD_NAME")]
@@ -166,7 +169,8 @@ def test_secrets_come_by_reference_only(helm: str):
         "MNEMOLOG_EMBEDDING_API_KEY": {"name": "models", "key": "embedding"},
     }
     volumes = {volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume}
-    assert volumes == {"callers", "master", "kafka-certificates"}
+    assert volumes == {"callers", "master", "kafka-certificates", "proof", "certificate"}
+    assert {volume["secret"]["defaultMode"] for volume in pod["volumes"] if "secret" in volume} == {0o440}
     (job,) = of_kind(manifests, "Job")
     for one in (pod, job["spec"]["template"]["spec"]):
         references = {variable["name"] for variable in one["containers"][0]["env"] if "valueFrom" in variable}
@@ -176,6 +180,67 @@ def test_secrets_come_by_reference_only(helm: str):
         assert environment(one)["MNEMOLOG_REPLICATION_FACTOR"] == "3"
         assert environment(one)["MNEMOLOG_MASTER_KEY_FILE"] == "/etc/mnemolog/master/fernet"
         assert "MNEMOLOG_ENCRYPTION" not in environment(one)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_port_for_workers_is_in_the_headless_service_alone_and_open_to_workers_alone(helm: str, name: str):
+    manifests = rendered(helm, SETS[name])
+    ports = {one["spec"].get("clusterIP"): one["spec"]["ports"] for one in of_kind(manifests, "Service")}
+    assert [port["name"] for port in ports[None]] == ["http"]
+    assert [port["name"] for port in ports["None"]] == ["http", "workers"]
+    for policy in of_kind(manifests, "NetworkPolicy"):
+        (workers,) = of_kind(manifests, "StatefulSet")
+        selected = policy["spec"]["podSelector"]["matchLabels"]
+        assert selected.items() <= workers["spec"]["template"]["metadata"]["labels"].items()
+        callers, peers = policy["spec"]["ingress"]
+        assert (callers["ports"], peers["ports"]) == ([{"port": "http"}], [{"port": "workers"}])
+        assert peers["from"] == [{"podSelector": {"matchLabels": selected}}]
+        assert callers.get("from", []) == SETS[name].get("networkPolicy", {}).get("from", [])
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_probes_speak_as_the_worker_does(helm: str, name: str):
+    (workers,) = of_kind(rendered(helm, SETS[name]), "StatefulSet")
+    pod = workers["spec"]["template"]["spec"]
+    scheme = "HTTPS" if "MNEMOLOG_TLS_CERT_FILE" in environment(pod) else "HTTP"
+    (container,) = pod["containers"]
+    probes = [container[f"{kind}Probe"]["httpGet"] for kind in ("startup", "liveness", "readiness")]
+    assert {(probe["port"], probe["scheme"]) for probe in probes} == {("http", scheme)}
+    assert str(environment(pod)["MNEMOLOG_ADVERTISED_URL"]).startswith(f"{scheme.lower()}://")
+
+
+def test_every_file_that_a_worker_is_told_of_lies_in_a_mounted_secret(helm: str):
+    (workers,) = of_kind(rendered(helm, EVERYTHING), "StatefulSet")
+    pod = workers["spec"]["template"]["spec"]
+    mounts = {mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]}
+    told = {name: value for name, value in environment(pod).items() if (value or "").startswith("/etc/")}
+    assert {name.removeprefix("MNEMOLOG_") for name in told} == {
+        *("API_KEYS_FILE", "CLUSTER_SECRET_FILE", "TLS_CERT_FILE", "TLS_KEY_FILE", "TLS_CLIENT_CA_FILE", "CA_FILE"),
+        *("MASTER_KEY_FILE", "KAFKA_SSL_CAFILE", "KAFKA_SSL_CERTFILE", "KAFKA_SSL_KEYFILE"),
+    }
+    assert {value.rpartition("/")[0] for value in told.values() if value} <= mounts
+
+
+def test_a_cluster_secret_is_made_where_none_is_named(helm: str):
+    [secret], [other] = (of_kind(rendered(helm, MINIMAL), "Secret") for _ in range(2))
+    assert secret["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+    assert len(b64decode(secret["data"]["cluster-secret"])) == 64
+    assert secret["data"] != other["data"], "without a cluster nothing is looked up"
+    (workers,) = of_kind(rendered(helm, MINIMAL), "StatefulSet")
+    mounted = [one["secret"]["secretName"] for one in workers["spec"]["template"]["spec"]["volumes"] if "secret" in one]
+    assert secret["metadata"]["name"] in mounted
+
+
+def test_a_certificate_has_the_names_by_which_workers_are_reached(helm: str):
+    manifests = rendered(helm, PRODUCTION)
+    (certificate,) = of_kind(manifests, "Certificate")
+    (workers,) = of_kind(manifests, "StatefulSet")
+    spec = workers["spec"]["template"]["spec"]
+    assert certificate["spec"]["dnsNames"][0] == environment(spec)["MNEMOLOG_PEERS"]
+    assert "demo-mnemolog.memory.svc" in certificate["spec"]["dnsNames"]
+    assert certificate["spec"]["issuerRef"] == {"name": "private", "kind": "Issuer"}
+    mounted = [one["secret"]["secretName"] for one in spec["volumes"] if "secret" in one]
+    assert certificate["spec"]["secretName"] in mounted
 
 
 def test_the_topics_are_created_before_the_workers_of_an_installation_and_of_an_upgrade(helm: str):

@@ -55,6 +55,26 @@ GUARDS: dict[str, tuple[dict[str, Any], str]] = {
         {"apiKeys": {"existingSecret": ""}},
         "apiKeys.existingSecret is empty: without API keys mnemolog listens on loopback only",
     ),
+    "no decision on TLS": (
+        {"tls": {"elsewhere": False}},
+        "tls is not decided: name a Secret with a certificate in tls.existingSecret",
+    ),
+    "TLS here and elsewhere": (
+        {"tls": {"existingSecret": "certificate"}},
+        "tls.elsewhere is true, and there is a certificate: set it to false",
+    ),
+    "two certificates": (
+        {"tls": {"elsewhere": False, "existingSecret": "c", "certManager": {"enabled": True, "issuer": "i"}}},
+        "tls.existingSecret and tls.certManager.enabled name two certificates",
+    ),
+    "a certificate by nobody": (
+        {"tls": {"elsewhere": False, "certManager": {"enabled": True}}},
+        "tls.certManager.enabled is true without tls.certManager.issuer",
+    ),
+    "one port for callers and workers": (
+        {"cluster": {"port": 8420}},
+        "cluster.port and service.port are both 8420",
+    ),
     "a key for no Weaviate": (
         {"weaviate": {"existingSecret": "weaviate"}},
         "weaviate.existingSecret is set without weaviate.address: name the Weaviate that the key is for",

@@ -9,6 +9,7 @@ MINIMAL: Final[dict[str, Any]] = {
     "kafka": {"brokers": ["kafka:9092"]},
     "encryption": {"enabled": False},
     "apiKeys": {"existingSecret": "callers"},
+    "tls": {"elsewhere": True},
 }
 
 PRODUCTION: Final[dict[str, Any]] = {
@@ -28,6 +29,7 @@ PRODUCTION: Final[dict[str, Any]] = {
     "llm": {"baseUrl": "https://models.example/v1", "model": "large", "existingSecret": "models"},
     "encryption": {"enabled": True, "existingSecret": "master"},
     "apiKeys": {"existingSecret": "callers"},
+    "tls": {"certManager": {"enabled": True, "issuer": "private"}},
     "resources": {"requests": {"cpu": 2, "memory": "4Gi"}, "limits": {"cpu": "4", "memory": "8Gi"}},
     "topologyKey": "topology.kubernetes.io/zone",
     "priorityClassName": "high",
@@ -52,6 +54,22 @@ EVERYTHING: Final[dict[str, Any]] = PRODUCTION | {
     },
     "encryption": {"enabled": True, "existingSecret": "master", "existingSecretKey": "fernet"},
     "apiKeys": {"existingSecret": "callers", "existingSecretKey": "file"},
+    "tls": {
+        "elsewhere": False,
+        "existingSecret": "certificate",
+        "caFile": "authority.crt",
+        "clientCaFile": "workers.crt",
+        "certManager": {
+            "enabled": False,
+            "issuer": "everybody",
+            "issuerKind": "ClusterIssuer",
+            "dnsNames": ["memory.example"],
+            "duration": "24h",
+            "annotations": {"a.example/d": "1"},
+        },
+    },
+    "cluster": {"existingSecret": "proof", "existingSecretKey": "words", "port": 9001},
+    "networkPolicy": {"enabled": True, "from": [{"namespaceSelector": {"matchLabels": {"team": "agents"}}}]},
     "settings": {"DECAY_POLICY": "ebbinghaus", "MAX_EPISODES": 1000000, "IDLE_SECONDS": 2.5, "MEMORIZE": False},
     "logLevel": "debug",
     "logFormat": "text",
@@ -88,6 +106,8 @@ NOTHING_OPTIONAL: Final[dict[str, Any]] = MINIMAL | {
     "serviceAccount": {"create": False},
     "topics": {"create": False},
     "metrics": {"annotations": False},
+    "networkPolicy": {"enabled": False},
+    "cluster": {"existingSecret": "proof"},
 }
 
 SETS: Final = {

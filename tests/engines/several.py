@@ -89,10 +89,10 @@ async def until_shared(several: Several) -> None:
 
 
 async def held_here(several: Several, number: int) -> list[int]:
-    """Return the partitions that a worker holds, as it tells other workers."""
-    sender = {"mnemolog-forwarded-by": several.workers[number].url}
+    """Return the partitions that a worker holds, as it tells the other one; [] while it does not know that one."""
+    sender = {"mnemolog-forwarded-by": several.workers[1 - number].url}
     answer = await several.ask(number, "POST", "/v1/internal/generations", {}, **sender)
-    return list(answer.json()["partitions"])
+    return list(answer.json()["partitions"]) if answer.is_success else []
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 from engines.several import Several, heard, two_workers
 
-from mnemolog.cluster.peers import FORWARDED
+from mnemolog.cluster.trust import FORWARDED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

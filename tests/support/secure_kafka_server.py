@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from support.certificates import Authority
 from support.free_ports import free_ports
 from support.kafka_server import KafkaServer
 
@@ -30,7 +30,6 @@ sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512
 listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config={scram} required;
 listener.name.sasl_ssl.plain.sasl.jaas.config={plain} required user_{user}="{password}";
 """
-EXTENSIONS = "subjectAltName=IP:127.0.0.1\nauthorityKeyIdentifier=keyid:always\n"
 
 
 @contextmanager
@@ -61,22 +60,7 @@ class SecureKafka(KafkaServer):
 
 def make_certificates(folder: Path) -> None:
     """Make an authority (ca.pem), a server's certificate with its key in one file, and a client's in two."""
-    (folder / "extensions").write_text(EXTENSIONS)
-    usage = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
-    openssl(folder, "req", "-x509", *key("ca-key.pem"), "-out", "ca.pem", "-subj", "/CN=mnemolog-test", *usage)
-    for name in ("server", "client"):
-        openssl(folder, "req", *key(f"{name}-key.pem"), "-out", f"{name}.csr", "-subj", f"/CN={name}")
-        signing = ("-CA", "ca.pem", "-CAkey", "ca-key.pem", "-CAcreateserial", "-extfile", "extensions")
-        openssl(folder, "x509", "-req", "-in", f"{name}.csr", *signing, "-days", "2", "-out", f"{name}.pem")
-    server = folder / "server.pem"
-    server.write_text((folder / "server-key.pem").read_text() + server.read_text())
-
-
-def key(file: str) -> tuple[str, ...]:
-    """Return the options that make a new key in a file."""
-    return ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", file)
-
-
-def openssl(folder: Path, *arguments: str) -> None:
-    """Run openssl in a folder."""
-    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)  # noqa: S603, S607
+    authority = Authority(folder)
+    authority.issue("client")
+    server = authority.issue("server")
+    server.certificate.write_text(server.key.read_text() + server.certificate.read_text())

@@ -39,6 +39,22 @@
 {{- if not .apiKeys.existingSecret -}}
 {{- fail "apiKeys.existingSecret is empty: without API keys mnemolog listens on loopback only, and the workers could not reach each other; put the file of API keys into a Secret and name it here" -}}
 {{- end -}}
+{{- $files := or .tls.existingSecret .tls.certManager.enabled -}}
+{{- if not (or $files .tls.elsewhere) -}}
+{{- fail "tls is not decided: name a Secret with a certificate in tls.existingSecret, set tls.certManager.enabled, or set tls.elsewhere to true where something else encrypts" -}}
+{{- end -}}
+{{- if and $files .tls.elsewhere -}}
+{{- fail "tls.elsewhere is true, and there is a certificate: set it to false, or empty tls.existingSecret and tls.certManager" -}}
+{{- end -}}
+{{- if and .tls.existingSecret .tls.certManager.enabled -}}
+{{- fail "tls.existingSecret and tls.certManager.enabled name two certificates: empty one of them" -}}
+{{- end -}}
+{{- if and .tls.certManager.enabled (not .tls.certManager.issuer) -}}
+{{- fail "tls.certManager.enabled is true without tls.certManager.issuer: name an Issuer of cert-manager" -}}
+{{- end -}}
+{{- if eq (int .cluster.port) (int .service.port) -}}
+{{- fail (printf "cluster.port and service.port are both %d: give workers another port than callers" (int .cluster.port)) -}}
+{{- end -}}
 {{- if and .weaviate.existingSecret (not .weaviate.address) -}}
 {{- fail "weaviate.existingSecret is set without weaviate.address: name the Weaviate that the key is for, or empty weaviate.existingSecret" -}}
 {{- end -}}
@@ -48,8 +64,8 @@
 {{- if and .embedding.model (not (or .embedding.baseUrl .embedding.existingSecret .llm.existingSecret)) -}}
 {{- fail "embedding.model is set without an endpoint: set embedding.baseUrl or embedding.existingSecret, or empty embedding.model to use the one that is built in" -}}
 {{- end -}}
-{{- $own := list "BROKER" "INDEX" "SCHEMA_REGISTRY_URL" "DATA_DIR" "PARTITIONS" "HOST" "PORT" "ADVERTISED_URL" "ENCRYPTION" "MASTER_KEY_FILE" "API_KEYS_FILE" "LOG_LEVEL" "LOG_FORMAT" "LLM_BASE_URL" "LLM_MODEL" "EMBEDDING_BASE_URL" "EMBEDDING_MODEL" "REPLICATION_FACTOR" "KAFKA_SECURITY_PROTOCOL" "KAFKA_SASL_MECHANISM" "KAFKA_SSL_CAFILE" "KAFKA_SSL_CERTFILE" "KAFKA_SSL_KEYFILE" -}}
-{{- $secret := list "MASTER_KEY" "LLM_API_KEY" "EMBEDDING_API_KEY" "WEAVIATE_API_KEY" "KAFKA_SASL_USERNAME" "KAFKA_SASL_PASSWORD" -}}
+{{- $own := list "BROKER" "INDEX" "SCHEMA_REGISTRY_URL" "DATA_DIR" "PARTITIONS" "HOST" "PORT" "ADVERTISED_URL" "ENCRYPTION" "MASTER_KEY_FILE" "API_KEYS_FILE" "TLS" "TLS_CERT_FILE" "TLS_KEY_FILE" "TLS_CLIENT_CA_FILE" "CA_FILE" "CLUSTER_SECRET_FILE" "INTERNAL_PORT" "PEERS" "LOG_LEVEL" "LOG_FORMAT" "LLM_BASE_URL" "LLM_MODEL" "EMBEDDING_BASE_URL" "EMBEDDING_MODEL" "REPLICATION_FACTOR" "KAFKA_SECURITY_PROTOCOL" "KAFKA_SASL_MECHANISM" "KAFKA_SSL_CAFILE" "KAFKA_SSL_CERTFILE" "KAFKA_SSL_KEYFILE" -}}
+{{- $secret := list "MASTER_KEY" "CLUSTER_SECRET" "LLM_API_KEY" "EMBEDDING_API_KEY" "WEAVIATE_API_KEY" "KAFKA_SASL_USERNAME" "KAFKA_SASL_PASSWORD" -}}
 {{- $further := list "EXTRACTOR" "LLM_TEMPERATURE" "LLM_MAX_TOKENS" "LLM_TIMEOUT_SECONDS" "LLM_VISION" "IMAGE_HOSTS" "LLM_CONCURRENCY" "MEMORIZE" "USER_PROFILE" "SAVE_EVERY_TURNS" "IDLE_SECONDS" "EPISODE_MERGE_HOURS" "KEYWORD_OVERLAP" "PROFILE_CONFLICT" "DECAY_POLICY" "DECAY_EVERY_HOURS" "MIN_EPISODE_GRADE" "MAX_EPISODES" "EPISODE_MIN_STRENGTH" "KEEP_IMPORTANT" "SIMILARITY_THRESHOLD" "INTIMACY_LEVELS" "GREETING_TIMEOUT_SECONDS" "RETENTION_DAYS" "WAKE_TEXT" "WAKE_EVERY_SECONDS" "WAKE_MEMORY_LIMIT" "WAKE_QUERY" "REMINDER_TEMPLATE" "SESSION_SECONDS" -}}
 {{- /* The schemes of indexes that settings.INDEX may name: those of projections/index/registry.py that no value above writes. */ -}}
 {{- $indexes := list -}}

@@ -18,6 +18,28 @@
 {{- include "mnemolog.fullname" . }}-workers
 {{- end -}}
 
+{{- /* The hosts by which workers reach each other: one label for the pod, then this. */ -}}
+{{- define "mnemolog.workersDomain" -}}
+{{ include "mnemolog.headless" . }}.{{ .Release.Namespace }}.svc
+{{- end -}}
+
+{{- define "mnemolog.clusterSecret" -}}
+{{- default (printf "%s-cluster" (include "mnemolog.fullname" .)) .Values.cluster.existingSecret -}}
+{{- end -}}
+
+{{- /* The Secret with the certificate; empty where TLS is elsewhere. */ -}}
+{{- define "mnemolog.tlsSecret" -}}
+{{- if .Values.tls.certManager.enabled -}}
+{{- include "mnemolog.fullname" . }}-tls
+{{- else -}}
+{{- .Values.tls.existingSecret -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "mnemolog.scheme" -}}
+{{- ternary "https" "http" (ne (include "mnemolog.tlsSecret" .) "") -}}
+{{- end -}}
+
 {{- define "mnemolog.serviceAccount" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (include "mnemolog.fullname" .) .Values.serviceAccount.name -}}

@@ -13,7 +13,30 @@
     fieldRef:
       fieldPath: metadata.name
 - name: MNEMOLOG_ADVERTISED_URL
-  value: http://$(POD_NAME).{{ include "mnemolog.headless" . }}.{{ .Release.Namespace }}.svc:{{ .Values.service.port }}
+  value: {{ include "mnemolog.scheme" . }}://$(POD_NAME).{{ include "mnemolog.workersDomain" . }}:{{ .Values.service.port }}
+- name: MNEMOLOG_INTERNAL_PORT
+  value: {{ .Values.cluster.port | int | quote }}
+- name: MNEMOLOG_PEERS
+  value: "*.{{ include "mnemolog.workersDomain" . }}"
+- name: MNEMOLOG_CLUSTER_SECRET_FILE
+  value: {{ printf "/etc/mnemolog/cluster/%s" .Values.cluster.existingSecretKey | quote }}
+{{- if include "mnemolog.tlsSecret" . }}
+- name: MNEMOLOG_TLS_CERT_FILE
+  value: /etc/mnemolog/tls/tls.crt
+- name: MNEMOLOG_TLS_KEY_FILE
+  value: /etc/mnemolog/tls/tls.key
+{{- with .Values.tls.caFile }}
+- name: MNEMOLOG_CA_FILE
+  value: {{ printf "/etc/mnemolog/tls/%s" . | quote }}
+{{- end }}
+{{- with .Values.tls.clientCaFile }}
+- name: MNEMOLOG_TLS_CLIENT_CA_FILE
+  value: {{ printf "/etc/mnemolog/tls/%s" . | quote }}
+{{- end }}
+{{- else }}
+- name: MNEMOLOG_TLS
+  value: elsewhere
+{{- end }}
 - name: MNEMOLOG_HOST
   value: 0.0.0.0
 - name: MNEMOLOG_PORT

@@ -23,7 +23,7 @@ async def doctor(around: Surroundings) -> None:
 
     checks = []
     if around.url:
-        checks += await of_server(around.url)
+        checks += await of_server(around.url, around.api_key, around.ca_file)
     else:
         try:
             settings = around.settings()

@@ -1,5 +1,6 @@
 """`mnemolog export`: a user's memories and their history leave as JSON Lines."""
 
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,7 +17,10 @@ from mnemolog.client.exchange import LAST
 from schemas.vocabulary.words import Scope
 
 SCOPE = Annotated[Scope, typer.Option("--scope", help="global exports what everyone knows.")]
-INTO = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to. [default: stdout]")]
+INTO = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Where to, readable by you alone. [default: stdout]"),
+]
 
 
 def install(app: typer.Typer) -> None:
@@ -33,7 +37,8 @@ async def export(
             await _write(client, output, user, scope, sys.stdout.buffer)
             return
         part = into.with_name(into.name + ".part")  # a file of this name is whole
-        with part.open("wb") as file:
+        part.unlink(missing_ok=True)  # of an export that was ended; whoever made it, this one is a file of its own
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             counts = await _write(client, output, user, scope, file)
         part.replace(into)
     except BrokenPipeError:

@@ -6,19 +6,19 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request, Response
 
-from mnemolog.http.dependencies import CurrentWorker, Tenant
+from mnemolog.http.dependencies import Caller, CurrentWorker
 from mnemolog.http.models.requests import Id, UserOrOwner
-from mnemolog.http.problems import UNKNOWN_HERE, Problem, summary
-from mnemolog.http.routing import routes
+from mnemolog.http.permissions import OF_MODELS, default_user
+from mnemolog.http.problems import Problem, summary
+from mnemolog.http.routing import query_faults, routes
 from mnemolog.http.tool_definitions import CALLER_FIELDS
-from schemas.inputs.input_events import DEFAULT_USER, Fault
 
-router = routes("mcp")
+router = routes("mcp", access=OF_MODELS)
 
 
 async def _known_here(request: Request) -> None:
     """Refuse query parameters that say nothing here. Raises Problem."""
-    faults = [Fault(f"$.{name}", UNKNOWN_HERE) for name in request.query_params if name not in CALLER_FIELDS]
+    faults = query_faults(request, CALLER_FIELDS)
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
 
@@ -27,12 +27,13 @@ async def _known_here(request: Request) -> None:
 async def exchange(
     request: Request,
     worker: CurrentWorker,  # noqa: ARG001 - as every route, only of a started worker
-    tenant: Tenant,  # noqa: ARG001 - as every route, for a caller who has one
-    user_id: Annotated[UserOrOwner, Query()] = DEFAULT_USER,
+    caller: Caller,
+    user_id: Annotated[UserOrOwner | None, Query()] = None,
     agent_id: Annotated[Id | None, Query()] = None,
 ) -> Response:
     """Answer one message of an MCP client; the URL says whose memory it is about."""
-    return await asyncio.to_thread(_exchange, request, user_id, agent_id)  # loading it would keep the event loop
+    whose = default_user(caller, OF_MODELS) if user_id is None else user_id
+    return await asyncio.to_thread(_exchange, request, whose, agent_id)  # loading it would keep the event loop
 
 
 def _exchange(request: Request, user_id: str, agent_id: str | None) -> Response:

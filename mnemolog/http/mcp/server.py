@@ -25,8 +25,9 @@ from mcp_types import (
 )
 from starlette.types import Receive, Scope, Send
 
-from mnemolog.http.middleware import MAX_BODY_BYTES
+from mnemolog.http.bounds.bodies import MAX_SMALL_BODY_BYTES
 from mnemolog.http.tool_definitions import ADD, CALLER_FIELDS, SEARCH, TOOLS
+from projections.state.provenance import marked
 from schemas.identity import derived_id
 from schemas.text import on_one_line
 
@@ -101,7 +102,7 @@ class Exchange(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the library read the message and write the answer."""
         manager = StreamableHTTPSessionManager(
-            self._caller.server(), json_response=True, stateless=True, max_request_body_size=MAX_BODY_BYTES
+            self._caller.server(), json_response=True, stateless=True, max_request_body_size=MAX_SMALL_BODY_BYTES
         )
         async with manager.run():
             await manager.handle_request(scope, receive, send)
@@ -119,9 +120,9 @@ def _add_text(status: int, memory: dict[str, Any]) -> str:
 
 
 def _search_text(results: dict[str, Any]) -> str:
-    """Return the results as text: a line for each memory, with the day on which it was true."""
+    """Return the results as text: a line for each memory, with the day on which it was true and where it is from."""
     lines = [
-        f"- {memory['occurred_at'][:10]} [{memory['category']}] {on_one_line(memory['content'])}"
+        f"- {memory['occurred_at'][:10]} [{memory['category']}] {marked(memory['content'], memory['provenance'])}"
         for memory in results["results"]
     ]
     return "\n".join(lines) or f"Nothing is remembered about this. {ADD.name} remembers something."

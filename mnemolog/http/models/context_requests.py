@@ -9,11 +9,12 @@ from mnemolog.http.models.requests import (
     MAX_PAGE_SIZE,
     Asked,
     Body,
+    ExcludedSources,
     Id,
     Instant,
     KnownAt,
+    Query,
     Shallow,
-    Text,
     Unit,
     UserId,
 )
@@ -29,7 +30,7 @@ class Context(Body):
     user_id: UserId
     agent_id: Id | None = None
     session_id: Annotated[Id, Field(description="by default that of conversations without one")] | None = None
-    query: Text
+    query: Query
     tier: Tier = "paid"
     intimacy: (
         Annotated[
@@ -52,6 +53,8 @@ class Context(Body):
         Annotated[Unit, Field(description="least cosine of a relevant episode; by default as configured")] | None
     ) = None
     recall: bool = True
+    marked: Annotated[bool, Field(description="whether each line says where it is from")] = False
+    exclude_sources: ExcludedSources = Field(default_factory=list)
 
 
 class Greeting(Body):

@@ -16,15 +16,19 @@ from pydantic import (
 )
 from starlette.convertors import Convertor, register_url_convertor
 
-from schemas.identity import check_user_id
+from schemas.identity import check_user_id, no_controls
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
 from schemas.inputs.nesting import check_depth
+from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
-from schemas.text import is_blank
+from schemas.text import is_blank, refuse_marks
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, SourceType, Status
 from streams.decisions.decay_policies.registry import TickName
 
 MAX_EVENTS = 1_000
+MAX_QUERY_BYTES = 4 * 1024
+"""Of UTF-8; what it means is read from the first 2,000 characters anyway."""
+MAX_VALUE_CHARACTERS = 200
 MAX_PAGE_SIZE = 200
 MAX_FOUND = 100
 DEFAULT_LIMIT = 10
@@ -50,6 +54,12 @@ register_url_convertor("text", _AnyText())
 def _fits(text: str) -> str:
     if len(text.encode()) > MAX_CONTENT_BYTES:
         raise ValueError(f"has {len(text.encode())} bytes: at most {MAX_CONTENT_BYTES} are allowed")
+    return refuse_marks(text)
+
+
+def _short_question(text: str) -> str:
+    if len(text.encode()) > MAX_QUERY_BYTES:
+        raise ValueError(f"has {len(text.encode())} bytes: at most {MAX_QUERY_BYTES} are allowed, ask with less of it")
     return text
 
 
@@ -92,27 +102,33 @@ KnownAt = Annotated[
 UserId = Annotated[str, AfterValidator(check_user_id)]
 UserOrOwner = Annotated[str, AfterValidator(partial(check_user_id, instead=OR_THE_OWNER))]
 UserOrNone = Annotated[str, AfterValidator(partial(check_user_id, instead=", or leave it out"))]
-Id = Annotated[str, Field(min_length=1, max_length=256)]
+Id = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(no_controls)]
 Text = Annotated[str, AfterValidator(_fits)]
 Content = Annotated[Text, not_blank("say what to remember")]
-Question = Annotated[Text, not_blank("say what to look for")]
-Value = Annotated[Text, not_blank("say the value; to empty its place in the profile, forget the memory")]
+Query = Annotated[Text, AfterValidator(_short_question)]
+Question = Annotated[Query, not_blank("say what to look for")]
+Value = Annotated[
+    str,
+    Field(max_length=MAX_VALUE_CHARACTERS),
+    AfterValidator(_fits),
+    not_blank("say the value; to empty its place in the profile, forget the memory"),
+]
 Shallow = Annotated[dict[str, Any], AfterValidator(_not_too_deep)]
 Metadata = Annotated[Shallow, AfterValidator(_json)]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+ExcludedSources = Annotated[list[SourceType], Field(max_length=5, description="provenances that are left out")]
 
 Limit = Annotated[
     int,
     BeforeValidator(lambda given: DEFAULT_LIMIT if given == "" else given, json_schema_input_type=int),
     Field(ge=1, le=MAX_PAGE_SIZE),
 ]
-MemoryId = Annotated[str, Path(min_length=1, max_length=256)]
+MemoryId = Annotated[str, Path(min_length=1, max_length=256), AfterValidator(no_controls)]
 
 
-class Body(BaseModel):
+class Body(StrictObject):
     """A JSON body: no value is converted, and an unknown field is refused."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class Asked(BaseModel):
@@ -180,6 +196,7 @@ class Search(Body):
     as_of: Instant | None = None
     known_at: KnownAt = None
     recall: bool = True
+    exclude_sources: ExcludedSources = Field(default_factory=list)
 
 
 class Message(Body):
@@ -245,8 +262,9 @@ class RebuildPart(Body):
 
 
 class ForwardedEvents(Body):
-    """Events of users of the worker that is asked, each in Base64 as it will be in the log."""
+    """Events of users of the worker that is asked, of one tenant, each in Base64 as it will be in the log."""
 
+    tenant: str
     messages: Annotated[list[str], Field(max_length=MAX_EVENTS + 1)]  # a conversation's end besides
     wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 0.0
     only_check: bool = False

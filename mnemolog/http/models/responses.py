@@ -37,6 +37,7 @@ class Memory(Shape):
     access_count: int
     recall_count: int
     source_type: str
+    provenance: str
     source_ids: list[str]
     source_ref: str | None
     session_id: str | None

@@ -1,26 +1,24 @@
 """Operations while the worker serves: digests, drain, ticks, rebuilds and dead letters."""
 
-from datetime import timedelta
 from http import HTTPStatus
 
 from fastapi import Response
 
 from mnemolog.cluster.peers import PeerUnavailable
-from mnemolog.http.dependencies import CurrentWorker
+from mnemolog.http.dependencies import Caller, CurrentWorker
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Drain, KnownAt, Rebuild, Retry, TickDue
+from mnemolog.http.permissions import OF_INSTALLATION
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
-from mnemolog.operations.dead_letters import view
-from mnemolog.operations.ticks import tick_maker
+from mnemolog.operations.dead_letters import may_read, view
+from mnemolog.operations.ticks import MAX_AHEAD, tick_maker
 from schemas.instant import instant
 
-MAX_AHEAD = timedelta(minutes=5)
-"""A tick that lies further ahead of the clock is probably a slip: it expires what is still in use."""
 MAX_LISTED = 1_000
 """Dead letters in one answer; `total` counts them all."""
 
-router = routes("admin", "/v1/admin")
+router = routes("admin", "/v1/admin", OF_INSTALLATION)
 # The name of an optional body is its title in the OpenAPI document: `asked` stays.
 
 
@@ -51,7 +49,7 @@ async def tick(body: TickDue, worker: CurrentWorker) -> Response:
         days = worker.settings.retention_days
         detail = f"$.as_of {instant(body.as_of)} is too early: the calendar has no day {days:g} days before it"
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail) from None
-    done = await worker.ticks.emit(policy, body.as_of, body.timeout)
+    done = await worker.ticks.emit(policy, body.as_of, body.timeout, force=body.force)
     return answer(done, HTTPStatus.OK if done["applied"] else HTTPStatus.ACCEPTED)
 
 
@@ -78,11 +76,13 @@ async def generations(worker: CurrentWorker) -> Response:
 
 
 @router.get("/dead-letters", response_model=responses.DeadLetters)
-async def listed(worker: CurrentWorker) -> Response:
-    """List what could not be read or handled, and why."""
+async def listed(worker: CurrentWorker, caller: Caller) -> Response:
+    """List what could not be read or handled, and why; the words of those only that the key may read."""
     letters = await worker.dead_letters.waiting()
     shown = letters[:MAX_LISTED]
-    return answer({"items": [view(letter) for letter in shown], "total": len(letters)})
+    return answer(
+        {"items": [view(letter, shows_words=may_read(caller, letter)) for letter in shown], "total": len(letters)}
+    )
 
 
 @router.post("/dead-letters", response_model=responses.Retried, responses=refused(HTTPStatus.NOT_FOUND))

@@ -12,6 +12,7 @@ from fastapi import Query, Response
 from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_PAGE_SIZE, EpisodesAsked, Id, Instant, KnownAt, UserOrOwner
+from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.routes.memories import paged
 from mnemolog.http.routing import answer, routes
 from projections.partitions.shards import Shards
@@ -26,7 +27,7 @@ from schemas.instant import instant
 from schemas.log import Log, LogUnavailable
 from schemas.topics import CONVERSATIONS
 
-router = routes("agents", "/v1")
+router = routes("agents", "/v1", OF_USERS)
 FOLLOW_SECONDS: Final = 0.5
 """How long an answer waits for turns that were accepted a moment ago."""
 

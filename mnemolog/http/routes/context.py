@@ -7,9 +7,10 @@ from typing import Any, Final
 from fastapi import Response
 
 from mnemolog.commands.recalls import Recalls
-from mnemolog.http.dependencies import CurrentWorker, Tenant
+from mnemolog.http.dependencies import Caller, CurrentWorker, Tenant
 from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import Context, Greeting
+from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.routes.agents import follow_turns, recent_turns
 from mnemolog.http.routes.search import result
 from mnemolog.http.routing import answer, reads, routes
@@ -20,25 +21,37 @@ from projections.queries.search import Found
 from projections.queries.views import memory_view
 from schemas.identity import Owner, derived_id
 
-router = routes("agents", "/v1")
+router = routes("agents", "/v1", OF_USERS)
 NAMES: Final = frozenset({"role", "event_id", "session_id", "agent_id", "occurred_at", "recorded_at"})
 """Fields of a turn that say where it belongs, not what was said."""
 
 
 @router.post("/context", response_model=shapes.Context)
 @reads
-async def context(body: Context, worker: CurrentWorker, tenant: Tenant) -> Response:
+async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: Tenant) -> Response:
     """Return Luna's MemoryContext, and what it is in Luna's prompt, in Evatar's block and in PowerMem's message."""
     owner, working = Owner(tenant, body.user_id), body.working_memory
     if working is None or body.intimacy is None:
         await follow_turns(worker.log, worker.shards, owner)  # those of a moment ago count too
     if working is None:
         session_id = body.session_id or derived_id("session", tenant, body.user_id, body.agent_id or "")
-        working = recent_turns(worker.queries, owner, session_id, body.history_limit)
+        turns = recent_turns(worker.queries, owner, session_id, body.history_limit)
+        working = [turn for turn in turns if caller.has_agent(turn["agent_id"])]
     now = worker.clock.now()
     if body.include_global:
         await worker.follow_globals()
-    names = ("query", "agent_id", "tier", "intimacy", "include_global", "top_k", "memory_limit", "similarity_threshold")
+    names = (
+        "query",
+        "agent_id",
+        "tier",
+        "intimacy",
+        "include_global",
+        "top_k",
+        "memory_limit",
+        "similarity_threshold",
+        "marked",
+        "exclude_sources",
+    )
     with worker.metrics.timed("query"), suspend_deadline():  # the query is embedded, perhaps far away
         memory_context = await worker.contexts.context(owner, ContextAsked(**{n: getattr(body, n) for n in names}), now)
     worker.metrics.counted("query", "found" if memory_context.memories else "nothing")

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Response
 
-from mnemolog.http.dependencies import CurrentWorker, Tenant
+from mnemolog.http.dependencies import CurrentQuota, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Conversation
-from mnemolog.http.problems import Problem, summary
+from mnemolog.http.permissions import OF_USERS
+from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routes.publishing import Wait, publish_checked
 from mnemolog.http.routing import answers, refused, routes
 from schemas.identity import derived_id
-from schemas.inputs.input_events import Fault, InvalidEvent, parse_event
+from schemas.inputs.input_events import Fault, InvalidEvent, new_event
+from schemas.inputs.slices import in_slices
 
 if TYPE_CHECKING:
     from schemas.messages.observations import Observation
 
-router = routes("publishing")
+router = routes("publishing", access=OF_USERS)
 
 
 @router.post(
@@ -28,30 +30,35 @@ router = routes("publishing")
     response_model=responses.ConversationAccepted,
     responses=answers(s200=responses.ConversationAccepted) | refused(HTTPStatus.CONFLICT),
 )
-async def converse(body: Conversation, worker: CurrentWorker, tenant: Tenant, wait: Wait = 0.0) -> Response:
+async def converse(
+    body: Conversation, worker: CurrentWorker, tenant: Tenant, quota: CurrentQuota, wait: Wait = 0.0
+) -> Response:
     """Accept a conversation. Without a session the user and the agent have one; by default it ends with the request."""
     session_id = body.session_id or derived_id("session", tenant, body.user_id, body.agent_id or "")
     now = worker.clock.now()
     events: list[Observation] = []
     faults: list[Fault] = []
     ids = _ids(body, session_id)
-    for place, (raw, event_id) in enumerate(zip(_turns(body, session_id), ids, strict=True)):
+    async for place, (raw, event_id) in in_slices(enumerate(zip(_turns(body, session_id), ids, strict=True))):
         # One microsecond apart, so that turns without times of their own keep their order.
         at = now + timedelta(microseconds=place)
         try:
-            events.append(parse_event(raw, tenant=tenant, accepted_at=at, event_id=event_id))
+            events.append(new_event(raw, tenant=tenant, accepted_at=at, event_id=event_id))
         except InvalidEvent as error:
             root = f"$.messages[{place}]"
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
+        if len(faults) > MAX_ERRORS:
+            break
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+    quota.take(len(events))
     paths = [f"$.messages[{place}]" for place in range(len(events))]
     if body.end_session and events:
         last = events[-1].envelope
         end_id = derived_id("conversation-end", session_id, last.event_id)
         raw = _without_none(type="SessionEnded", user_id=body.user_id, agent_id=body.agent_id, session_id=session_id)
         at = max(last.occurred_at, now + timedelta(microseconds=len(events)))
-        events.append(parse_event(raw, tenant=tenant, accepted_at=at, event_id=end_id))
+        events.append(new_event(raw, tenant=tenant, accepted_at=at, event_id=end_id))
         paths.append("$.end_session")
     return await publish_checked(worker.publish_router, events, wait, paths, session_id=session_id)
 

@@ -10,6 +10,7 @@ from mnemolog.cluster.tenant_memories import REACH, summed
 from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_PAGE_SIZE, Asked, MemoryId
+from mnemolog.http.permissions import OF_USERS_OR_ALL
 from mnemolog.http.problems import Problem
 from mnemolog.http.routes import memories
 from mnemolog.http.routing import answer, answers, routes
@@ -21,7 +22,7 @@ from schemas.identity import GLOBAL_USER, Owner, check_user_id
 from schemas.inputs.input_events import Fault
 from schemas.vocabulary.words import Category, MemoryType
 
-router = routes("evatar", "/api/memories")
+router = routes("evatar", "/api/memories", OF_USERS_OR_ALL)
 
 
 def _check_device(device: str) -> str:

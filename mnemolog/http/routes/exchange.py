@@ -10,11 +10,12 @@ import orjson
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from mnemolog.http.dependencies import CurrentWorker, Tenant
+from mnemolog.http.bounds.json_body import NDJSON, read_events
+from mnemolog.http.dependencies import Caller, CurrentWorker, Tenant
 from mnemolog.http.models.exchange_responses import Imported
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserOrNone
-from mnemolog.http.problems import Problem, summary
-from mnemolog.http.routes.publishing import NDJSON, read_events
+from mnemolog.http.permissions import IMPORTING, OF_TENANT, check_owner, needs
+from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routing import answer, answers, routes, takes_long
 from mnemolog.imports.importer import parse_line
 from mnemolog.imports.results import WAITING
@@ -22,6 +23,7 @@ from mnemolog.imports.snapshot import BESIDES
 from projections.queries.export import export_of
 from schemas.identity import GLOBAL_USER, Owner, check_user_id
 from schemas.inputs.input_events import Fault, InvalidEvent
+from schemas.inputs.slices import in_slices
 from schemas.vocabulary.words import Scope
 
 CHUNK_BYTES = 1 << 16
@@ -46,7 +48,7 @@ _BODY = {
     }
 }
 
-router = routes("exchange", "/v1")
+router = routes("exchange", "/v1", OF_TENANT)
 
 
 @router.get("/users/{user_id:text}/export", response_class=StreamingResponse, responses=_LINES)
@@ -71,9 +73,12 @@ async def export(
 
 @router.post("/import", response_model=Imported, responses=answers(s202=Imported), openapi_extra=_BODY)
 @takes_long
+@needs(IMPORTING)
 async def import_(
+    *,
     request: Request,
     worker: CurrentWorker,
+    caller: Caller,
     tenant: Tenant,
     user_id: Annotated[UserOrNone | None, Query(description="whose they become; default: each line's own")] = None,
     wait: Wait = 5.0,
@@ -84,24 +89,26 @@ async def import_(
 
     All are checked first: one bad line refuses the request. The history in an export is read over.
     """
-    raws, many = read_events(await request.body(), request.headers.get("content-type", ""))
-    if len(raws) > MAX_EVENTS:
-        detail = f"the request has {len(raws)} lines: at most {MAX_EVENTS} are allowed, send them in parts"
-        raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+    raws, many = await read_events(await request.body(), request.headers.get("content-type", ""), MAX_EVENTS)
     now = worker.clock.now()
     faults: list[Fault] = []
     lines: list[Any] = []
-    for place, raw in enumerate(raws):
+    owners: set[Owner] = set()
+    async for place, raw in in_slices(enumerate(raws)):
         if isinstance(raw, dict) and raw.get("type") in BESIDES:
             continue
         lines.append(raw)
         try:
-            parse_line(raw, tenant=tenant, user_id=user_id, accepted_at=now)
+            owners.add(parse_line(raw, tenant=tenant, user_id=user_id, accepted_at=now).owner)
         except InvalidEvent as error:
             root = f"$[{place}]" if many else "$"
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
+        if len(faults) > MAX_ERRORS:
+            break
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+    for owner in owners:
+        check_owner(caller, owner.user_id, None)
     items = await worker.importer.import_all(tenant, lines, user_id, wait)
     actions = Counter(item["action"] for item in items)
     waiting, known, refusals = actions[WAITING], actions["nothing"], actions["refused"]

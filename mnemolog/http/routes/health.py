@@ -8,11 +8,12 @@ from fastapi import Request, Response
 from mnemolog.diagnostics.checks import Checks, checked
 from mnemolog.http.dependencies import is_ready
 from mnemolog.http.models import responses
+from mnemolog.http.permissions import MEASURING, OF_INSTALLATION, OPEN, needs
 from mnemolog.http.problems import MOVING, OUT_OF_SESSION, Problem
 from mnemolog.http.routing import answer, refused, routes
 from mnemolog.worker.metrics import MEDIA_TYPE
 
-router = routes("health", always=(), about_process=True)
+router = routes("health", access=OPEN, always=(), about_process=True)
 
 
 @router.get("/health/live", response_model=responses.Health)
@@ -39,6 +40,7 @@ async def ready(request: Request) -> Response:
 
 
 @router.get("/metrics")
+@needs(MEASURING)
 async def metrics(request: Request) -> Response:
     """Return Prometheus metrics."""
     worker = request.app.state.worker
@@ -46,6 +48,7 @@ async def metrics(request: Request) -> Response:
 
 
 @router.get("/v1/admin/checks", response_model=Checks)
+@needs(OF_INSTALLATION)
 async def checks(request: Request) -> Response:
     """Reach every component that the worker's settings name, and say what to do about what is wrong."""
     worker = request.app.state.worker

@@ -9,33 +9,60 @@ from typing import Any
 from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
+from mnemolog.access.principal import PRINCIPAL, Principal
 from mnemolog.access.sending_key import sent_with
-from mnemolog.cluster.peers import FORWARDED, SHARD
-from mnemolog.http.dependencies import CurrentWorker, is_ready
+from mnemolog.cluster.peers import SHARD
+from mnemolog.cluster.trust import FORWARDED
+from mnemolog.http.authentication import NOT_FOR_CALLERS
+from mnemolog.http.dependencies import NOT_READY, CurrentWorker, is_ready
 from mnemolog.http.models.internal_requests import ShardWanted, SharedMemory, TenantItems, TenantMemories, TenantPlaces
 from mnemolog.http.models.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.models.wakes import WakesPart
+from mnemolog.http.peer_door import FROM_PEER
+from mnemolog.http.permissions import BETWEEN_WORKERS
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, reads, routes, takes_long
 from mnemolog.imports.importer import parse_line
 from mnemolog.operations.rebuild import RebuildPlan
+from mnemolog.operations.ticks import MAX_AHEAD, MAX_SKEW
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.wakes.stream import Listener
 from projections.partitions.sender import InUse
 from projections.queries.tenant_memories import Wanted
 from schemas import codec
+from schemas.inputs.slices import in_slices
+from schemas.instant import instant
 from schemas.messages.inbox import ImportMemory
 from schemas.messages.observations import OBSERVATIONS
 
 
 async def _from_a_worker(request: Request) -> None:
-    """Refuse what no worker of the group sent, as far as a name can tell. Raises Problem."""
+    """Refuse what no worker of the group sent: as was proven at their door, else as far as a name can tell.
+
+    Raises Problem.
+    """
     worker, sender = request.app.state.worker, request.headers.get(FORWARDED)
-    if sender is None or (is_ready(worker) and not worker.peers.knows(sender)):
-        raise Problem(HTTPStatus.NOT_FOUND, "this route is for the group's other workers: /docs lists those for you")
+    if FROM_PEER in request.scope:
+        return
+    if sender is None:
+        raise Problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
+    if not is_ready(worker):
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
+    if not worker.peers.knows(sender):
+        raise Problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
 
 
-router = routes("internal", "/v1/internal", dependencies=[Depends(_from_a_worker)], include_in_schema=False)
+def _require_tenant(request: Request, *tenants: str) -> None:
+    """Refuse what is about another tenant than the caller's. Raises Problem."""
+    scope = request.scope
+    caller: Principal | None = scope[FROM_PEER] if FROM_PEER in scope else scope[PRINCIPAL]
+    if caller is not None and any(tenant != caller.tenant for tenant in tenants):
+        raise Problem(HTTPStatus.FORBIDDEN, "the worker asks about another tenant than the caller's")
+
+
+router = routes(
+    "internal", "/v1/internal", BETWEEN_WORKERS, dependencies=[Depends(_from_a_worker)], include_in_schema=False
+)
 
 
 def _wanted(body: TenantMemories) -> Wanted:
@@ -52,9 +79,12 @@ async def _answered(worker: CurrentWorker, work: Awaitable[dict[str, Any]]) -> R
 
 
 @router.post("/events")
-async def events(worker: CurrentWorker, body: ForwardedEvents) -> Response:
+async def events(request: Request, worker: CurrentWorker, body: ForwardedEvents) -> Response:
     """Accept events of this worker's users, which another worker has checked as far as it could."""
-    messages = [codec.decode_as(b64decode(text), *OBSERVATIONS) for text in body.messages]
+    messages = [codec.decode_as(b64decode(text), *OBSERVATIONS) async for text in in_slices(body.messages)]
+    _require_tenant(request, body.tenant)
+    if any(message.envelope.tenant != body.tenant for message in messages):
+        raise Problem(HTTPStatus.FORBIDDEN, "an event is of another tenant than the request")
     try:
         if body.only_check:
             await worker.publish_router.check_here(messages)
@@ -68,10 +98,14 @@ async def events(worker: CurrentWorker, body: ForwardedEvents) -> Response:
 
 @router.post("/import")
 @takes_long
-async def import_(worker: CurrentWorker, body: ForwardedSnapshots) -> Response:
+async def import_(request: Request, worker: CurrentWorker, body: ForwardedSnapshots) -> Response:
     """Import what this worker's users have, which another worker has checked."""
+    _require_tenant(request, body.tenant)
     now = worker.clock.now()
-    lines = [parse_line(raw, tenant=body.tenant, user_id=body.user_id, accepted_at=now) for raw in body.snapshots]
+    lines = [
+        parse_line(raw, tenant=body.tenant, user_id=body.user_id, accepted_at=now)
+        async for raw in in_slices(body.snapshots)
+    ]
     with sent_with(body.by):
         return answer({"items": await worker.importer.import_here(lines, body.wait)})
 
@@ -81,6 +115,13 @@ async def import_(worker: CurrentWorker, body: ForwardedSnapshots) -> Response:
 async def digest(worker: CurrentWorker) -> Response:
     """Return the digests of this worker's users."""
     return await _answered(worker, worker.digests.read_local())
+
+
+@router.post("/usage")
+@reads
+async def usage(worker: CurrentWorker) -> Response:
+    """Return how many events keys with a quota have published at this worker today."""
+    return await _answered(worker, worker.usage.told())
 
 
 @router.post("/drain")
@@ -93,22 +134,27 @@ async def drain(worker: CurrentWorker, body: Drain) -> Response:
 @router.post("/ticks")
 @takes_long
 async def ticks(worker: CurrentWorker, body: TickDue) -> Response:
-    """Emit a tick in this worker's partitions."""
+    """Emit a tick in this worker's partitions. Raises Problem for one that the other worker should have refused."""
+    if body.as_of > worker.clock.now() + MAX_AHEAD + MAX_SKEW and not body.force:
+        detail = f"$.as_of {instant(body.as_of)} is ahead of the clock: correct it, or use --force"
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
     policy = body.policy or worker.settings.decay_policy
     return await _answered(worker, worker.ticks.emit_local(policy, body.as_of, body.timeout))
 
 
 @router.post("/share")
-async def share(worker: CurrentWorker, body: SharedMemory) -> Response:
+async def share(request: Request, worker: CurrentWorker, body: SharedMemory) -> Response:
     """Have a user of this worker import what another one shares."""
     item = codec.decode_as(b64decode(body.message), ImportMemory)
+    _require_tenant(request, item.envelope.tenant)
     return answer((await worker.sharer.receive(item)).body)
 
 
 @router.post("/wakes")
 @reads
-async def wakes(worker: CurrentWorker, body: WakesPart) -> Response:
+async def wakes(request: Request, worker: CurrentWorker, body: WakesPart) -> Response:
     """Return what was raised in some of this worker's partitions."""
+    _require_tenant(request, body.tenant)
     listener = Listener(tenant=body.tenant, user_id=body.user_id, agent_id=body.agent_id)
     since = {int(partition): offset for partition, offset in body.since.items()}
     return answer(await worker.wake_streams.wakes_here(listener, since))
@@ -116,22 +162,25 @@ async def wakes(worker: CurrentWorker, body: WakesPart) -> Response:
 
 @router.post("/tenant/places")
 @reads
-async def tenant_places(worker: CurrentWorker, body: TenantPlaces) -> Response:
+async def tenant_places(request: Request, worker: CurrentWorker, body: TenantPlaces) -> Response:
     """Return where memories of this worker's users stand in a list over all users."""
+    _require_tenant(request, body.tenant)
     return await _answered(worker, worker.tenant_memories.local_places(_wanted(body), body.first))
 
 
 @router.post("/tenant/items")
 @reads
-async def tenant_items(worker: CurrentWorker, body: TenantItems) -> Response:
+async def tenant_items(request: Request, worker: CurrentWorker, body: TenantItems) -> Response:
     """Return those of the memories that this worker's users have."""
+    _require_tenant(request, body.tenant)
     return await _answered(worker, worker.tenant_memories.local_items(_wanted(body), body.memory_ids))
 
 
 @router.post("/tenant/counts")
 @reads
-async def tenant_counts(worker: CurrentWorker, body: TenantMemories) -> Response:
+async def tenant_counts(request: Request, worker: CurrentWorker, body: TenantMemories) -> Response:
     """Count the memories of this worker's users."""
+    _require_tenant(request, body.tenant)
     return await _answered(worker, worker.tenant_memories.local_counts(_wanted(body)))
 
 

@@ -12,6 +12,7 @@ from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.memory_requests import NewMemory, Revision
 from mnemolog.http.models.requests import MAX_POINTS, Instant, KnownAt, MemoriesAsked, MemoryId, UserOrNone
+from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routing import answer, answers, refused, routes
 from projections.partitions.shards import Shards
@@ -25,7 +26,7 @@ from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.input_events import Fault
 from schemas.vocabulary.refusals import Refusal, refusal_of
 
-router = routes("memories", "/v1/memories")
+router = routes("memories", "/v1/memories", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
 COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 

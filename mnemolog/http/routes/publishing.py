@@ -2,27 +2,27 @@
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import uuid4
 
-import orjson
 from fastapi import Query, Request, Response
 
-from mnemolog.cluster.peers import LINES
-from mnemolog.http.dependencies import CurrentWorker, IdempotencyKey, Tenant
+from mnemolog.http.bounds.json_body import NDJSON, read_events
+from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, IdempotencyKey, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
-from mnemolog.http.problems import Problem, summary
+from mnemolog.http.permissions import OF_EVENTS, PUBLISHING, check_owner, needs
+from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routing import answer, answers, reads, refused, routes
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.publishing.router import PublishRouter
 from schemas.identity import Owner, derived_id
 from schemas.inputs.images import VisionPolicy
-from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, parse_event
+from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, new_event
 from schemas.inputs.pieces import image_of, is_extractable
+from schemas.inputs.slices import in_slices
 from schemas.messages.observations import Observation
 
-NDJSON = (LINES, "application/ndjson", "application/jsonl")
 Wait = Annotated[
     float,
     Query(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False, description="seconds to wait until all states are final"),
@@ -38,7 +38,7 @@ _BODY = {
     }
 }
 
-router = routes("publishing")
+router = routes("publishing", access=OF_EVENTS)
 
 
 @router.post(
@@ -48,30 +48,40 @@ router = routes("publishing")
     responses=answers(s200=responses.Accepted) | refused(HTTPStatus.CONFLICT),
     openapi_extra=_BODY,
 )
+@needs(PUBLISHING)
 async def publish(
-    request: Request, worker: CurrentWorker, tenant: Tenant, key: IdempotencyKey = None, wait: Wait = 0.0
+    *,
+    request: Request,
+    worker: CurrentWorker,
+    caller: Caller,
+    quota: CurrentQuota,
+    tenant: Tenant,
+    key: IdempotencyKey = None,
+    wait: Wait = 0.0,
 ) -> Response:
     """Accept one event, an array of events, or NDJSON. All are checked first: one bad event refuses the request."""
-    raws, many = read_events(await request.body(), request.headers.get("content-type", ""))
-    if len(raws) > MAX_EVENTS:
-        detail = f"the request has {len(raws)} events: at most {MAX_EVENTS} are allowed, send them in parts"
-        raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+    raws, many = await read_events(await request.body(), request.headers.get("content-type", ""), MAX_EVENTS)
     now, sight = worker.clock.now(), worker.settings.sight
     events: list[Observation] = []
     faults: list[Fault] = []
-    for place, raw in enumerate(raws):
+    async for place, raw in in_slices(enumerate(raws)):
         if isinstance(raw, dict) and raw.get("event_id") is not None:
             event_id = ""  # it has its own
         else:
             event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
-            event = parse_event(raw, tenant=tenant, accepted_at=now, event_id=event_id)
+            event = new_event(raw, tenant=tenant, accepted_at=now, event_id=event_id)
             _check_sight(event, sight)
             events.append(event)
         except InvalidEvent as error:
             faults += [_placed(f, f"$[{place}]" if many else "$") for f in error.faults]
+        if len(faults) > MAX_ERRORS:
+            break
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+    for event in events:
+        check_owner(caller, event.envelope.user_id, event.envelope.agent_id)
+    quota.take(len(events))
     paths = [f"$[{place}]" if many else "$" for place in range(len(events))]
     return await publish_checked(worker.publish_router, events, wait, paths)
 
@@ -126,49 +136,6 @@ def _check_sight(event: Observation, sight: VisionPolicy) -> None:
 def _conflict(event_id: str, position: str | None) -> str:
     where = f"was accepted at {position}" if position else "stands in this request"
     return f"{event_id!r} {where} with another body: give the new event another event_id"
-
-
-def read_events(body: bytes, content_type: str) -> tuple[list[Any], bool]:
-    """Return the raw events, and whether they came as a list. Raises Problem.
-
-    NDJSON is known by its content type, and else by a first line that is JSON by itself while the whole is not.
-    """
-    if content_type.partition(";")[0].strip().lower() in NDJSON:
-        return _lines(body), True
-    try:
-        whole = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        if _is_json(body.lstrip().partition(b"\n")[0]):
-            return _lines(body), True
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"the body is not JSON: {error}", [_not_json("$")]) from None
-    return (whole, True) if isinstance(whole, list) else ([whole], False)
-
-
-def _is_json(text: bytes) -> bool:
-    try:
-        orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return False
-    return True
-
-
-def _lines(body: bytes) -> list[Any]:
-    events: list[Any] = []
-    faults: list[Fault] = []
-    for number, line in enumerate(body.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            events.append(orjson.loads(line))
-        except orjson.JSONDecodeError as error:
-            faults.append(Fault(f"$[{len(events) + len(faults)}]", f"line {number} is not JSON: {error}"))
-    if faults:
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
-    return events
-
-
-def _not_json(path: str) -> Fault:
-    return Fault(path, "must be one event, an array of events, or one event a line")
 
 
 def _placed(fault: Fault, root: str) -> Fault:

@@ -7,6 +7,7 @@ from fastapi import Query, Response
 from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import EmotionsAsked, ReportAsked, UpcomingAsked
+from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.routes.agents import follow_turns
 from mnemolog.http.routing import answer, routes
 from projections.profile.dates import Ahead
@@ -16,7 +17,7 @@ from projections.profile.relationship import report as report_of
 from schemas.identity import Owner, check_user_id
 from schemas.instant import instant
 
-router = routes("agents", "/v1/users")
+router = routes("agents", "/v1/users", OF_USERS)
 
 
 @router.get("/{user_id:text}/emotions", response_model=shapes.Emotions)

@@ -8,13 +8,14 @@ from fastapi import Response
 from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Search
+from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.routing import answer, reads, routes, takes_long
 from projections.queries.filters import Filters
 from projections.queries.search import Found
 from projections.queries.views import memory_view
 from schemas.identity import Owner
 
-router = routes("memories")
+router = routes("memories", access=OF_USERS)
 
 
 @router.post("/v1/search", response_model=responses.Results)
@@ -30,7 +31,7 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
         results = await worker.queries.search(
             owner,
             body.query,
-            Filters(agent_id=body.agent_id, **body.filters.model_dump()),
+            Filters(agent_id=body.agent_id, exclude_sources=body.exclude_sources, **body.filters.model_dump()),
             now=now,
             as_of=body.as_of,
             limit=body.limit,

@@ -9,6 +9,7 @@ from pydantic import model_validator
 from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Body, Id, MemoryId, UserOrNone
+from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.problems import Problem
 from mnemolog.http.routes import memories
 from mnemolog.http.routing import answer, answers, routes
@@ -16,7 +17,7 @@ from projections.queries.views import memory_view
 from projections.state.memory import ACTIVE
 from schemas.identity import GLOBAL_USER, Owner
 
-router = routes("memories", "/v1/memories")
+router = routes("memories", "/v1/memories", OF_USERS)
 
 
 class Share(Body):

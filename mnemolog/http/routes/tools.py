@@ -6,17 +6,19 @@ from typing import Annotated, Any, Literal, get_args
 from fastapi import Response
 from pydantic import Field
 
-from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
+from mnemolog.access.principal import Principal
+from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.memory_requests import NewMemory
 from mnemolog.http.models.requests import MAX_FOUND, Body, Content, Id, Question, Search, UserOrOwner
+from mnemolog.http.permissions import DESCRIPTION, OF_TOOLS, default_user, needs
 from mnemolog.http.routes import memories, search
 from mnemolog.http.routing import answer, answers, reads, refused, routes, takes_long
 from mnemolog.http.tool_definitions import TOOLS
 from schemas.inputs.input_events import DEFAULT_USER
 from schemas.vocabulary.words import Category, MemoryType, Scope
 
-router = routes("agents", "/v1/tools")
+router = routes("agents", "/v1/tools", OF_TOOLS)
 
 
 class Tools(responses.Shape):
@@ -51,6 +53,7 @@ class MemorySearch(Body):
 
 
 @router.get("", response_model=Tools)
+@needs(DESCRIPTION)
 async def told(worker: CurrentWorker) -> Response:  # noqa: ARG001 - as every route, only of a started worker
     """Return the tools as OpenAI function schemas; who calls them is not for the model to say."""
     return answer({"tools": [tool.as_function for tool in TOOLS]})
@@ -62,10 +65,12 @@ async def told(worker: CurrentWorker) -> Response:  # noqa: ARG001 - as every ro
     response_model=responses.Memory,
     responses=answers(s200=responses.Memory, s202=responses.Waiting) | refused(HTTPStatus.CONFLICT),
 )
-async def memory_add(body: MemoryAdd, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
+async def memory_add(
+    body: MemoryAdd, worker: CurrentWorker, caller: Caller, tenant: Tenant, command_id: CommandId
+) -> Response:
     """Remember what a model wants remembered: answers as `POST /v1/memories`."""
     is_category = body.type in get_args(Category)
-    fields: dict[str, Any] = body.model_dump(exclude={"type"})
+    fields: dict[str, Any] = body.model_dump(exclude={"type"}) | {"user_id": _user(body, caller)}
     type_fields = {"category": body.type} if is_category else {"metadata": {"type": body.type}}
     return await memories.remember(NewMemory(**fields, **type_fields), worker, tenant, command_id)
 
@@ -73,6 +78,12 @@ async def memory_add(body: MemoryAdd, worker: CurrentWorker, tenant: Tenant, com
 @router.post("/memory_search", response_model=responses.Results)
 @reads
 @takes_long
-async def memory_search(body: MemorySearch, worker: CurrentWorker, tenant: Tenant) -> Response:
+async def memory_search(body: MemorySearch, worker: CurrentWorker, caller: Caller, tenant: Tenant) -> Response:
     """Find what a model looks for: answers as `POST /v1/search`, and is a recall as that is."""
-    return await search.search(Search(**body.model_dump()), worker, tenant)
+    fields = body.model_dump() | {"user_id": _user(body, caller)}
+    return await search.search(Search(**fields), worker, tenant)
+
+
+def _user(body: MemoryAdd | MemorySearch, caller: Principal) -> str:
+    """Return whose memory it is: as said, else the one user of the key, else the owner."""
+    return body.user_id if "user_id" in body.model_fields_set else default_user(caller, OF_TOOLS)

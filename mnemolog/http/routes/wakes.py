@@ -22,6 +22,7 @@ from mnemolog.http.models.wakes import (
     WakesAsked,
     WakeWanted,
 )
+from mnemolog.http.permissions import OF_USERS, OF_USERS_OR_ALL, needs
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.wakes.stream import Listener
@@ -34,7 +35,7 @@ from schemas.vocabulary.refusals import Refusal, refusal_of
 
 EVENT_STREAM = "text/event-stream"
 
-router = routes("wakes", "/v1")
+router = routes("wakes", "/v1", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
 WAITING = answers(s202=responses.Waiting)
 COMMAND = WAITING | refused(HTTPStatus.CONFLICT)
@@ -153,6 +154,7 @@ async def listed(
     responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}, "description": "server-sent events"}},
 )
 @takes_long
+@needs(OF_USERS_OR_ALL)
 async def streamed(
     *,
     worker: CurrentWorker,

@@ -10,6 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 
 from projections.profile.attribute_values import fault_of
+from schemas.visible_text import visible
 from schemas.vocabulary.words import Category
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.protocol import Proposal
@@ -31,7 +32,7 @@ DEFAULT_IMPORTANCE: Final = 0.5
 
 Fault: TypeAlias = Literal["cut off", "not JSON", "wrong shape"]
 
-_FENCE: Final = re.compile(r"```[\w-]*\s(.*?)\s*```", re.DOTALL)
+_FENCE: Final = re.compile(r"```[\w-]*\s(.*)```", re.DOTALL)
 _THOUGHT: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
 _LINE_NUMBER: Final = re.compile(r"\[?(\d{1,6})\]?", re.ASCII)
 _DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ].*)?", re.ASCII | re.DOTALL)
@@ -141,7 +142,7 @@ def _proposal(entry: object, window: Window) -> Proposal:
 
 
 def _text(value: object, limit: int) -> str | None:
-    return (clean(value).strip()[:limit].rstrip() or None) if isinstance(value, str) else None
+    return (visible(clean(value)).strip()[:limit].rstrip() or None) if isinstance(value, str) else None
 
 
 def _word(value: object) -> str | None:

@@ -26,10 +26,17 @@ Outcome: TypeAlias = Literal["ok", "repair", "rejected", "outage"]
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 MAX_REASON: Final = 200
-"""Characters of a server's message that are kept: enough to act on, too few to quote a conversation."""
+"""Characters of a reason."""
 
 # Not about a window, but about credentials, payment, rate, route or model. 5xx and 3xx are outages too.
 _OUTAGES: Final = frozenset({401, 402, 403, 404, 405, 407, 408, 425, 429})
+# Codes that are told: words of OpenAI's own, never a server's free text, which may quote what it was sent.
+_TOLD_CODES: Final = frozenset(
+    {
+        *("invalid_api_key", "model_not_found", "insufficient_quota", "rate_limit_exceeded"),
+        *("context_length_exceeded", "content_filter", "content_policy_violation", "billing_hard_limit_reached"),
+    }
+)
 _OUTAGE_CODES: Final = frozenset({"invalid_api_key", "model_not_found", "insufficient_quota"})
 # What servers answer that do not know a parameter; routers answer 404 when no model accepts it.
 _DIALECT_STATUSES: Final = frozenset({400, 404, 415, 422, 500, 501})
@@ -73,6 +80,7 @@ class ModelExtractor:
             max_retries=0,
         )
         self._model = model
+        self._host = self._client.base_url.netloc.decode("ascii", "replace").rpartition("@")[2]
         self._temperature = temperature
         self._max_tokens = max_tokens
         self._timeout = timeout_seconds
@@ -169,7 +177,7 @@ class ModelExtractor:
                     refusal = Refusal(error.status_code, error.param, error.message)
                     other = negotiation.after(dialect, refusal)
                 if other is None:
-                    raise _failure(error) from error
+                    raise _failure(error, self._host) from error
                 server_errors = server_errors or error.status_code >= 500  # noqa: PLR2004 - HTTP's server errors
                 dialect = other
             else:
@@ -194,11 +202,13 @@ class ModelExtractor:
         except (TimeoutError, openai.APITimeoutError) as error:
             raise Outage(f"no answer from the model within {self._timeout:g} s") from error
         except openai.OpenAIError as error:
-            raise Outage(_bounded(f"the model cannot be reached: {error.__cause__ or error}")) from error
-        return _completion(response.content)
+            raise Outage(
+                _bounded(f"the model at {self._host} cannot be reached: {type(error.__cause__ or error).__name__}")
+            ) from error
+        return _completion(response.content, self._host)
 
 
-def _completion(body: bytes) -> _Completion:
+def _completion(body: bytes, host: str) -> _Completion:
     """Return the completion in a response.
 
     Raises Outage where there is none: something else answers at this URL, or the server is broken.
@@ -206,17 +216,14 @@ def _completion(body: bytes) -> _Completion:
     try:
         document = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Outage("the endpoint does not answer with JSON: is LLM_BASE_URL right, with its /v1?") from error
+        raise Outage(f"{host} does not answer with JSON: is LLM_BASE_URL right, with its /v1?") from error
     choices = document.get("choices") if isinstance(document, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        message_of_error = document.get("error") if isinstance(document, dict) else None
-        raise Outage(
-            _bounded(
-                f"the endpoint answers without a message: {message_of_error or 'is it a chat completions endpoint?'}"
-            )
-        )
+        has_error = isinstance(document, dict) and bool(document.get("error"))
+        why = "it tells of an error in its own words" if has_error else "is it a chat completions endpoint?"
+        raise Outage(_bounded(f"{host} answers without a message: {why}"))
     content = message.get("content")
     usage = document.get("usage")
     return _Completion(
@@ -232,9 +239,11 @@ def _count(usage: object, name: str) -> int:
     return max(0, count) if isinstance(count, int) else 0
 
 
-def _failure(error: openai.APIStatusError) -> ExtractorError:
+def _failure(error: openai.APIStatusError, host: str) -> ExtractorError:
+    """Return what a status means. The server's message is left out: it may quote the conversation."""
     status = error.status_code
-    reason = _bounded(f"{status} {error.message.removeprefix(f'Error code: {status} - ')}")
+    code = f" ({error.code})" if error.code in _TOLD_CODES else ""
+    reason = _bounded(f"{host} answers {status}{code}")
     if status in _OUTAGES or not 400 <= status < 500 or error.code in _OUTAGE_CODES:  # noqa: PLR2004 - HTTP's client errors
         return Outage(reason, _retry_after(error.response.headers))
     return Rejected(f"refused: {reason}")

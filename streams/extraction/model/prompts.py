@@ -10,6 +10,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, get_args
 
 from schemas.inputs.images import media_type
+from schemas.visible_text import visible
 from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE
 from schemas.vocabulary.words import EVENT_TYPES, Category, Kind
 
@@ -171,7 +172,12 @@ PROMPT_HASH: Final = hashlib.sha256(
 ).hexdigest()[:16]
 """The first 16 hex digits of SHA-256 over all texts above that a model gets: another wording, another hash."""
 
-_LINE_BREAKS: Final = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+MAX_NAME: Final = 120
+"""Characters of a speaker's name, an app or a title on a line."""
+
+_NUMBER: Final = re.compile(r"[\[［【〔〖⟦]\s{0,3}(\d{1,9})\s{0,3}[\]］】〕〗⟧]")
+"""What a line begins with, in any brackets and digits that a model may take for those."""
+_NOT_IN_NAMES: Final = re.compile(r"[\[\]［］【】〔〕〖〗⟦⟧{}<>:：﹕︓꞉∶|`]")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -205,7 +211,7 @@ def repair(question: list[Message], answer: str, wrong: str) -> list[Message]:
 def line(number: int, piece: Piece) -> str:
     """Return a piece on one line: `[1] 2026-01-05 08:00 张三: text (mood: happy)`, in UTC."""
     when = piece.occurred_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
-    who = one_line(piece.name or "") or piece.speaker
+    who = speaker_name(piece.name or "") or piece.speaker
     text = " ".join(part for part in (one_line(piece.text), SEE_PICTURE if piece.image is not None else "") if part)
     return f"[{number}] {when} {who}: {text}{_context(piece.context)}"
 
@@ -218,8 +224,18 @@ def _url(image: bytes | str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text with each line break, and the space around it, as one space; lone surrogates as U+FFFD."""
-    return _SURROGATES.sub("\ufffd", _LINE_BREAKS.sub(" ", text)).strip()
+    """Return a text as it stands inside a line: without line breaks, unseen characters and numbers like a line's own.
+
+    A line break, and the space around it, is one space; a lone surrogate is U+FFFD; `[2]` is `(2)`, so that no text
+    can look as if it were another line.
+    """
+    parts = (part.strip() for part in visible(text).splitlines())
+    return _NUMBER.sub(r"(\1)", _SURROGATES.sub("\ufffd", " ".join(part for part in parts if part)))
+
+
+def speaker_name(name: str) -> str:
+    """Return a name as it stands before a line's colon: without brackets and colons, at most 120 characters."""
+    return " ".join(_NOT_IN_NAMES.sub(" ", one_line(name)).split())[:MAX_NAME].rstrip()
 
 
 def _context(context: TurnContext | None) -> str:

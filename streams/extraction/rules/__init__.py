@@ -7,6 +7,8 @@ quotations); `about_self`, `nature`, `people`, `tastes`, `life` and `events` rea
 said straight to the listener. `screens` reads screenshots and articles instead. Rules look things up in `dates`,
 `numbers`, `places`, `occupations` and `feelings`, and return a `finding.Finding`.
 
+A worker reads in a child process (`process.RuleProcess`, `child`), which ends when a text takes too long.
+
 Findings are long-term: profile attributes, names and companies, money and projects, habits, plans with a certain date.
 Short-term are a plan for the same day and where the user is just now.
 """

@@ -17,12 +17,12 @@ from streams.extraction.rules.sentences import sentences
 from streams.extraction.rules.traditional import as_written, simplified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from schemas.messages.observations import TurnContext
     from streams.extraction.protocol import Piece, Window
 
-RULES_VERSION: Final = "8"
+RULES_VERSION: Final = "9"
 """Raise it with every change of what the rules find: it is recorded with each memory's lineage."""
 MOST_QUOTED: Final = 200
 """Characters of a turn that are kept as key dialogue."""
@@ -49,20 +49,27 @@ class RuleExtractor:
         A finding that two pieces have cites both. Different values of one attribute are all returned, the newest last.
         Events are episodic, with Luna's importance. A rule with a bug may raise: the caller rejects the window then.
         """
-        entries: list[tuple[Finding, list[int]]] = []
-        for index, piece in enumerate(window.pieces):
-            for finding in _read(piece):
-                sources = next((sources for other, sources in entries if _is_same(other, finding)), None)
-                if sources is None:
-                    entries.append((finding, [index]))
-                elif index not in sources:
-                    sources.append(index)
-        # Whether a nickname is the user's name depends on the names that are known: those come first.
-        entries.sort(key=lambda entry: entry[0].attribute == NICKNAME)
-        return Extraction(proposals=tuple(_proposal(finding, tuple(sources), window) for finding, sources in entries))
+        return read_window(window)
 
 
-def _read(piece: Piece) -> Iterator[Finding]:
+def read_window(window: Window) -> Extraction:
+    """Return what the rules find in a window, as `RuleExtractor.extract` promises."""
+    entries: list[tuple[Finding, list[int]]] = []
+    dropped: list[str] = []
+    for index, piece in enumerate(window.pieces):
+        for finding in _read(piece, dropped.append):
+            sources = next((sources for other, sources in entries if _is_same(other, finding)), None)
+            if sources is None:
+                entries.append((finding, [index]))
+            elif index not in sources:
+                sources.append(index)
+    # Whether a nickname is the user's name depends on the names that are known: those come first.
+    entries.sort(key=lambda entry: entry[0].attribute == NICKNAME)
+    proposals = tuple(_proposal(finding, tuple(sources), window) for finding, sources in entries)
+    return Extraction(proposals=proposals, dropped=tuple(dropped))
+
+
+def _read(piece: Piece, dropped: Callable[[str], None]) -> Iterator[Finding]:
     today = piece.occurred_at.date()
     match piece.speaker:
         case "user":
@@ -73,7 +80,7 @@ def _read(piece: Piece) -> Iterator[Finding]:
                     with_its_day = with_day(finding, today)
                     yield with_its_day if plain == piece.text else as_written(with_its_day, plain, piece.text)
         case "screenshot" | "article":
-            yield from (with_day(finding, today) for finding in read_screen(piece.text, today))
+            yield from (with_day(finding, today) for finding in read_screen(piece.text, today, dropped))
         case "assistant":
             return
 

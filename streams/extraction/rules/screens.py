@@ -1,7 +1,8 @@
 """Screens and articles: nobody there says `I`, so only lines with a label or a certain form are read.
 
 A line is kept word for word: a labelled name or company, an amount that is owed or paid, a dated event that lies ahead,
-a labelled project.
+a labelled project. What stands behind `Contact:` must look like a name, and a line that gives orders to an assistant is
+kept by no rule: whoever wrote the screen is not the user.
 """
 
 from __future__ import annotations
@@ -9,15 +10,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from schemas.visible_text import visible
 from streams.extraction.rules.dates import chinese_date, english_date
 from streams.extraction.rules.finding import Finding, plan
+from streams.extraction.rules.orders import gives_orders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import date
 
 LONGEST_LINE: Final = 200
 """Characters. Longer lines are running text, whose claims are not known."""
+MOST_NAME_WORDS: Final = 6
+"""Words of a person's or company's name, with a title or a legal form."""
+MOST_NAME_HAN: Final = 24
+"""Characters of a name written in Han: the longest company names have about twenty."""
 
 _LABEL: Final = r"^\W{0,3}(?:"
 _PERSON = re.compile(
@@ -30,7 +37,7 @@ _PROJECT = re.compile(
     re.IGNORECASE,
 )
 _MONEY = re.compile(
-    r"[¥￥$€£]\s?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?\s?(?:万元|元|块|人民币|美元|欧元|dollars|euros?|"
+    r"[¥￥$€£]\s?\d[\d,]{0,20}(?:\.\d{1,20})?|\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:万元|元|块|人民币|美元|欧元|dollars|euros?|"
     r"pounds|usd|eur|gbp|cny|rmb)(?![a-z])",
     re.IGNORECASE,
 )
@@ -52,20 +59,58 @@ _ADVERT = re.compile(
     re.IGNORECASE,
 )
 _HAN = re.compile(r"[一-鿿]")
+_NAME = re.compile(r"[(\"“#]?\w[\w'’.&+·•@/\-]*[)\"”]?|[&+\-–|·]|\+[\d\-]+|<[\w.+\-]+@[\w.\-]+>")
+"""A word of a name, or what stands beside one: a telephone number, an address, a mark between two names."""
+_HAN_NAME = re.compile(r"[\w\s·•&.、（）()+\-]+")
+_PARTICLE = re.compile(r"al?|and|at|bin|d[aeiou]|de[lrs]|dos|e|el|for|ibn|in|l[ae]|of|on|the|und|van|von|y")
+FEW_WORDS: Final = 3
+"""A name of so few words may be in lower case, as some screens write it."""
+_NO_NAME = re.compile(
+    r"\b(?:must|should|shall|always|never|please|ignore|disregard|wire|call|execute|remember|forget|delete|transfer|send|pay"
+    r"|you|your|iban|password|https?)\b|://|必须|务必|总是|永远|请|忽略|无视|记住|转账|汇款|付款|调用|执行|删除|密码"
+    r"|提示|指令|规则|你|不要|只听|权限|记忆",
+    re.IGNORECASE,
+)
+DROPPED: Final = "a line gives orders, or stands where a name should"
+"""Why a line is left out; never with its words, which are somebody's."""
 
 
-def read_screen(text: str, today: date) -> Iterator[Finding]:
-    """Yield what a screen or an article shows; nothing when in doubt. `today` is the day on which it was seen."""
+def read_screen(text: str, today: date, dropped: Callable[[str], None] = lambda _: None) -> Iterator[Finding]:
+    """Yield what a screen or an article shows; nothing when in doubt. `today` is the day on which it was seen.
+
+    `dropped` gets the reason for each line that a rule would keep if it were not an order.
+    """
     for raw in text.splitlines():
-        line = " ".join(raw.split())
+        line = " ".join(visible(raw).split())
         if not line or len(line) > LONGEST_LINE or _ADVERT.search(line):
             continue
-        when = (chinese_date if _HAN.search(line) else english_date)(line, today)
-        if _PERSON.match(line):
-            yield Finding(content=line, category="people")
-        elif _PROJECT.match(line):
-            yield Finding(content=line, category="project")
-        elif when and when.day >= today and _EVENT.search(line):
-            yield plan(line, when.day, today)
-        elif _MONEY.search(line) and _OWED.search(line):
-            yield Finding(content=line, category="finance")
+        for finding in _read_line(line, today):
+            named = _PERSON.match(line) if finding.category == "people" else None
+            if gives_orders(line) or (named and not looks_like_name(named["what"])):
+                dropped(DROPPED)
+            else:
+                yield finding
+
+
+def looks_like_name(text: str) -> bool:
+    """Return whether a text can be the name of a person or company: few words, and none that asks for something."""
+    if _NO_NAME.search(text):
+        return False
+    if _HAN.search(text):
+        return len("".join(text.split())) <= MOST_NAME_HAN and _HAN_NAME.fullmatch(text) is not None
+    words = text.replace(",", " ").split()
+    if len(words) > MOST_NAME_WORDS or not all(map(_NAME.fullmatch, words)):
+        return False
+    return len(words) <= FEW_WORDS or not any(word.islower() and not _PARTICLE.fullmatch(word) for word in words)
+
+
+def _read_line(line: str, today: date) -> Iterator[Finding]:
+    when = (chinese_date if _HAN.search(line) else english_date)(line, today)
+    if _PERSON.match(line):
+        yield Finding(content=line, category="people")
+    elif _PROJECT.match(line):
+        yield Finding(content=line, category="project")
+    elif when and when.day >= today and _EVENT.search(line):
+        yield plan(line, when.day, today)
+    elif _MONEY.search(line) and _OWED.search(line):
+        yield Finding(content=line, category="finance")

@@ -14,6 +14,10 @@ Language: TypeAlias = Literal["zh", "en"]
 LONGEST_CLAUSE: Final = 200
 """Characters. Nobody speaks of themselves for longer without punctuation."""
 
+MOST_AFTER: Final = 6
+"""Clauses behind one that its rules may look at."""
+_MOST_CLAUSES: Final = 40
+"""Clauses of one sentence. A longer list of them is read as several sentences: each rule looks at clause by clause."""
 _MOST_BEFORE: Final = 6
 """Clauses before a sentence that are kept with it, to find out whom it speaks of."""
 _HAN = re.compile(r"[一-鿿]")
@@ -23,7 +27,7 @@ _QUOTED = re.compile(r"“[^”]*”|「[^」]*」|『[^』]*』|\"[^\"\n]*\"|�
 # A full stop ends a sentence only before white space and not after an initial or a title ("St. Mary's", "J. Smith").
 _SENTENCE = re.compile(
     r"[^。！？!?\n…～~]+?(?:[。！？!?…～~]+|\n+|"
-    r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\b[A-Z])\.+(?=\s|$)|$)"
+    r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\b[A-Z])\.{1,40}(?=\s|$)|$)"
 )
 # It is not known whose words follow: "Bob said: I live in Oslo", 小明说：我住在北京, "Translate: …" and the line
 # below it.
@@ -65,8 +69,9 @@ def sentences(text: str) -> Iterator[Sentence]:
             for part in _COMMA.split(raw)
             if (clean := _SPACES.sub(" ", part.strip(" \t\r\n。！？!?….～~"))) and len(clean) <= LONGEST_CLAUSE
         )
-        if clauses:
-            language: Language = "zh" if _HAN.search(raw) else "en"
-            asks = raw.rstrip().endswith(("?", "？"))
-            yield Sentence(language, clauses, asks=asks, quotes="\x00" in raw, after=before)
-            before = (before + clauses)[-_MOST_BEFORE:]
+        language: Language = "zh" if _HAN.search(raw) else "en"
+        asks = raw.rstrip().endswith(("?", "？"))
+        for first in range(0, len(clauses), _MOST_CLAUSES):
+            part = clauses[first : first + _MOST_CLAUSES]
+            yield Sentence(language, part, asks=asks, quotes="\x00" in raw, after=before)
+            before = (before + part)[-_MOST_BEFORE:]

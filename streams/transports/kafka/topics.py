@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from aiokafka.admin import AIOKafkaAdminClient
 
+BATCH_BYTES = MAX_RECORD_BYTES + 12
+"""The largest batch, compressed, that our topics take, which is Kafka's own default: said for each topic, so that a
+cluster whose default is larger does not let one request fill a worker's memory."""
 APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
 RETRY_SECONDS = 0.1
 BROKERS_DEFAULT = -1  # replication factor: what the cluster is configured with
@@ -51,7 +54,8 @@ async def create(
     """Create a topic unless it exists. Raises Kafka's errors, and LogError for one without the broker's append time."""
     # aiokafka takes either a replication factor or assignments
     assignments: dict[int, list[int]] | None = {} if replication == BROKERS_DEFAULT else None
-    topic = NewTopic(name, partitions, replication, replica_assignments=assignments, topic_configs=dict(config))
+    bounded = {"max.message.bytes": str(BATCH_BYTES), **config}
+    topic = NewTopic(name, partitions, replication, replica_assignments=assignments, topic_configs=bounded)
     response = await admin.create_topics([topic])
     _, code, message, *_ = response.topic_errors[0]
     error = for_code(code)

@@ -83,7 +83,7 @@ class SqliteLog:
         with cls._opening:
             log = cls._open.get(path)
             if log is None:
-                path.mkdir(parents=True, exist_ok=True)
+                path.mkdir(0o700, parents=True, exist_ok=True)
                 lock = DirectoryLock.take(path)
                 try:
                     log = cls._open[path] = cls(path, lock, clock or _utc_now)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NAMES = {
     "items", "step_seconds", "lag_items", "lag_seconds", "redeliveries", "void_decisions", "retries", "rejections",
     "dead_letters", "model_requests", "model_tokens", "index_errors", "ticks", "memories", "rebuild_progress_ratio",
-    "http_requests", "http_seconds",
+    "http_requests", "http_seconds", "event_loop_lag_seconds",
 }  # fmt: skip
 
 

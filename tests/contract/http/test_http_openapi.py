@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+from base64 import b64encode
 from collections import defaultdict
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +16,7 @@ from contract.listening import listening
 from contract.wake_calls import ask_for_each_status
 
 from mnemolog.http.app import make_http
-from mnemolog.http.middleware import MAX_BODY_BYTES
+from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
 from mnemolog.http.models import context_responses, responses, wakes
 from mnemolog.http.routes.evatar import EvatarMemories
 from mnemolog.http.routes.tools import Tools
@@ -43,9 +45,20 @@ async def test_every_route_is_described_with_what_it_answers(door: FrontDoor):
             assert status == "200" or media in described_answer["content"], (name, status)
 
 
-async def test_the_documentation_is_a_page(door: FrontDoor):
+async def test_the_documentation_is_a_page_that_names_every_route_and_fetches_nothing(door: FrontDoor):
     response = await door.get("/docs")
     assert (response.status_code, response.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    page = response.text
+    document = (await door.get("/openapi.json")).json()
+    for path in document["paths"]:
+        assert f"<code>{path}</code>" in page, path
+    for shape in document["components"]["schemas"]:
+        assert f'id="{shape}"' in page, shape
+    assert re.findall(r"(?:src|href)=[\"'](?!#|openapi\.json)|<script|@import|url\(", page) == []
+    [style] = re.findall("<style>(.*?)</style>", page, re.DOTALL)
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; frame-ancestors 'none'"
+    assert response.headers["content-security-policy"] == policy
 
 
 async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
@@ -149,6 +162,8 @@ async def test_every_route_answers_the_refusals_that_are_described_and_no_others
                 continue
             response = await door.http.request(method, path, headers=headers)
             assert (response.status_code, status in described) == (status, True), (method, path)
+        malformed = await door.http.request(method, f"{path}?user_id=%ff")
+        assert (malformed.status_code, 400 in described) == (400, True), (method, path)
         odd = await door.http.request(method, path, params={"odd": "1"}, json={} if method != "GET" else None)
         assert (odd.status_code == 422) == (422 in described), (method, path)
         door.worker.started = False
@@ -251,7 +266,8 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await ask_for_each_status(asks, decided=False)
     seen["DELETE", "/v1/users/none/reminders/none"].add(200)  # of one that waits: test_http_wakes.py
     seen["POST", "/v1/admin/drain"].add(409)  # of workers whose settings differ: test_peers.py
-    everywhere = {*EDGE, 422, 500, 503}
+    # 408: test_http_bodies.py; those about keys: test_http_keys.py
+    everywhere = {*EDGE, 400, 401, 408, 422, 429, 500, 503}
     for place, described in (await operations(door)).items():
         assert seen[place] - described == set(), place
         missing = described - seen[place] - everywhere

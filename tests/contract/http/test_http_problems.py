@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from contract.front_door import FrontDoor, front_door, turn
+from contract.front_door import FrontDoor, from_a_worker, front_door, turn
 
-from mnemolog.cluster.peers import FORWARDED
-from mnemolog.http.middleware import MAX_BODY_BYTES, Edge
+from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
+from mnemolog.http.middleware import Edge
 from mnemolog.worker.metrics import Metrics
 from schemas.log import LogFull, LogUnavailable
 
@@ -95,7 +95,7 @@ async def test_a_query_parameter_that_is_not_known_is_refused_on_every_route(doo
 @pytest.mark.parametrize("since", [{"abc": 1}, {"0": -1}, {"": 1}, {"1" * 5_000: 1}])
 async def test_a_worker_that_asks_for_wakes_of_no_partition_is_refused(door: FrontDoor, since: dict[str, int]):
     asked = {"tenant": "default", "user_id": None, "since": since}
-    response = await door.post("/v1/internal/wakes", asked, **{FORWARDED: door.worker.url})
+    response = await from_a_worker(door, "/v1/internal/wakes", asked)
     assert (response.status_code, len(response.json()["errors"])) == (422, 1)
 
 
@@ -208,8 +208,11 @@ async def test_a_form_of_another_site_is_refused_without_an_origin_too(door: Fro
     event = turn("form", "x")
     for site in ("cross-site", "same-site"):
         check(await door.post("/v1/events", event, **{"sec-fetch-site": site}), 403)
-    linked = await door.http.get("/v1/memories?user_id=u", headers={"sec-fetch-site": "cross-site"})
+    asks = {"sec-fetch-site": "cross-site"}
+    linked = await door.http.get("/v1/memories?user_id=u", headers=asks | {"sec-fetch-mode": "navigate"})
     assert linked.status_code == 200, "following a link shows the answer to the user alone"
+    check(await door.http.get("/v1/memories?user_id=u", headers=asks | {"sec-fetch-mode": "no-cors"}), 403)
+    assert (await door.http.get("/health/live", headers=asks)).status_code == 200
     for sent in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
         response = await door.http.post(
             "/v1/events", content=b'{"type":"SessionEnded"}', headers={"content-type": sent}
@@ -231,7 +234,7 @@ async def test_a_request_that_outlives_the_grace_is_told_so():
     async def send(message: Message) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "scheme": "http", "headers": []}
     request = asyncio.create_task(Edge(app, Metrics())(scope, receive, send))
     await asyncio.sleep(0.01)
     request.cancel()

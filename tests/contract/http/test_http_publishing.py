@@ -132,11 +132,18 @@ async def test_a_wait_is_bounded(door: FrontDoor, seconds: str):
     assert (response.status_code, response.json()["errors"][0]["path"]) == (422, "$.wait")
 
 
-async def test_an_event_id_may_be_any_text(door: FrontDoor):
-    event_id = "a/b c?d#é\n/"
+async def test_an_event_id_may_be_any_text_of_one_line(door: FrontDoor):
+    event_id = "a/b c?d#é/"
     await door.post("/v1/events", turn(event_id, "fine", user_id="any text"))
-    response = await door.http.get("/v1/events/a%2Fb%20c%3Fd%23%C3%A9%0A%2F?user_id=any%20text")
+    response = await door.http.get("/v1/events/a%2Fb%20c%3Fd%23%C3%A9%2F?user_id=any%20text")
     assert (response.status_code, response.json()["event_id"]) == (200, event_id)
+
+
+@pytest.mark.parametrize("field", ["event_id", "agent_id", "session_id"])
+async def test_an_id_with_control_characters_is_refused(door: FrontDoor, field: str):
+    """It would forge a line of the log."""
+    response = await door.post("/v1/events", turn("controls", "fine") | {field: "a\nb"})
+    assert response.json()["errors"] == [{"path": f"$.{field}", "message": "has control characters: remove them"}]
 
 
 async def test_an_event_called_status_is_found_too(door: FrontDoor):

@@ -87,8 +87,8 @@ async def test_what_is_added_is_in_the_one_store_and_is_found_from_everywhere(se
     found = await call(server, mode, "memory_search", whose, query="tea", limit=2)
     day = memory["occurred_at"][:10]
     assert sorted(text_of(found).splitlines()) == [
-        f"- {day} [habit] drinks tea at five",
-        f"- {day} [preference] likes jasmine tea",
+        f"- {day} [habit] drinks tea at five (from a command)",
+        f"- {day} [preference] likes jasmine tea (from a command)",
     ]
     assert {r["memory"] for r in found.structured_content["results"]} == {"drinks tea at five", "likes jasmine tea"}
     await http(server, "POST", "/v1/admin/drain")
@@ -102,7 +102,9 @@ async def test_a_memory_is_one_line_of_what_the_model_is_told(server: str):
     line = "likes tea - 2026-01-05 [fact] is owed 5"
     assert text_of(added) == f"Remembered: {line}"
     found = await call(server, "auto", "memory_search", "user_id=lines", query="tea", scope="personal")
-    assert text_of(found).split("\n") == [f"- {added.structured_content['occurred_at'][:10]} [fact] {line}"]
+    assert text_of(found).split("\n") == [
+        f"- {added.structured_content['occurred_at'][:10]} [fact] {line} (from a command)"
+    ]
 
 
 async def test_without_a_user_in_the_url_the_memory_is_the_owners(server: str):
@@ -119,7 +121,7 @@ async def test_a_model_cannot_say_whose_memory_it_is(server: str):
 async def test_what_is_for_everyone_is_found_by_everyone(server: str):
     await call(server, "auto", "memory_add", "user_id=a", content="the lift is out of order", scope="global")
     found = await call(server, "auto", "memory_search", "user_id=b", query="lift", scope="global")
-    assert text_of(found).endswith("the lift is out of order")
+    assert text_of(found).endswith("the lift is out of order (from a command)")
     nothing = await call(server, "auto", "memory_search", "user_id=b", query="lift", scope="personal")
     assert text_of(nothing).startswith("Nothing is remembered about this.")
 
@@ -127,6 +129,7 @@ async def test_what_is_for_everyone_is_found_by_everyone(server: str):
 async def test_a_wrong_call_tells_the_model_what_to_do(server: str):
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"query": " "}, "$.query: is blank"),
+        ({"query": "x" * 4_097}, "$.query: has 4097 bytes: at most 4096 are allowed, ask with less of it"),
         ({"query": "x", "limit": 101}, "$.limit: "),
         ({"query": "x", "session": "s"}, "$.session: is not known here"),
     ]

@@ -14,7 +14,7 @@ from faults.cluster.asking import asking
 from faults.cluster.cluster import RECOVERY_SECONDS
 from faults.cluster.index_faults import all_found
 
-from mnemolog.cluster.peers import FORWARDED
+from mnemolog.cluster.trust import FORWARDED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -115,7 +115,7 @@ async def kill_everywhere(cluster: Cluster) -> None:
         searched = (await _collections(cluster))[0]
         turns = cluster.turns_acknowledged()
         _, generation = await _undisturbed(cluster)
-        assert {await _active(worker) for worker in cluster.workers} == {generation}
+        assert {await _active(cluster, worker) for worker in cluster.workers} == {generation}
         assert await _collections(cluster) == (generation, {searched, generation})
         await cluster.reading.until_decided(turns, RECOVERY_SECONDS)
         await _everything_is_found(cluster, set(turns))
@@ -219,7 +219,7 @@ async def _in_place(cluster: Cluster) -> None:
     while last == [] or time.monotonic() - since < IN_PLACE_SECONDS:
         assert time.monotonic() < deadline, last
         await cluster.all_ready()
-        told = [await _told(worker) for worker in cluster.workers]
+        told = [await _told(cluster, worker) for worker in cluster.workers]
         held = [list(one["partitions"]) for one in told]
         if any(one["body"]["running"] for one in told) or len({one["body"]["active"] for one in told}) > 1:
             held = []  # who did not make a switch that others made makes it by itself
@@ -231,15 +231,16 @@ async def _in_place(cluster: Cluster) -> None:
     cluster.steady = time.monotonic_ns()
 
 
-async def _told(worker: WorkerProcess) -> dict[str, Any]:
+async def _told(cluster: Cluster, worker: WorkerProcess) -> dict[str, Any]:
     """Return what a worker tells another one of the partitions that it holds, and of its generations."""
+    other = next(one for one in cluster.workers if one is not worker)
     async with httpx.AsyncClient(timeout=10) as http:
-        answer = await http.post(f"{worker.url}/v1/internal/generations", json={}, headers={FORWARDED: worker.url})
+        answer = await http.post(f"{worker.url}/v1/internal/generations", json={}, headers={FORWARDED: other.url})
         return dict(answer.json()) if answer.is_success else {"partitions": [], "body": {"running": True}}
 
 
-async def _active(worker: WorkerProcess) -> int:
-    return int((await _told(worker))["body"]["active"])
+async def _active(cluster: Cluster, worker: WorkerProcess) -> int:
+    return int((await _told(cluster, worker))["body"]["active"])
 
 
 # -- what Weaviate says itself

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -32,7 +33,8 @@ class WorkerProcess:
         """Start nothing yet. `settings` are without the prefix; `more` are variables of any name."""
         self._program = program
         self.folder = folder
-        self.url = f"http://127.0.0.1:{port}"
+        self._authority = settings.get("CA_FILE")
+        self.url = f"{'https' if 'TLS_CERT_FILE' in settings else 'http'}://127.0.0.1:{port}"
         self.frozen = False
         self.removed = False
         """Not to come back."""
@@ -51,6 +53,10 @@ class WorkerProcess:
         """Return another worker with these settings changed; it is not started."""
         known = {n.removeprefix("MNEMOLOG_"): v for n, v in self._environment.items() if n.startswith("MNEMOLOG_")}
         return WorkerProcess(folder, port, {n: v for n, v in known.items() if n not in ("PORT", "DATA_DIR")} | settings)
+
+    def has_setting(self, name: str) -> bool:
+        """Tell whether it is given a setting of that name."""
+        return f"MNEMOLOG_{name}" in self._environment
 
     @property
     def is_alive(self) -> bool:
@@ -84,7 +90,8 @@ class WorkerProcess:
     async def ready(self, seconds: float = START_SECONDS) -> None:
         """Wait until it answers requests. Raises AssertionError when it ends, or takes too long."""
         deadline = time.monotonic() + seconds
-        async with httpx.AsyncClient(timeout=5) as http:
+        verify = True if self._authority is None else ssl.create_default_context(cafile=self._authority)
+        async with httpx.AsyncClient(timeout=5, verify=verify) as http:
             while time.monotonic() < deadline:
                 assert self.exit_code is None, f"it ended with {self.exit_code}: {self.said()}"
                 try:

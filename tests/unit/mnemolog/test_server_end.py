@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+
+import pytest
 
 HANGS = """
 import time
@@ -39,3 +42,45 @@ def test_a_process_whose_stderr_nobody_reads_is_ended_all_the_same():
     os.close(reads)
     os.close(writes)
     assert done.returncode == 0
+
+
+STANDS_STILL = """
+import asyncio, re, sys
+from mnemolog.server import end_in_time, handled_signals
+
+def loop_for_ever():
+    while True:
+        pass
+
+def never_matched():
+    re.match("(?:a|aa)+$", "a" * 200 + "b")
+
+async def stand_still(work):
+    with handled_signals(lambda: None, lambda: end_in_time(0.2)):
+        print("ready", flush=True)
+        work()
+
+asyncio.run(stand_still(globals()[sys.argv[1]]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "code", "said"),
+    [
+        ("loop_for_ever", 0, "it ends as it is, nothing that was accepted is lost"),
+        ("never_matched", 1, "never_matched"),
+    ],
+    ids=["Python", "C that holds the interpreter's lock"],
+)
+def test_a_process_whose_loop_stands_still_when_the_signal_comes_is_ended_too(work: str, code: int, said: str):
+    command = [sys.executable, "-c", STANDS_STILL, work]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert process.returncode == code
+    assert said in errors

@@ -8,7 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from mnemolog.log.configured import kafka_security
-from mnemolog.settings import NOT_YET, SettingsError, from_environment, read_env_file
+from mnemolog.server import check_serving
+from mnemolog.settings import NOT_YET, Settings, SettingsError, from_environment, read_env_file, revealed
+from mnemolog.worker.components import cluster_secrets, configured_index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +75,7 @@ def test_brokers_that_name_no_host_are_refused(broker: str):
 )
 def test_an_index_in_weaviate_is_named_by_its_address(address: str):
     settings = from_environment({"MNEMOLOG_INDEX": address, "MNEMOLOG_WEAVIATE_API_KEY": "key"})
-    assert (settings.index, settings.weaviate_api_key) == (address, "key")
+    assert (settings.index, revealed(settings.weaviate_api_key)) == (address, "key")
 
 
 @pytest.mark.parametrize(
@@ -130,10 +132,57 @@ def test_a_password_is_in_no_text_of_the_settings():
     assert "hush" in kafka_security(settings).connection().values()
 
 
+KEYS_OF_SERVERS = ["LLM_API_KEY", "EMBEDDING_API_KEY", "WEAVIATE_API_KEY"]
+
+
+@pytest.mark.parametrize("name", KEYS_OF_SERVERS)
+def test_a_key_is_in_no_text_of_the_settings(name: str):
+    settings = from_environment({f"MNEMOLOG_{name}": "hush", "MNEMOLOG_INDEX": "weaviate://h"})
+    assert "hush" not in f"{settings} {settings!r} {configured_index(settings)!r}"
+    assert revealed(getattr(settings, name.lower())) == "hush"
+
+
+@pytest.mark.parametrize("name", KEYS_OF_SERVERS)
+@pytest.mark.parametrize("key", ["hush键", "hush\n", "hush\udcff"])
+def test_a_key_that_no_header_can_hold_is_refused_with_a_sentence_that_does_not_show_it(name: str, key: str):
+    with pytest.raises(SettingsError, match=f"MNEMOLOG_{name} must be printable ASCII") as refused:
+        from_environment({f"MNEMOLOG_{name}": key, "MNEMOLOG_INDEX": "weaviate://h"})
+    assert "hush" not in str(refused.value)
+
+
+@pytest.mark.parametrize("secret", ["S3cr3t", "S3/cr3t", "S3@cr3t", "S3 cr3t", "S3#cr3t?x"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("BROKER", "kafka://bob:{}@h:9092"),
+        ("BROKER", "kafka://h:9092,bob:{}@h2:9092"),
+        ("BROKER", "bob:{}@h"),
+        ("INDEX", "weaviate://bob:{}@h:8080"),
+        ("INDEX", "weaviate://h:8080?key={}"),
+        ("ADVERTISED_URL", "http://bob:{}@h"),
+        ("SCHEMA_REGISTRY_URL", "bob:{}@h"),
+        ("HOST", "bob:{}@h"),
+        ("ENCRYPTION", "{}"),
+        ("KAFKA_SECURITY_PROTOCOL", "bob:{}@h"),
+    ],
+)
+def test_a_password_in_an_address_is_not_echoed(name: str, value: str, secret: str):
+    with pytest.raises(SettingsError, match=f"MNEMOLOG_{name}") as refused:
+        from_environment({f"MNEMOLOG_{name}": value.format(secret)})
+    assert "cr3t" not in str(refused.value)
+
+
+def test_addresses_with_a_password_are_masked_where_settings_are_shown():
+    names = ("LLM_BASE_URL", "EMBEDDING_BASE_URL", "SCHEMA_REGISTRY_URL")
+    settings = from_environment({f"MNEMOLOG_{name}": "https://bob:S3cr3t@h:1/v1?key=t0ken" for name in names})
+    assert "https://…" in repr(settings)
+    assert not {word for word in ("bob", "S3cr3t", "t0ken") if word in f"{settings} {settings!r}"}
+
+
 def test_a_key_or_a_base_url_means_a_model_and_the_shared_names_are_honoured():
     assert from_environment({"OPENAI_API_KEY": "k"}).extracts_with == "model"
     both = from_environment({"OPENAI_API_KEY": "theirs", "MNEMOLOG_LLM_API_KEY": "ours"})
-    assert both.llm_api_key == "ours"
+    assert revealed(both.llm_api_key) == "ours"
     assert from_environment({"OPENAI_API_KEY": "k", "MNEMOLOG_EXTRACTOR": "rules"}).extracts_with == "rules"
 
 
@@ -214,3 +263,108 @@ def test_periodic_wakes_may_be_off_by_name():
     for wrong in ("0", "soon", "1e12"):
         with pytest.raises(SettingsError, match="MNEMOLOG_WAKE_EVERY_SECONDS"):
             from_environment({"MNEMOLOG_WAKE_EVERY_SECONDS": wrong})
+
+
+TLS = {"TLS_CERT_FILE": "c.pem", "TLS_KEY_FILE": "k.pem"}
+KEYS = {"API_KEYS_FILE": "keys.json"}
+ON_KAFKA = {"BROKER": "kafka://b:9092", "ADVERTISED_URL": "https://worker-0:8420"}
+ELSEWHERE = {"HOST": "192.0.2.1"}
+SECRET = {"CLUSTER_SECRET": "0123456789abcdef" * 2}
+
+
+def given(*parts: dict[str, str], **more: str) -> Settings:
+    """Build the settings of variables without the prefix."""
+    together = {name: value for part in (*parts, more) for name, value in part.items()}
+    return from_environment({f"MNEMOLOG_{name}": value for name, value in together.items()})
+
+
+@pytest.mark.parametrize(
+    ("parts", "advice"),
+    [
+        ([ELSEWHERE], "without API keys .* set MNEMOLOG_API_KEYS_FILE"),
+        ([ELSEWHERE, TLS], "without API keys"),
+        ([ELSEWHERE, KEYS], "must not travel in clear: set MNEMOLOG_TLS_CERT_FILE .* MNEMOLOG_TLS=elsewhere"),
+        ([{"TLS_KEY_FILE": "k.pem"}], "need MNEMOLOG_TLS_CERT_FILE"),
+        ([{"TLS_CLIENT_CA_FILE": "ca.pem"}], "need MNEMOLOG_TLS_CERT_FILE"),
+        ([TLS, {"TLS": "elsewhere"}], "contradict each other"),
+        ([{"TLS": "here"}], "MNEMOLOG_TLS must be"),
+        ([TLS, {"ADVERTISED_URL": "http://worker-0:8420"}], "must begin with https://"),
+        ([KEYS, ON_KAFKA], "MNEMOLOG_CLUSTER_SECRET .*or _FILE.* at least 32 bytes, or MNEMOLOG_TLS_CLIENT_CA_FILE"),
+        ([{"CLUSTER_SECRET": "hush"}], "MNEMOLOG_CLUSTER_SECRET must have at least 32 bytes: .*openssl rand -hex 32"),
+        ([{"CLUSTER_SECRET": "hush" * 8 + ",hush"}], "at least 32 bytes"),
+        ([{"CLUSTER_SECRET": ",".join(["hush" * 8] * 3)}], "has 3 secrets: at most 2, the newer first"),
+        ([SECRET, {"CLUSTER_SECRET_FILE": "s"}], "both set: unset one"),
+        ([{"INTERNAL_PORT": "8421"}], "INTERNAL_PORT is used with MNEMOLOG_CLUSTER_SECRET"),
+        ([ON_KAFKA, SECRET, {"INTERNAL_PORT": "8420"}], "is MNEMOLOG_PORT too"),
+        ([ON_KAFKA, SECRET, {"PORT": "0"}], "set MNEMOLOG_INTERNAL_PORT"),
+        ([ON_KAFKA, SECRET, {"PORT": "65535"}], "set MNEMOLOG_INTERNAL_PORT"),
+    ],
+)
+def test_who_would_be_reached_without_protection_is_told_what_to_set(parts: list[dict[str, str]], advice: str):
+    with pytest.raises(SettingsError, match=advice) as refused:
+        given(*parts)
+    assert "hush" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [ELSEWHERE, KEYS, TLS],
+        [ELSEWHERE, KEYS, {"TLS": "elsewhere"}],
+        [ELSEWHERE, KEYS, {"TLS_CERT_FILE": "both.pem"}],
+        [KEYS, ON_KAFKA, SECRET],
+        [KEYS, ON_KAFKA, TLS, {"TLS_CLIENT_CA_FILE": "ca.pem"}],
+        [KEYS, {"ADVERTISED_URL": "https://memory.example.com"}],
+        [TLS],
+        [SECRET],
+    ],
+)
+def test_what_is_protected_may_be_reached(parts: list[dict[str, str]]):
+    assert given(*parts)
+
+
+@pytest.mark.parametrize(
+    ("advertised", "more", "url"),
+    [
+        ("https://worker-0:8420", {}, "https://worker-0:8421"),
+        ("https://worker-0", {}, "https://worker-0:8421"),
+        ("https://worker-0:8420", {"INTERNAL_PORT": "9000"}, "https://worker-0:9000"),
+        ("https://worker-0:9000", {}, "https://worker-0:9000"),
+        ("https://[::1]:8420/", {}, "https://[::1]:8421"),
+        ("https://[::1]", {}, "https://[::1]:8421"),
+    ],
+)
+def test_the_group_is_told_the_port_for_workers(advertised: str, more: dict[str, str], url: str):
+    settings = given(ON_KAFKA, SECRET, {"ADVERTISED_URL": advertised}, more)
+    assert settings.url_for_workers == url
+    assert given(ON_KAFKA, {"ADVERTISED_URL": advertised}).url_for_workers == advertised
+
+
+def test_without_proof_or_others_there_is_no_port_for_workers():
+    assert given(ON_KAFKA).port_for_workers is None
+    assert given(SECRET).port_for_workers is None
+    assert given(SECRET, {"BROKER": "kafka://b:9092"}).port_for_workers is None
+    assert given(ON_KAFKA, SECRET).port_for_workers == 8421
+
+
+def test_a_secret_is_in_no_text_of_the_settings_and_is_read_from_its_file(tmp_path: Path):
+    assert SECRET["CLUSTER_SECRET"] not in f"{given(SECRET)} {given(SECRET)!r}"
+    assert cluster_secrets(given(SECRET)) == [SECRET["CLUSTER_SECRET"].encode()]
+    file = tmp_path / "secret"
+    file.write_text(f"{'n' * 32}\n{'o' * 40}\n", "utf-8")
+    assert cluster_secrets(given(CLUSTER_SECRET_FILE=str(file))) == [b"n" * 32, b"o" * 40]
+    file.write_text("hush\n", "utf-8")
+    with pytest.raises(SettingsError, match=f"CLUSTER_SECRET_FILE={file} must have at least 32 bytes") as refused:
+        cluster_secrets(given(CLUSTER_SECRET_FILE=str(file)))
+    assert "hush" not in str(refused.value)
+    with pytest.raises(SettingsError, match="cannot be read: No such file"):
+        cluster_secrets(given(CLUSTER_SECRET_FILE=str(tmp_path / "none")))
+
+
+def test_what_would_protect_nothing_is_refused_by_who_serves():
+    for settings, advice in (
+        (given(TLS, {"TLS_CLIENT_CA_FILE": "ca.pem"}), "callers are known by their API keys"),
+        (given(SECRET, {"BROKER": "kafka://b:9092"}), "set MNEMOLOG_ADVERTISED_URL"),
+    ):
+        with pytest.raises(SettingsError, match=advice):
+            check_serving(settings)

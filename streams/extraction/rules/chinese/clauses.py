@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from streams.extraction.rules.sentences import MOST_AFTER
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -77,7 +79,9 @@ _REQUESTS = re.compile(
     r"^(?:请|帮|给我(?=看|讲|说|推荐|写|来|找|查|发|一|个)|麻烦|能否|可以|提醒|记得|别忘|查|推荐|告诉我"
     r"|写|翻译|看看|讲|来个|来一|介绍)|(?:帮|提醒|告诉|教)(?:一?下)?我"
 )
-_PARTICLES = re.compile(r"(?:[了的呀啊哦呢吧哈啦嘛哟喔噢耶诶哎欸~～!！]|而已|来的)+$")
+_PARTICLES = re.compile(
+    r"(?<![了的呀啊哦呢吧哈啦嘛哟喔噢耶诶哎欸~～!！])(?<!而已)(?:[了的呀啊哦呢吧哈啦嘛哟喔噢耶诶哎欸~～!！]|而已|来的)+$"
+)
 
 
 _IDIOM = re.compile(r"(?<=[死坏疯惨翻])我(?=了|啦|$)|我的(?:天|妈|老天|个?乖乖)[啊呀哪]?|我[去靠晕]$")
@@ -98,7 +102,7 @@ class Clause:
     """`none`: no subject, here or before. Chinese drops `I` more often than any other."""
     past: bool
     rest: tuple[str, ...] = ()
-    """The clauses that follow in the sentence."""
+    """The clauses that follow in the sentence, at most MOST_AFTER."""
 
     @property
     def mine(self) -> bool:
@@ -149,7 +153,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             adverbs=text[:cut],
             subject=speaks_of,
             past=_PAST.search(text) is not None,
-            rest=tuple(parts[place + 1 :]),
+            rest=tuple(parts[place + 1 : place + 1 + MOST_AFTER]),
         )
 
 

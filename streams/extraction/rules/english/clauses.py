@@ -6,12 +6,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from streams.extraction.rules.sentences import MOST_AFTER
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streams.extraction.rules.sentences import Sentence
 
-_TRAILER = re.compile(r"\s+(?:by the way|btw|though|lol|haha+|tbh|you know|honestly|actually|please)$", re.IGNORECASE)
+_TRAILER = re.compile(
+    r"(?<!\s)\s+(?:by the way|btw|though|lol|haha+|tbh|you know|honestly|actually|please)$", re.IGNORECASE
+)
 _APART: Final = (
     (re.compile(r"\b(i|you|he|she|it|we|they|that|there|who|what)'m\b", re.IGNORECASE), r"\1 am"),
     (re.compile(r"\b(you|we|they)'re\b", re.IGNORECASE), r"\1 are"),
@@ -36,10 +40,10 @@ _FILLER = re.compile(
 _SHOUTED = re.compile(r"\b(?:LOVE|LIKE|HATE|ENJOY|PREFER|REALLY|SO|VERY|NOT|NEVER|ALWAYS|ALLERGIC|AM|DO|LIVE|WORK)\b")
 # A clause ends where a new subject or a new verb of the same subject begins, not within "board games and pottery".
 _JOIN = re.compile(
-    r"\s+(?:and|but|so|because|since|while|when|though|although|except|who|which|until|unless|"
+    r"(?<!\s)\s+(?:and|but|so|because|since|while|when|though|although|except|who|which|until|unless|"
     r"as)\s+(?=(?:then |also |now |just |currently |i|we|my|our|he|she|it|they|you|the|her|his|"
     r"their)\b)"
-    r"|\s+(?:and|but|so)\s+(?=(?:(?:also|now|currently|then|just|really|still)\s+)*"
+    r"|(?<!\s)\s+(?:and|but|so)\s+(?=(?:(?:also|now|currently|then|just|really|still)\s+)*"
     r"(?:work|live|like|love|hate|enjoy|prefer|have|am|speak|play|own|study|teach|joined|moved|got|"
     r"started|run|go|can't|can not|do not|does not|walked|said|would)\b)",
     re.IGNORECASE,
@@ -180,6 +184,6 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             when=when,
             subject=subject,
             past=_PAST.search(text) is not None,
-            rest=tuple(parts[place + 1 :]),
+            rest=tuple(parts[place + 1 : place + 1 + MOST_AFTER]),
             greeted=greeted,
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from streams.extraction.rules.english.clauses import Clause
     from streams.extraction.rules.sentences import Sentence
 
-_US: Final = r"(?:(?:i|we|(?:he|she|my [\w-]+|[A-Z]\w+) and i)(?: (?:just|finally|also|had|have|actually))*)"
+_US: Final = r"(?:(?:i|we|(?:he|she|my [\w-]+|[A-Z]\w+) and i)(?: (?:just|finally|also|had|have|actually)){0,8})"
 _SOMEBODY: Final = r"(?:my [\w-]+(?: [\w-]+)?|he|she|[A-Z]\w+)"
 _NO_GIFT: Final = (
     r"(?!(?:an? |the |some |his |her |my )?(?:[\w-]+ )?(?:advice|call|ride|lift|idea|look|hug|hard time|chance|break"

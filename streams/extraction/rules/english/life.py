@@ -28,9 +28,9 @@ _PLANNED = re.compile(
     re.IGNORECASE,
 )
 _OTHERS_PLAN = re.compile(
-    r"^(?:my|our|the|a|there is|there's an?)\b.*?\b(?:(?:is|are|'s) (?:due|on|at|scheduled|tomorrow|"
+    r"^(?:my|our|the|a|there is|there's an?)\b(?:.*?\b(?:(?:is|are|'s) (?:due|on|at|scheduled|tomorrow|"
     r"next|this|in|set|coming)\b|(?:starts?|begins?|ends?|leaves|departs|arrives|expires|takes place|"
-    rf"kicks off)\b|is (?:getting|having|visiting|coming|arriving)|.*\b{_EVENT} (?:is|starts|on))",
+    rf"kicks off)\b|is (?:getting|having|visiting|coming|arriving))|.*\b{_EVENT} (?:is|starts|on))",
     re.IGNORECASE,
 )
 _NO_PLAN = re.compile(
@@ -57,15 +57,18 @@ _STATE = re.compile(
 )
 _TENDS = re.compile(r"^(?:tend to|am in the habit of|have a habit of|make a point of) (?!forget|be\b)(?P<what>.+)$")
 _MONEY: Final = (
-    r"(?:[$€£¥]\s?\d[\d,]*(?:\.\d+)?\s?(?:k|m|million|thousand|billion)?\b|\b\d[\d,]*(?:\.\d+)?\s?(?:k|"
+    r"(?:[$€£¥]\s?\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:k|m|million|thousand|billion)?\b|\b\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:k|"
     r"thousand|million)?\s?(?:dollars|euros?|pounds|bucks|usd|eur|gbp|yuan|rmb|yen|francs|rupees)\b)"
 )
-_PAID = re.compile(
+_SPENDS = re.compile(
     r"\b(?:paid|pay|paying|spent|spend|owe|earn|earning|make|making|saved|save|invested|invest|bought|"
     r"borrowed|lent|transferred|donated|salary|rent|mortgage|loan|bill|"
-    rf"income|savings|budget|tuition|debt|deposit|fee|sold|refund|bonus|cost me|have)\b.*?{_MONEY}|"
-    rf"{_MONEY}.{{0,12}}\b(?:in (?:savings|debt|stocks|crypto)|salary|rent|mortgage|loan|bonus)",
+    r"income|savings|budget|tuition|debt|deposit|fee|sold|refund|bonus|cost me|have)\b",
     re.IGNORECASE,
+)
+_SUM = re.compile(_MONEY, re.IGNORECASE)
+_OF_MONEY = re.compile(
+    rf"{_MONEY}.{{0,12}}\b(?:in (?:savings|debt|stocks|crypto)|salary|rent|mortgage|loan|bonus)", re.IGNORECASE
 )
 _HOLDS = re.compile(
     r"^(?:own|hold|bought|have|just bought|sold|invested in|am holding|have bought) (?:(?:about|around|"
@@ -191,7 +194,7 @@ def _money(clause: Clause) -> Iterator[Finding]:
         return
     if _NO_MONEY.search(clause.text):
         return
-    if _PAID.search(clause.text) or (clause.subject != "other" and _holds(clause.core)):
+    if _is_about_money(clause.text) or (clause.subject != "other" and _holds(clause.core)):
         yield Finding(content=_third_person(clause), category="finance")
 
 
@@ -213,3 +216,9 @@ def _here(clause: Clause) -> Iterator[Finding]:
     m = _HERE.match(clause.core)
     if m and clause.subject == "me" and (_NOW.search(clause.text) or _NOW.search(clause.adverbs)):
         yield Finding(content=_third_person(clause), memory_type="short_term")
+
+
+def _is_about_money(text: str) -> bool:
+    """Return whether a sum follows a word for spending or having, wherever, or is said to be rent and the like."""
+    spends = _SPENDS.search(text)  # the first one: a sum that follows another follows it too
+    return bool((spends and _SUM.search(text, spends.end())) or _OF_MONEY.search(text))

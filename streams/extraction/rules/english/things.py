@@ -9,13 +9,13 @@ WORDS_MOST: Final = 6
 """A longer object is a story, not a thing."""
 
 _REASON = re.compile(
-    r"\s+(?:because|'cause|since|so|but|if|when|while|though|although|as well|as long|as much|until|"
+    r"(?<!\s)\s+(?:because|'cause|since|so|but|if|when|while|though|although|as well|as long|as much|until|"
     r"rather than|more than|over|instead|and (?:i|we|my|it)\b"
     r"|so i|which|especially|particularly)\b.*$",
     re.IGNORECASE,
 )
 _LOOSE = re.compile(
-    r"\s+(?:too|here|a lot|lol|haha|tbh|these days|(?:right )?now|nowadays|lately|anymore|any more|very much"
+    r"(?<!\s)\s+(?:too|here|a lot|lol|haha|tbh|these days|(?:right )?now|nowadays|lately|anymore|any more|very much"
     r"|so much|to bits|tonight|today|now and then|once in a while|"
     r"at all|most(?: of all)?|the (?:most|best)|the spicier.*|best|much|every \w+|(?:in|on|at|during|"
     r"after|before|for) (?:the )?(?:mornings?|evenings?|"
@@ -23,7 +23,7 @@ _LOOSE = re.compile(
     r"work|school|bed)|\w+ though)$",
     re.IGNORECASE,
 )
-_WHERE = re.compile(r"\s+(?:in|on|at|after|before|during|with|for)\s.*$", re.IGNORECASE)
+_WHERE = re.compile(r"(?<!\s)\s+(?:in|on|at|after|before|during|with|for)\s.*$", re.IGNORECASE)
 _CONSUMED = re.compile(r"^(?:drinking|eating|having|to (?:drink|eat)) (?=\w)", re.IGNORECASE)
 _DOING = re.compile(r"^(?:to \w+|\w+ing)\b", re.IGNORECASE)
 _JUST_DOING = re.compile(r"^(?:to \w+|\w+ing)(?: \w+)?$", re.IGNORECASE)

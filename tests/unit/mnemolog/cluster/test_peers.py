@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -11,12 +13,20 @@ import orjson
 import pytest
 from support.workbench import Workbench
 
+from mnemolog.access.caller import CALLER
+from mnemolog.access.principal import Principal, Role
+from mnemolog.access.statement import read_statement
+from mnemolog.cluster.peer_hosts import PeerHosts
 from mnemolog.cluster.peers import Peers, PeerUnavailable
+from mnemolog.cluster.proof import PROOF, Covered, Proof
+from mnemolog.cluster.trust import FORWARDED, STATED, PeerTrust
 from schemas.log import RecordTooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+SECRET = b"of the workers of these tests alone"
 
 
 @contextmanager
@@ -75,3 +85,78 @@ async def test_a_partition_is_unowned_that_is_neither_held_nor_told_to_be_elsewh
     finally:
         await peers.aclose()
         bench.close()
+
+
+@contextmanager
+def keeping() -> Iterator[tuple[str, list[tuple[str, dict[str, str]]]]]:
+    """Answer other workers with an empty object; give the URL, and the path and headers of what came."""
+    came: list[tuple[str, dict[str, str]]] = []
+
+    class Keeping(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            came.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+            self.send_response(200)
+            self.send_header("content-length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Keeping) as server:
+        serving = Thread(target=server.serve_forever)
+        serving.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", came
+        finally:
+            server.shutdown()
+            serving.join()
+
+
+async def test_a_request_is_proven_and_states_in_whose_name_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # where nobody listens
+    bench, own, theirs = Workbench(tmp_path), "http://127.0.0.1:9", Proof([SECRET])
+    caller = Principal("acme", frozenset({Role.READ}), "k1", ("u1",))
+    peers = Peers(bench.shards, dict, list, own, PeerTrust(is_proven=True, proof=Proof([SECRET])))
+    try:
+        with keeping() as (url, came):
+            await peers.ask(url, "/v1/internal/digest", {"n": 1})
+            CALLER.set(caller)
+            await peers.ask(url, "/v1/internal/wakes?a=1%20b", {"n": 1})
+    finally:
+        await peers.aclose()
+        bench.close()
+    (_, on_its_own), (target, in_its_name) = came
+    assert STATED not in on_its_own
+    assert read_statement(in_its_name[STATED], time.time()) == caller
+    for path, headers in came:
+        covered = Covered("POST", path, url, headers[FORWARDED], headers.get(STATED, ""))
+        assert theirs.verify(covered, headers[PROOF]) == sha256(b'{"n":1}').hexdigest()
+    assert (target, in_its_name[FORWARDED]) == ("/v1/internal/wakes?a=1%20b", own)
+
+
+async def test_a_place_that_no_worker_may_have_is_not_asked(tmp_path: Path):
+    bench = Workbench(tmp_path)
+    with keeping() as (url, came):
+        for trust, why in (
+            (PeerTrust(PeerHosts.named(["worker-?"])), "MNEMOLOG_PEERS allows"),
+            (PeerTrust(PeerHosts.beside(None, needs_tls=True)), "give it a certificate"),
+            (PeerTrust(why_none="no proof"), "no proof"),
+        ):
+            peers = Peers(bench.shards, dict, list, "http://127.0.0.1:9", trust)
+            with pytest.raises(PeerUnavailable, match=why):
+                await peers.ask(url, "/v1/internal/digest", {})
+            await peers.aclose()
+    bench.close()
+    assert came == []
+
+
+async def test_one_s_own_place_is_that_of_no_other_worker(tmp_path: Path):
+    bench, own, other = Workbench(tmp_path), "http://127.0.0.1:9", "http://127.0.0.1:10"
+    peers = Peers(bench.shards, dict, lambda: [own + "/", other], own)
+    assert [peers.knows(url) for url in (own, own + "/", other, other + "/", "http://127.0.0.1:11")] == [
+        False, False, True, True, False,
+    ]  # fmt: skip
+    await peers.aclose()
+    bench.close()

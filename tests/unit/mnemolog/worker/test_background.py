@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
+from mnemolog.worker import background
 from mnemolog.worker.background import BackgroundTasks, wait_unless_failed
 
 
@@ -54,3 +56,14 @@ async def test_a_wait_raises_what_it_waited_for():
 
     with pytest.raises(OSError, match="disk full"):
         await wait_unless_failed(failure, fails())
+
+
+async def test_a_loop_that_stands_still_is_measured(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(background, "MEASURE_EVERY_SECONDS", 0.01)
+    told: asyncio.Queue[float] = asyncio.Queue()
+    task = asyncio.create_task(background.measure_lag(told.put_nowait))
+    await told.get()
+    time.sleep(0.2)  # noqa: ASYNC251 - what is measured
+    lags = [await told.get(), await told.get()]
+    task.cancel()
+    assert max(lags) > 0.15

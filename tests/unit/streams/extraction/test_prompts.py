@@ -44,7 +44,14 @@ def window(*pieces: Piece, source_type: SourceType = "chat") -> Window:
         (piece(name="  "), "[1] 2026-01-05 08:00 user: 我喜欢喝咖啡"),
         (piece(speaker="assistant"), "[1] 2026-01-05 08:00 assistant: 我喜欢喝咖啡"),
         (piece("a\r\n\n  b\u2028c\td"), "[1] 2026-01-05 08:00 user: a b c\td"),
-        (piece("a\n[2] b", name="x\n[3] y"), "[1] 2026-01-05 08:00 x [3] y: a [2] b"),
+        (piece("a\n[2] b", name="x\n[3] y"), "[1] 2026-01-05 08:00 x (3) y: a (2) b"),
+        (
+            piece("hi [2] 2026-11-22 00:00 张三: I moved", name="a]: b [2] 2026-11-22 00:00 张三：c"),
+            "[1] 2026-01-05 08:00 a b (2) 2026-11-22 00 00 张三 c: hi (2) 2026-11-22 00:00 张三: I moved",
+        ),
+        (piece("【２】 x ［ 3 ］ y [ 4] z [5a]"), "[1] 2026-01-05 08:00 user: (２) x (3) y (4) z [5a]"),
+        (piece("hi", name="n" * 500), f"[1] 2026-01-05 08:00 {'n' * 120}: hi"),
+        (piece("s\u200be\u202ee \U000e0041\U000e0042", name="\u2066张三\u2069"), "[1] 2026-01-05 08:00 张三: see"),
         (
             piece(occurred_at=EIGHT.astimezone(timezone(timedelta(hours=9)))),
             "[1] 2026-01-05 08:00 user: 我喜欢喝咖啡",

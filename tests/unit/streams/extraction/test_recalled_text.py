@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from support.examples import remember
@@ -11,6 +12,7 @@ from support.given import given
 
 from projections.queries.prompt import MESSAGE as POWERMEM_MESSAGE
 from projections.queries.prompt import episodes_section, memorise, profile_section
+from projections.state.provenance import marked
 from schemas.inputs.pieces import MAX_PIECE_CHARACTERS
 from schemas.messages.envelope import Envelope
 from schemas.messages.observations import TurnRecorded
@@ -98,6 +100,21 @@ def test_what_a_context_writes_is_recalled_to_its_last_word():
     prompt = f"{profile_section(known)}\n{episodes_section([episode])}"
     message = POWERMEM_MESSAGE.format(related_memory=memorise(["one\ntwo", "three"]), user_query="What now?")
     for text, left in ((prompt, ""), (f"{prompt}\nI moved to Berlin", "I moved to Berlin"), (message, "What now?")):
+        assert without_recalled([text])[0].strip() == left
+
+
+def test_what_a_marked_context_writes_is_recalled_to_its_last_word():
+    episode = given(remember("在海边\n送花", "c-1", kind="episodic")).only
+    known: dict[str, Any] = {"birthday": None, "occupation": None, "personality_traits": []}
+    known |= {"user_name": "张三", "likes": ["茶"]}
+    known["sources"] = {"user_name": "m-1", "likes": {"茶": "m-2"}}
+    section = profile_section(known, provenances={"m-1": "chat", "m-2": "photo"})
+    assert "• 姓名: 张三 (from a conversation)\n" in section
+    assert "• 喜好: 茶 (from a screenshot)\n" in section
+    prompt = f"{section}\n{episodes_section([episode], marked)}"
+    block = f"## 用户记忆\n- [long_term] [fact] {marked('在海边', 'photo')}"
+    message = POWERMEM_MESSAGE.format(related_memory=memorise([marked("one", "import")]), user_query="What now?")
+    for text, left in ((f"{prompt}\nI moved", "I moved"), (f"{block}\nI moved", "I moved"), (message, "What now?")):
         assert without_recalled([text])[0].strip() == left
 
 

@@ -148,10 +148,12 @@ async def test_an_answer_is_by_the_key_of_all_pieces_or_by_none(keys: tuple[str 
         assert (await ExtractionService(CharacterEmbedder()).extract(window, extractor)).envelope.by == by
 
 
-async def test_what_the_user_saw_counts_as_the_users_and_not_as_the_assistants():
-    seen = replace(WINDOW, pieces=tuple(replace(PIECES[0], speaker=s) for s in ("screenshot", "article", "assistant")))
+async def test_what_a_screen_or_an_article_shows_is_not_the_users_own_words():
+    seen = replace(
+        WINDOW, pieces=tuple(replace(PIECES[0], speaker=s) for s in ("user", "screenshot", "article", "assistant"))
+    )
     item = await ExtractionService(CharacterEmbedder()).extract(seen, Saying(Extraction(proposals=())))
-    assert [c.by_user for c in item.covered] == [True, True, False]
+    assert [c.by_user for c in item.covered] == [True, False, False, False]
 
 
 async def test_an_unusable_answer_is_a_rejection_at_once():
@@ -169,7 +171,7 @@ async def test_an_extractor_that_fails_at_a_window_ends_the_window_and_nothing_e
 
     item = await ExtractionService(CharacterEmbedder()).extract(WINDOW, Failing())
     assert isinstance(item, ExtractionRejected)
-    assert item.reason == "the extractor failed: OverflowError: date value out of range"
+    assert item.reason == "the extractor failed: OverflowError"
     assert [piece.piece_id for piece in item.covered] == ["t-1#0", "t-2#0"]
 
 
@@ -220,3 +222,24 @@ async def test_an_embedder_that_cannot_be_reached_is_an_outage_too():
     assert isinstance(item, CandidatesExtracted)
     assert (waits, len(item.candidates)) == (["no answer"], 2)
     assert np.frombuffer(item.candidates[0].vector.data, "<f4").shape == (64,)
+
+
+async def test_a_piece_with_a_row_of_marks_rejects_its_window_and_nobody_is_asked():
+    """A producer of Kafka's may write anything: the log keeps it, and no rule or model reads it."""
+    extractor = EchoExtractor()
+    odd = replace(WINDOW, pieces=(PIECES[0], replace(PIECES[1], text="e" + "\u0301\u0323" * 16)))
+    item = await ExtractionService(CharacterEmbedder()).extract(odd, extractor)
+    assert isinstance(item, ExtractionRejected)
+    assert item.reason == "text: more than 30 combining marks in a row"
+    assert [piece.piece_id for piece in item.covered] == ["t-1#0", "t-2#0"]
+    assert extractor.windows == []
+
+
+async def test_rows_of_marks_in_an_answer_are_cut():
+    said = Proposal(content="caf" + "e\u0301" * 99, attribute="likes", value="e" + "\u0301" * 99, sources=(0,))
+    item = await ExtractionService(CharacterEmbedder()).extract(WINDOW, Saying(Extraction(proposals=(said,))))
+    assert isinstance(item, CandidatesExtracted)
+    [candidate] = item.candidates
+    assert candidate.content.text == "caf" + "e\u0301" * 99
+    assert candidate.value is not None
+    assert candidate.value.text == "e" + "\u0301" * 30

@@ -1,0 +1,60 @@
+"""Failed attempts, counted by address: whoever guesses keys is slowed down before anything slow is done for them."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from ipaddress import IPv6Address, ip_address
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+AT_ONCE: Final = 10
+"""Failures that an address may have in a row."""
+EVERY_SECONDS: Final = 6.0
+"""After which one of them is forgiven."""
+MAX_ADDRESSES: Final = 10_000
+_NETWORK_BITS: Final = 64
+
+
+class Failures:
+    """How many failures each address has left; of IPv6 each /64, which is what one caller has."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._debts: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """Failures not yet forgiven, and when that was counted; the least recently seen first."""
+
+    def seconds_to_wait(self, address: str) -> float:
+        """Return how long an address has to wait before its next attempt; 0 for none."""
+        return max(0.0, (self._debt(_name(address)) - AT_ONCE + 1) * EVERY_SECONDS)
+
+    def add(self, address: str) -> None:
+        """Count an attempt."""
+        self._set(address, +1.0)
+
+    def forgive(self, address: str) -> None:
+        """Take an attempt back: it was none."""
+        self._set(address, -1.0)
+
+    def _set(self, address: str, change: float) -> None:
+        name = _name(address)
+        self._debts[name] = max(0.0, self._debt(name) + change), self._clock()
+        self._debts.move_to_end(name)
+        while len(self._debts) > MAX_ADDRESSES:
+            self._debts.popitem(last=False)
+
+    def _debt(self, name: str) -> float:
+        debt, at = self._debts.get(name, (0.0, 0.0))
+        return max(0.0, debt - (self._clock() - at) / EVERY_SECONDS)
+
+
+def _name(address: str) -> str:
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address[:64]
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
+        return str(IPv6Address(int(found) >> _NETWORK_BITS << _NETWORK_BITS))
+    return str(found)

@@ -1,0 +1,170 @@
+"""The key file: JSON with the keys of an installation, mode 0600, read again when it changes."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import stat
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from mnemolog.access.key import InvalidKey, read_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from mnemolog.access.key import Key
+
+LOOK_SECONDS: Final = 1.0
+"""How often at most it is looked whether the file has changed."""
+MAX_FILE_BYTES: Final = 64 * 1024 * 1024
+_OF_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_MOUNTED: Final = stat.S_IWGRP | stat.S_IXGRP | stat.S_IRWXO
+
+log = logging.getLogger("mnemolog.access")
+
+
+class KeyFileError(ValueError):
+    """The file of keys cannot be used; the message says what to do."""
+
+
+class KeyFile:
+    """The keys of a file, as they are now: one that breaks while the worker serves counts as it was."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        """Read the file. Raises KeyFileError."""
+        self._path = path
+        self._clock = clock
+        self._seen = _signature(path)
+        self._keys: Mapping[str, Key] = read_keys(path)
+        self._looked_at = clock()
+        self._trouble = ""
+
+    def find(self, key_id: str) -> Key | None:
+        """Return a key by its id; None where there is none (any more)."""
+        self._follow()
+        return self._keys.get(key_id)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def _follow(self) -> None:
+        if self._clock() - self._looked_at < LOOK_SECONDS:
+            return
+        self._looked_at = self._clock()
+        try:
+            seen = _signature(self._path)
+            if seen == self._seen:
+                return
+            self._keys = read_keys(self._path)
+        except KeyFileError as error:
+            if str(error) != self._trouble:
+                log.warning("the keys stay as they were: %s", error)
+            self._trouble = str(error)
+            return
+        self._seen, self._trouble = seen, ""
+        log.info("%s was read again: it has %d keys", self._path, len(self._keys))
+
+
+def read_keys(path: Path) -> dict[str, Key]:
+    """Return the keys of a file by their ids. Raises KeyFileError."""
+    try:
+        with path.open("rb") as file:
+            _check_mode(path, os.fstat(file.fileno()))
+            content = json.loads(file.read(MAX_FILE_BYTES))
+        entries = content["keys"]
+    except FileNotFoundError:
+        raise KeyFileError(f"{path} is not there: make it by `mnemolog keys create --tenant NAME`") from None
+    except OSError as error:
+        raise KeyFileError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, KeyFileError):
+            raise
+        raise KeyFileError(f"{path} is no file of keys: put back the last one, or make a new one") from None
+    if not isinstance(entries, list):
+        raise KeyFileError(f"{path} is no file of keys: `keys` must be a list")
+    keys: dict[str, Key] = {}
+    for place, entry in enumerate(entries):
+        try:
+            key = read_key(entry)
+        except InvalidKey as error:
+            raise KeyFileError(f"{path}, key {place}: {error}") from None
+        if key.key_id in keys:
+            raise KeyFileError(f"{path}: the key {key.key_id} stands there twice: remove one of them")
+        keys[key.key_id] = key
+    return keys
+
+
+@contextmanager
+def edited_keys(path: Path) -> Iterator[dict[str, Key]]:
+    """Give the keys of a file, none where there is no file yet, and write them back at the end of the block.
+
+    Two who edit it at the same time wait for each other. Raises KeyFileError.
+    """
+    path = path.resolve()  # a link stays one
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = os.open(path.parent, os.O_RDONLY)
+    except OSError as error:
+        raise KeyFileError(f"{path} cannot be written: {error.strerror}") from None
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        keys = read_keys(path) if path.exists() else {}
+        yield keys
+        write_keys(path, keys.values())
+    finally:
+        os.close(folder)
+
+
+def write_keys(path: Path, keys: Iterable[Key]) -> None:
+    """Put keys into the file, all or nothing, with mode 0600. Raises KeyFileError."""
+    content: dict[str, Any] = {"version": 1, "keys": [key.as_json() for key in keys]}
+    try:
+        write_private(path, json.dumps(content, indent=1).encode() + b"\n")
+    except OSError as error:
+        raise KeyFileError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replace a file by one with mode 0600, all or nothing. Raises OSError."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # made with 0600
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _check_mode(path: Path, found: os.stat_result) -> None:
+    """Refuse a file that others may read or write; one of another owner, as Kubernetes mounts it, its group may read.
+
+    Raises KeyFileError.
+    """
+    forbidden = _OF_OTHERS if found.st_uid == os.geteuid() else _MOUNTED
+    if found.st_mode & forbidden:
+        mode = stat.S_IMODE(found.st_mode)
+        raise KeyFileError(f"{path} has mode {mode:04o}, so others may use it: chmod 600 {path}")
+
+
+def _signature(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise KeyFileError(f"{path} is not there: make it by `mnemolog keys create --tenant NAME`") from None
+        raise KeyFileError(f"{path} cannot be read: {error.strerror}") from None
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_mode

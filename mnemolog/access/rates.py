@@ -1,0 +1,62 @@
+"""Rates: how many requests a second and how many open streams a key may have, of which each worker grants its share."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter, OrderedDict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from mnemolog.access.verifier import TooMany
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mnemolog.access.key import Key
+
+MAX_KEYS: Final = 10_000
+STREAM_SECONDS: Final = 5.0
+"""When to come back where too many streams are open."""
+
+
+class Rates:
+    """Counts what keys do at this worker."""
+
+    def __init__(self, workers: Callable[[], int] = lambda: 1, clock: Callable[[], float] = time.monotonic) -> None:
+        """`workers` is how many there are in the group: each grants so much less."""
+        self._workers = workers
+        self._clock = clock
+        self._used: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """Requests of each key that count still, and when that was so; the least recently seen first."""
+        self._streams: Counter[str] = Counter()
+
+    def take_request(self, key: Key) -> None:
+        """Count a request. Raises TooMany beyond a second's share of its rate."""
+        rate = key.limits.requests_per_second
+        if rate is None:
+            return
+        rate = max(1.0, rate / max(1, self._workers()))
+        used, at = self._used.get(key.key_id, (0.0, 0.0))
+        used = max(0.0, used - (self._clock() - at) * rate)
+        if used + 1 > math.ceil(rate):
+            detail = f"the key {key.key_id} may send {key.limits.requests_per_second:g} requests a second: wait"
+            raise TooMany(detail, (used + 1 - math.ceil(rate)) / rate)
+        self._used[key.key_id] = used + 1, self._clock()
+        self._used.move_to_end(key.key_id)
+        while len(self._used) > MAX_KEYS:
+            self._used.popitem(last=False)
+
+    @contextmanager
+    def stream(self, key: Key) -> Iterator[None]:
+        """Count a stream while it is open. Raises TooMany where the key has as many as it may."""
+        most = key.limits.streams
+        if most is not None and self._streams[key.key_id] >= max(1, most // max(1, self._workers())):
+            raise TooMany(f"the key {key.key_id} may have {most} open streams: close one", STREAM_SECONDS)
+        self._streams[key.key_id] += 1
+        try:
+            yield
+        finally:
+            self._streams[key.key_id] -= 1
+            if not self._streams[key.key_id]:
+                del self._streams[key.key_id]

@@ -1,0 +1,62 @@
+"""A principal as text, which one worker states to another; what proves it stands beside it."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Final
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from mnemolog.access.principal import Principal, Role
+
+VALID_SECONDS: Final = 60.0
+"""How long a statement counts: a request is stated anew each time that it is sent on."""
+_ROLES: Final = frozenset(Role)
+
+
+class NoStatement(ValueError):
+    """A text that states no principal, or does so no longer."""
+
+
+class _Stated(BaseModel):
+    """What stands in the text. A field that a newer version adds is ignored, so that it cannot widen anything here."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str
+    roles: tuple[str, ...]
+    key_id: str | None
+    users: tuple[str, ...] | None
+    agents: tuple[str, ...] | None
+    until: float
+
+
+def write_statement(principal: Principal, now: float) -> str:
+    """Return a principal as URL-safe Base64, to count from `now` (seconds since 1970) on."""
+    stated = _Stated(
+        tenant=principal.tenant,
+        roles=tuple(sorted(principal.roles)),
+        key_id=principal.key_id,
+        users=principal.users,
+        agents=principal.agents,
+        until=now + VALID_SECONDS,
+    )
+    return urlsafe_b64encode(stated.model_dump_json().encode()).decode()
+
+
+def read_statement(text: str, now: float) -> Principal:
+    """Return the principal that a text states at an instant. Raises NoStatement."""
+    try:
+        stated = _Stated.model_validate(orjson.loads(urlsafe_b64decode(text)))
+    except (ValidationError, ValueError) as error:
+        raise NoStatement("the principal cannot be read") from error
+    if now > stated.until:
+        raise NoStatement(f"the principal was stated {now - stated.until + VALID_SECONDS:.0f} s ago by this clock")
+    return Principal(
+        tenant=stated.tenant,
+        roles=frozenset(Role(role) for role in stated.roles if role in _ROLES),
+        key_id=stated.key_id,
+        users=stated.users,
+        agents=stated.agents,
+    )

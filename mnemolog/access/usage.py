@@ -1,0 +1,101 @@
+"""Usage: how many events each key with a quota has published today, kept across restarts.
+
+A worker counts what it accepts from callers, and adds what the other workers last told: between two exchanges a key can
+have accepted more than its quota, at most what the others take in that time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections import Counter
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from mnemolog.access.key_file import write_private
+from mnemolog.access.verifier import TooMany
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from mnemolog.access.key import Key
+    from schemas.clock import Clock
+
+SAVE_SECONDS: Final = 5.0
+"""How often what was counted is written; a process that is killed forgets at most so much."""
+
+log = logging.getLogger("mnemolog.access")
+
+
+class Usage:
+    """Counts events by key and UTC day."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        """Read what was counted before; a file that cannot be read counts nothing."""
+        self._path = path
+        self._clock = clock
+        self._day = clock.now().date()
+        self._own: Counter[str] = Counter()
+        self._others: Counter[str] = Counter()
+        self._is_saved = True
+        try:
+            found = json.loads(path.read_bytes())
+            if date.fromisoformat(found["day"]) == self._day:
+                self._own.update({str(key_id): int(events) for key_id, events in found["events"].items()})
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            log.warning("%s cannot be read: today's quotas of keys begin anew", path)
+
+    def take(self, key: Key, events: int) -> None:
+        """Count events that a key publishes. Raises TooMany beyond its quota of the day, and then counts none."""
+        quota = key.limits.events_per_day
+        if quota is None:
+            return
+        self._turn_day()
+        if self._own[key.key_id] + self._others[key.key_id] + events > quota:
+            now = self._clock.now()
+            midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+            detail = f"the key {key.key_id} may publish {quota} events a day (UTC): send the others tomorrow"
+            raise TooMany(detail, (midnight - now).total_seconds())
+        self._own[key.key_id] += events
+        self._is_saved = False
+
+    async def told(self) -> dict[str, Any]:
+        """Return what this worker has counted, for the others: `{day, events: {key id: number}}`."""
+        self._turn_day()
+        return {"day": self._day.isoformat(), "events": dict(self._own)}
+
+    def hear(self, others: Iterable[Mapping[str, Any]]) -> None:
+        """Take what all other workers have counted."""
+        self._turn_day()
+        total: Counter[str] = Counter()
+        for other in others:
+            if other["day"] == self._day.isoformat():
+                total.update(other["events"])
+        self._others = total
+
+    async def run(self) -> None:
+        """Write what was counted, every few seconds."""
+        while True:
+            await asyncio.sleep(SAVE_SECONDS)
+            self.save()
+
+    def save(self) -> None:
+        """Write what was counted, if there is anything new."""
+        if self._is_saved:
+            return
+        content = json.dumps({"day": self._day.isoformat(), "events": dict(self._own)}).encode()
+        try:
+            write_private(self._path, content)
+        except OSError as error:
+            log.warning("%s cannot be written (%s): a restart forgets what was counted", self._path, error.strerror)
+            return
+        self._is_saved = True
+
+    def _turn_day(self) -> None:
+        today = self._clock.now().date()
+        if today > self._day:  # a clock that is set back does not give a second quota
+            self._day, self._own, self._others = today, Counter(), Counter()

@@ -1,0 +1,176 @@
+"""`mnemolog keys`: API keys, made, listed, revoked and renewed in their file; no server is needed for it."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mnemolog.access.key import InvalidKey, Key, Limits, new_key, renewed
+from mnemolog.access.key_file import KeyFileError, edited_keys, read_keys
+from mnemolog.access.principal import Role
+from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
+from schemas.instant import instant
+
+DEFAULT_ROLES = "read,write"
+_SPAN = re.compile(r"(\d{1,6})([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def span(text: str) -> timedelta:
+    """Return a length of time, such as 90d, 12h, 30m or 0s. Raises typer.BadParameter."""
+    found = _SPAN.fullmatch(text)
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is no length of time: give one such as 90d, 12h, 30m or 0s")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def roles(text: str) -> list[Role]:
+    """Return roles that are named with commas between them. Raises typer.BadParameter."""
+    try:
+        return [Role(name.strip()) for name in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r}: the roles are {', '.join(Role)}") from None
+
+
+TENANT = Annotated[str, typer.Option("--tenant", help="Whose data it is for; that of a server without keys: default.")]
+ROLE = Annotated[str, typer.Option("--role", help=f"{', '.join(Role)}, with commas between them.")]
+USERS = Annotated[
+    list[str] | None, typer.Option("--user", "-u", metavar="PATTERN", help="Only for these users; * and ? are any.")
+]
+AGENTS = Annotated[list[str] | None, typer.Option("--agent", "-a", help="Only for these agents.")]
+EXPIRES = Annotated[
+    timedelta | None, typer.Option("--expires", parser=span, metavar="TIME", help="How long it lasts, such as 90d.")
+]
+GRACE = Annotated[
+    timedelta, typer.Option("--grace", parser=span, metavar="TIME", help="How long the old key is still valid.")
+]
+REQUESTS = Annotated[float | None, typer.Option("--requests-per-second", min=0.01, help="At most so many.")]
+EVENTS = Annotated[int | None, typer.Option("--events-per-day", min=1, help="At most so many events a day (UTC).")]
+STREAMS = Annotated[int | None, typer.Option("--streams", min=1, help="At most so many open streams.")]
+KEY_ID = Annotated[str, typer.Argument(metavar="KEY_ID", help="As `keys list` shows it.")]
+SOME_KEY_ID = Annotated[str | None, typer.Argument(metavar="[KEY_ID]", help="As `keys list` shows it.")]
+
+
+def install(app: typer.Typer) -> None:
+    """Add the commands."""
+    local_command(app, "create", create)
+    local_command(app, "list", listed)
+    local_command(app, "revoke", revoke)
+    local_command(app, "rotate", rotate)
+
+
+async def create(
+    around: Surroundings,
+    *,
+    tenant: TENANT,
+    role: ROLE = DEFAULT_ROLES,
+    users: USERS = None,
+    agents: AGENTS = None,
+    expires: EXPIRES = None,
+    requests_per_second: REQUESTS = None,
+    events_per_day: EVENTS = None,
+    streams: STREAMS = None,
+) -> None:
+    """Make a key and print it once: only a hash of it is kept, in API_KEYS_FILE."""
+    path, now = _path(around), datetime.now(UTC)
+    limits = Limits(requests_per_second=requests_per_second, events_per_day=events_per_day, streams=streams)
+    try:
+        key, text = new_key(
+            tenant=tenant,
+            roles=roles(role),
+            now=now,
+            expires=None if expires is None else now + expires,
+            users=tuple(users) if users else None,
+            agents=tuple(agents) if agents else None,
+            limits=limits,
+        )
+        with edited_keys(path) as keys:
+            keys[key.key_id] = key
+    except (InvalidKey, KeyFileError) as error:
+        raise CommandFailed(str(error)) from None
+    _print_made(around, key, text)
+    if around.settings().api_keys_file is None:
+        around.output.say(f"a server asks for keys with MNEMOLOG_API_KEYS_FILE={path}")
+
+
+async def listed(around: Surroundings) -> None:
+    """List the keys: what each allows, never the key itself."""
+    path = _path(around)
+    try:
+        keys = [key.public() for key in read_keys(path).values()] if path.exists() else []
+    except KeyFileError as error:
+        raise CommandFailed(str(error)) from None
+    if around.output.as_json:
+        around.output.json({"keys": keys})
+        return
+    columns = ("id", "tenant", "roles", "users", "agents", "created", "expires", "limits")
+    rows = [[_shown(key[column]) for column in columns] for key in keys]
+    around.output.table(columns, rows, f"{path} has no keys: make one by `mnemolog keys create --tenant NAME`")
+
+
+async def revoke(around: Surroundings, key_id: KEY_ID) -> None:
+    """Remove a key: a server refuses it from a second later on."""
+    _change(around, key_id, None)
+    around.output.fields({"key_id": key_id, "state": "revoked"})
+
+
+async def rotate(around: Surroundings, key_id: SOME_KEY_ID = None, *, grace: GRACE = "1h") -> None:  # type: ignore[assignment] # typer parses it
+    """Make a key that allows what an old one does; the old one is valid for a while yet."""
+    if key_id is None:
+        raise CommandFailed("name the key to rotate: without one it would be the master key, which is not yet there")
+    now = datetime.now(UTC)
+    made: list[tuple[Key, str]] = []
+
+    def end(old: Key) -> Key:
+        made.append(renewed(old, now))
+        until = now + grace
+        return replace(old, expires=until if old.expires is None else min(old.expires, until))
+
+    old = _change(around, key_id, end, made)
+    assert old is not None  # noqa: S101 - it was changed, not removed
+    _print_made(around, *made[0], replaces={"replaces": key_id, "replaced_expires": instant(old.expires)})
+
+
+def _change(
+    around: Surroundings, key_id: str, change: Callable[[Key], Key] | None, made: Sequence[tuple[Key, str]] = ()
+) -> Key | None:
+    """Change a key, or without `change` remove it; add those that were `made` by it. Raises CommandFailed."""
+    try:
+        with edited_keys(_path(around)) as keys:
+            if key_id not in keys:
+                raise CommandFailed(f"there is no key {key_id!r}: `mnemolog keys list` shows those there are")
+            old = keys.pop(key_id)
+            if change is None:
+                return None
+            keys[key_id] = changed = change(old)
+            for key, _ in made:
+                keys[key.key_id] = key
+            return changed
+    except KeyFileError as error:
+        raise CommandFailed(str(error)) from None
+
+
+def _path(around: Surroundings) -> Path:
+    """Return where the keys are: as set, else in the data directory. Raises SettingsError."""
+    settings = around.settings()
+    return settings.api_keys_file or settings.data_dir.resolve() / "keys" / "api-keys.json"
+
+
+def _print_made(around: Surroundings, key: Key, text: str, replaces: dict[str, Any] | None = None) -> None:
+    if around.output.as_json:
+        around.output.json({"key_id": key.key_id, "key": text} | (replaces or {}))
+        return
+    around.output.say("this is the only time that the key is shown:")
+    around.output.fields({"key_id": key.key_id, "key": text} | (replaces or {}))
+
+
+def _shown(value: Any) -> object:  # noqa: ANN401 - a field of a key
+    if isinstance(value, list):
+        return ",".join(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={limit:g}" for name, limit in value.items())
+    return value

@@ -1,0 +1,109 @@
+"""Proof: a request between workers carries a signature that only a worker with the group's secret can make.
+
+HMAC-SHA256 by a key that HKDF derives from CLUSTER_SECRET, over method, target, receiver, sender, principal, body, time
+and a number that is used once. While a secret is changed there are two: a request is signed with both, and one that the
+receiver knows is enough.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import time
+from collections import OrderedDict
+from hashlib import sha256
+from secrets import token_hex
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import httpx
+import orjson
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PROOF: Final = "mnemolog-proof"
+"""Header of the signature, with what it covers beside the request's own parts."""
+SKEW_SECONDS: Final = 30.0
+"""How far the clocks of two workers may be apart, together with the way between them."""
+MOST_NONCES: Final = 200_000
+"""Kept for 2 * SKEW_SECONDS. When there are more, what was signed before the oldest of them is refused."""
+_PURPOSE: Final = b"mnemolog: requests between workers, 1"
+_HEADER: Final = re.compile(r"1;(\d{1,15});([0-9a-f]{32});([0-9a-f]{64});([0-9a-f]{64})(?:;([0-9a-f]{64}))?")
+
+
+class NotProven(Exception):
+    """A request that no worker of the group can be known to have sent; the message says why."""
+
+
+class Covered(NamedTuple):
+    """What of a request is signed besides its body: the receiver's URL among it, so that it is for nobody else."""
+
+    method: str
+    target: str
+    """Path and query, as they are sent."""
+    receiver: str
+    sender: str
+    principal: str
+    """As it is stated, "" where the request is the worker's own."""
+
+
+class Proof:
+    """Signs what is sent to other workers, and verifies what comes from them. Each request counts once."""
+
+    def __init__(self, secrets: Sequence[bytes], clock: Callable[[], float] = time.time) -> None:
+        """Take the secrets, one, or two while it is changed. `clock` is the time of day, in seconds."""
+        self._keys = [_derived(secret) for secret in secrets]
+        self._clock = clock
+        self._seen: OrderedDict[str, float] = OrderedDict()
+        # What an earlier process may have seen is not taken again. Times are signed in whole milliseconds.
+        self._floor = clock() - 0.002
+
+    def sign(self, covered: Covered, body: bytes) -> str:
+        """Return the value of the header PROOF."""
+        told = (round(self._clock() * 1000), token_hex(16), sha256(body).hexdigest())
+        return ";".join(["1", *map(str, told), *self._signatures(covered, *told)])
+
+    def verify(self, covered: Covered, header: str | None) -> str:
+        """Return the SHA-256 that the body must have, in hexadecimal. Raises NotProven; the second time too."""
+        found = _HEADER.fullmatch(header or "")
+        if found is None:
+            raise NotProven("it is not signed")
+        milliseconds, nonce, body = int(found[1]), found[2], found[3]
+        given = [signature for signature in (found[4], found[5]) if signature]
+        known = self._signatures(covered, milliseconds, nonce, body)
+        if not any([hmac.compare_digest(ours, theirs) for ours in known for theirs in given]):  # noqa: C419 - in constant time
+            raise NotProven("it is signed with another secret, for another worker, or was changed on its way")
+        self._count_once(milliseconds / 1000, nonce)
+        return body
+
+    def _signatures(self, covered: Covered, milliseconds: int, nonce: str, body: str) -> list[str]:
+        message = orjson.dumps([1, *covered, milliseconds, nonce, body])
+        return [hmac.digest(key, message, "sha256").hex() for key in self._keys]
+
+    def _count_once(self, signed_at: float, nonce: str) -> None:
+        now = self._clock()
+        if abs(now - signed_at) > SKEW_SECONDS:
+            detail = (
+                f"it was signed {now - signed_at:.0f} s ago by this worker's clock: set the clocks of both machines"
+            )
+            raise NotProven(detail)
+        if nonce in self._seen or signed_at <= self._floor:
+            raise NotProven("it came before, or may have: send it anew")
+        self._seen[nonce] = signed_at
+        while self._seen:
+            oldest, at = next(iter(self._seen.items()))
+            if len(self._seen) <= MOST_NONCES and now - at <= SKEW_SECONDS:
+                break
+            del self._seen[oldest]
+            self._floor = max(self._floor, at)
+
+
+def normalised(url: str) -> str:
+    """Return a worker's URL in the one form in which both sides sign it."""
+    return str(httpx.URL(url)).rstrip("/")
+
+
+def _derived(secret: bytes) -> bytes:
+    return HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE).derive(secret)

@@ -1,0 +1,54 @@
+"""Trust: by what workers of a group know each other, and what a request between them carries to show it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from mnemolog.access.caller import CALLER
+from mnemolog.access.statement import write_statement
+from mnemolog.cluster.peer_hosts import PeerHosts
+from mnemolog.cluster.proof import PROOF, Covered, Proof, normalised
+
+if TYPE_CHECKING:
+    import httpx
+
+    from mnemolog.tls import Renewed
+
+FORWARDED: Final = "mnemolog-forwarded-by"
+"""Header of a request that another worker has forwarded, with that worker's URL: it is not forwarded again."""
+STATED: Final = "mnemolog-principal"
+"""Header with the principal of the caller, in whose name another worker asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerTrust:
+    """How other workers are spoken to. Without a proof they are known by name alone, on one machine."""
+
+    hosts: PeerHosts = field(default_factory=lambda: PeerHosts.beside(None))
+    is_proven: bool = False
+    """Whether workers prove who they are: by `proof`, by the certificates of `tls`, or by both."""
+    proof: Proof | None = None
+    tls: Renewed | None = None
+    """The context for connections to others; None: as for any server."""
+    why_none: str | None = None
+    """Why no other worker may be asked."""
+
+    def refusal(self, url: str) -> str | None:
+        """Return why a URL of the group is not asked, None where it is."""
+        return self.why_none or self.hosts.refusal(url)
+
+    def mark(self, request: httpx.Request, receiver: str, sender: str) -> None:
+        """Add to a request who sends it, in whose name, and the proof."""
+        request.headers[FORWARDED] = sender
+        if not self.is_proven:
+            return
+        caller = CALLER.get()
+        stated = "" if caller is None else write_statement(caller, time.time())
+        if stated:
+            request.headers[STATED] = stated
+        if self.proof is not None:
+            target = request.url.raw_path.decode("ascii")
+            covered = Covered(request.method, target, normalised(receiver), sender, stated)
+            request.headers[PROOF] = self.proof.sign(covered, request.content)

@@ -1,0 +1,95 @@
+"""Authentication: whose key a request came with, found before a byte of its body is read."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from mnemolog.access.principal import LOCAL, PRINCIPAL
+from mnemolog.access.verifier import NoKey, TooMany
+from mnemolog.http.problems import problem, too_many
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from fastapi import Response
+    from starlette.types import Scope
+
+    from mnemolog.access.key import Key
+    from mnemolog.access.rates import Rates
+    from mnemolog.access.verifier import Verifier
+
+WITHOUT_KEY: Final = frozenset({"/health/live", "/health/ready", "/docs", "/openapi.json"})
+"""Paths that hold nobody's data."""
+BETWEEN_WORKERS: Final = "/v1/internal/"
+"""Paths for other workers: their bodies are Base64, a third longer than what callers sent."""
+NOT_FOR_CALLERS: Final = "this route is for the group's other workers: /docs lists those for you"
+STREAMS: Final = frozenset({"/v1/wakes/stream"})
+KEY: Final = "mnemolog.key"
+"""Where the key itself is in a request's scope, for what counts against it."""
+_SCHEMES: Final = frozenset({"bearer", "token"})
+
+
+class Authentication:
+    """Finds the principal of each request, and counts what its key does."""
+
+    def __init__(self, verifier: Verifier, rates: Rates) -> None:
+        """Take what verifies keys, and what counts their requests."""
+        self._verifier = verifier
+        self._rates = rates
+
+    async def refusal(self, scope: Scope, until_answered: ExitStack) -> Response | None:
+        """Put the principal into the scope and return None, or return why the request is refused.
+
+        What lasts as long as the answer is entered into `until_answered`.
+        """
+        if PRINCIPAL in scope or scope["path"] in WITHOUT_KEY:
+            return None
+        if scope["path"].startswith(BETWEEN_WORKERS):  # a caller's key is no proof of being a worker
+            return problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
+        try:
+            key = await self._verifier.verify(_presented(scope), _address(scope))
+            self._rates.take_request(key)
+            if scope["path"] in STREAMS:
+                until_answered.enter_context(self._rates.stream(key))
+        except NoKey as error:
+            return problem(HTTPStatus.UNAUTHORIZED, str(error), headers={"WWW-Authenticate": 'Bearer realm="mnemolog"'})
+        except TooMany as error:
+            return too_many(error)
+        scope[PRINCIPAL], scope[KEY] = key.principal, key
+        return None
+
+
+def admit_everybody(scope: Scope) -> None:
+    """Let a request in without a key, as everybody on loopback is, unless it is known already who sent it."""
+    scope.setdefault(PRINCIPAL, LOCAL)
+
+
+def key_of(scope: Scope) -> Key | None:
+    """Return the key that a request came with, None where none was needed."""
+    key: Key | None = scope.get(KEY)
+    return key
+
+
+def _presented(scope: Scope) -> str:
+    """Return the key that the headers have. Raises NoKey."""
+    found: set[str] = set()
+    for name, value in scope["headers"]:
+        text = value.decode("latin-1").strip()
+        if name == b"x-api-key":
+            found.add(text)
+        elif name == b"authorization":
+            scheme, _, rest = text.partition(" ")
+            if scheme.lower() not in _SCHEMES:
+                raise NoKey("Authorization must be `Bearer KEY` (or `Token KEY`), or leave it out and send X-API-Key")
+            found.add(rest.strip())
+    if len(found) > 1:
+        raise NoKey("the request has two different keys: send one")
+    if not found:
+        raise NoKey("this needs an API key: send `Authorization: Bearer KEY` (`mnemolog keys create` makes one)")
+    return found.pop()
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else ""

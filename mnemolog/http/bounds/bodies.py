@@ -1,0 +1,101 @@
+"""Bodies of requests, read whole: bounded by path, by a deadline, and by the bytes that all of them have together."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from mnemolog.http.authentication import BETWEEN_WORKERS
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from starlette.types import Receive, Scope
+
+MAX_BODY_BYTES: Final = 8 * 1024 * 1024
+"""Of a body that holds many events or memories."""
+MAX_SMALL_BODY_BYTES: Final = 512 * 1024
+"""Of any other: the largest content and metadata fit with all of their characters escaped, or 1,000 ids."""
+LARGE: Final = frozenset({"/v1/events", "/v1/conversations", "/v1/import"})
+MAX_BYTES_IN_FLIGHT: Final = 64 * 1024 * 1024
+"""Of all bodies of a worker whose requests are not answered yet; read JSON takes several times as much."""
+FREE_BYTES: Final = 64 * 1024
+"""Of each body, not counted: small requests go on while large ones fill the budget."""
+BODY_SECONDS: Final = 30.0
+"""From a request's head to the end of its body."""
+
+
+class Gone(Exception):
+    """The caller hung up before the body was complete."""
+
+
+class NotRead(Exception):
+    """A body that is not kept: what comes after the answer is thrown away, for no longer than a head may take."""
+
+    def __init__(self, status: HTTPStatus, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+
+
+class Bodies:
+    """Reads the bodies of a worker's requests."""
+
+    def __init__(self, most_in_flight: int = MAX_BYTES_IN_FLIGHT, seconds: float = BODY_SECONDS) -> None:
+        self._most_in_flight = most_in_flight
+        self._seconds = seconds
+        self.in_flight = 0
+
+    async def read(self, scope: Scope, receive: Receive, until_answered: ExitStack) -> bytes:
+        """Return the whole body, which counts until the request is answered. Raises NotRead, Gone."""
+        most = most_bytes(scope["path"])
+        announced = dict(scope["headers"]).get(b"content-length", b"")
+        if announced.isdigit() and int(announced) > most:
+            raise _too_large(most)
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._read(receive, most, until_answered)
+        except TimeoutError:
+            detail = f"the body was not complete after {self._seconds:g} s: send less at once"
+            raise NotRead(HTTPStatus.REQUEST_TIMEOUT, detail) from None
+
+    async def _read(self, receive: Receive, most: int, until_answered: ExitStack) -> bytes:
+        parts: list[bytes] = []
+        size = counted = 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Gone
+            part: bytes = message.get("body", b"")
+            size += len(part)
+            if size > most:
+                raise _too_large(most)
+            if size - FREE_BYTES > counted:
+                self._take(size - FREE_BYTES - counted, until_answered)
+                counted = size - FREE_BYTES
+            parts.append(part)
+            if not message.get("more_body", False):
+                return b"".join(parts)
+
+    def _take(self, size: int, until_answered: ExitStack) -> None:
+        if self.in_flight + size > self._most_in_flight:
+            detail = "many large requests are being answered: ask again in a moment, or send less at once"
+            raise NotRead(HTTPStatus.SERVICE_UNAVAILABLE, detail)
+        self.in_flight += size
+        until_answered.callback(self._give_back, size)
+
+    def _give_back(self, size: int) -> None:
+        self.in_flight -= size
+
+
+def most_bytes(path: str) -> int:
+    """Return how many bytes a body may have."""
+    if path.startswith(BETWEEN_WORKERS):
+        return 2 * MAX_BODY_BYTES  # Base64, a third longer than what callers sent
+    return MAX_BODY_BYTES if path in LARGE else MAX_SMALL_BODY_BYTES
+
+
+def _too_large(most: int) -> NotRead:
+    detail = f"a request to this path holds at most {most} bytes: send it in parts"
+    return NotRead(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)

@@ -1,0 +1,99 @@
+"""Bodies of JSON and of JSON lines, read within bounds: a text may be small and still be a million values."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from itertools import islice
+from typing import Any, Final
+
+import orjson
+
+from mnemolog.cluster.peers import LINES
+from mnemolog.http.problems import MAX_ERRORS, Problem, summary
+from schemas.inputs.input_events import Fault
+from schemas.inputs.slices import in_slices
+
+NDJSON: Final = (LINES, "application/ndjson", "application/jsonl")
+MAX_VALUES: Final = 200_000
+"""Values that one JSON text may hold, each member and each item being one: 200 for each of 1,000 events."""
+MAX_LINE_BYTES: Final = 2 * 1024 * 1024
+"""More than any event or memory has, an image in it, and every character of its text escaped."""
+_LINE: Final = re.compile(rb"\S[^\n]*+")
+_TEXT: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+', re.DOTALL)
+"""A string, also one that does not end: each byte is looked at once."""
+_BEFORE_VALUES: Final = (b",", b"[", b"{")
+
+
+def read_json(text: bytes) -> Any:  # noqa: ANN401 - any JSON
+    """Return what a JSON text holds. Raises Problem where it holds too many values, and orjson.JSONDecodeError."""
+    if _most_values(text) > MAX_VALUES and _most_values(_TEXT.sub(b"", text)) > MAX_VALUES:
+        detail = f"the body holds more than {MAX_VALUES} values: send it in parts"
+        raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+    return orjson.loads(text)
+
+
+def _most_values(text: bytes) -> int:
+    """Return a number of values that the text has not more than: before each stands one of three characters."""
+    return 1 + sum(map(text.count, _BEFORE_VALUES))
+
+
+async def read_events(body: bytes, content_type: str, most: int) -> tuple[list[Any], bool]:
+    """Return the raw events, at most so many, and whether they came as a list. Raises Problem.
+
+    NDJSON is known by its content type, and else by a first line that is JSON by itself while the whole is not.
+    """
+    if content_type.partition(";")[0].strip().lower() in NDJSON:
+        return await _lines(body, most), True
+    try:
+        whole = read_json(body)
+    except orjson.JSONDecodeError as error:
+        if _is_json(body.lstrip().partition(b"\n")[0]):
+            return await _lines(body, most), True
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"the body is not JSON: {error}", [_not_json("$")]) from None
+    if not isinstance(whole, list):
+        return [whole], False
+    if len(whole) > most:
+        raise _too_many(most)
+    return whole, True
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+async def _lines(body: bytes, most: int) -> list[Any]:
+    """Return what the lines hold. They are counted before any is parsed, and parsed until MAX_ERRORS were bad."""
+    places = [match.span() for match in islice(_LINE.finditer(body), most + 1)]
+    if len(places) > most:
+        raise _too_many(most)
+    events: list[Any] = []
+    faults: list[Fault] = []
+    number, counted = 1, 0
+    async for place, (start, end) in in_slices(enumerate(places)):
+        number, counted = number + body.count(b"\n", counted, start), start
+        try:
+            if end - start > MAX_LINE_BYTES:
+                faults.append(Fault(f"$[{place}]", f"line {number} has more than {MAX_LINE_BYTES} bytes"))
+            else:
+                events.append(read_json(body[start:end]))
+        except orjson.JSONDecodeError as error:
+            faults.append(Fault(f"$[{place}]", f"line {number} is not JSON: {error}"))
+        if len(faults) > MAX_ERRORS:
+            break
+    if faults:
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+    return events
+
+
+def _too_many(most: int) -> Problem:
+    detail = f"the request has more events or lines than allowed: at most {most}, send them in parts"
+    return Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+
+
+def _not_json(path: str) -> Fault:
+    return Fault(path, "must be one event, an array of events, or one event a line")

@@ -1,0 +1,121 @@
+"""The door for other workers: what comes in by their port is proven before its body is read, and goes in as theirs.
+
+The door for everybody else lets in none of what only another worker may say.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from hashlib import sha256
+from hmac import compare_digest
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from mnemolog.access.principal import LOCAL, PRINCIPAL
+from mnemolog.access.statement import NoStatement, read_statement
+from mnemolog.cluster.proof import PROOF, Covered, NotProven, Proof, normalised
+from mnemolog.cluster.trust import FORWARDED, STATED
+from mnemolog.http.authentication import BETWEEN_WORKERS
+from mnemolog.http.problems import problem
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+FROM_PEER: Final = "mnemolog.from_peer"
+"""In the scope of a request that came by the door for other workers, and was proven: the caller in whose name it is, or
+None where the worker asks of its own accord."""
+WITHOUT_CALLER: Final = (BETWEEN_WORKERS, "/health/")
+"""What a worker asks of its own accord."""
+TELL_EVERY_SECONDS: Final = 10.0
+
+log = logging.getLogger("mnemolog.peers")
+
+
+class PeerDoor:
+    """ASGI middleware around the whole application, at the port for other workers."""
+
+    def __init__(self, app: ASGIApp, url: str, proof: Proof | None) -> None:
+        """`url` is where the others reach this port; without a `proof` their certificates have shown who they are."""
+        self._app = app
+        self._url = normalised(url)
+        self._proof = proof
+        self._told = float("-inf")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request of another worker in, and answer 401 to any other."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = _Body(receive, self._admit(scope))
+        except (NotProven, NoStatement) as error:
+            await self._refuse(str(error), scope, receive, send)
+            return
+        await self._app(scope, body.receive, send)
+        if body.was_changed:
+            await self._refuse("its body was changed on its way", scope, receive, send)
+
+    def _admit(self, scope: Scope) -> str | None:
+        """Mark the scope as another worker's; return the SHA-256 of the body, None where the connection vouches for it.
+
+        Raises NotProven, NoStatement.
+        """
+        headers: dict[str, str] = {}
+        for raw, value in scope["headers"]:
+            name = raw.decode("latin-1")
+            if name in (FORWARDED, STATED, PROOF) and name in headers:
+                raise NotProven(f"it has {name} twice")
+            headers[name] = value.decode("latin-1")
+        sender, stated = headers.get(FORWARDED), headers.get(STATED, "")
+        if sender is None:
+            raise NotProven("it names no worker")
+        query = scope["query_string"]
+        target = (scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
+        covered = Covered(scope["method"], target, self._url, sender, stated)
+        body = None if self._proof is None else self._proof.verify(covered, headers.get(PROOF))
+        caller = read_statement(stated, time.time()) if stated else None
+        if caller is None and not scope["path"].startswith(WITHOUT_CALLER):
+            raise NotProven("it states no principal, whose request it is")
+        scope[FROM_PEER], scope[PRINCIPAL] = caller, caller or LOCAL
+        return body
+
+    async def _refuse(self, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
+        if time.monotonic() - self._told >= TELL_EVERY_SECONDS:
+            self._told = time.monotonic()
+            log.warning("a request at the port for other workers was refused: %s", reason)
+        detail = f"this port is for the group's other workers, and this request is refused: {reason}"
+        await problem(HTTPStatus.UNAUTHORIZED, detail, headers={"Connection": "close"})(scope, receive, send)
+
+
+class _Body:
+    """A body whose digest was signed: the last part of another one is not handed on."""
+
+    def __init__(self, receive: Receive, expected: str | None) -> None:
+        self._receive = receive
+        self._expected = expected
+        self._digest = sha256()
+        self.was_changed = False
+
+    async def receive(self) -> Message:
+        """Return the next message; after a body that was changed, that the caller is gone."""
+        message = await self._receive()
+        if self._expected is None or message["type"] != "http.request":
+            return message
+        self._digest.update(message.get("body", b""))
+        if message.get("more_body", False) or compare_digest(self._digest.hexdigest(), self._expected):
+            return message
+        self.was_changed = True
+        return {"type": "http.disconnect"}
+
+
+def let_in(scope: Scope, *, names_suffice: bool) -> bool:
+    """Return whether a request may go on, without what only another worker may say.
+
+    Where `names_suffice`, on one machine without keys, a request that names another worker may be its.
+    """
+    if FROM_PEER in scope:
+        return True
+    forged = {STATED.encode(), PROOF.encode()} | (set() if names_suffice else {FORWARDED.encode()})
+    scope["headers"] = [(name, value) for name, value in scope["headers"] if name not in forged]
+    return names_suffice or not scope["path"].startswith(BETWEEN_WORKERS)

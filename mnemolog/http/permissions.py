@@ -1,0 +1,231 @@
+"""Permissions: every route declares which role it needs and whose data it reaches; what declares nothing is refused.
+
+A key that is for some users or agents only is checked here too, by what the request names: in its path, its query and
+its body, and by whose the memory is that it names. A route whose body holds many events checks each of them itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from mnemolog.access.principal import PRINCIPAL, Principal, Role
+from mnemolog.http.dependencies import ready_worker
+from mnemolog.http.forwarding import BODY
+from mnemolog.http.problems import Problem
+from projections.queries.queries import UnknownMemory
+from schemas.identity import GLOBAL_USER
+from schemas.inputs.input_events import DEFAULT_USER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TypeVar
+
+    from fastapi import Request
+
+    Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
+_ACCESS: Final = "mnemolog_access"
+
+
+class Reach(StrEnum):
+    """Whose data a route reaches; of the caller's tenant only, unless it says otherwise."""
+
+    NOTHING = "nothing"
+    """It holds nobody's data."""
+    USERS = "users"
+    """The users that the request names, or whose memory it names."""
+    USERS_OR_ALL = "users or all"
+    """As USERS; where it names none, all of the tenant, for which it takes the role tenant-admin."""
+    KEYS_USER = "the key's user"
+    """As USERS, and the key must be for some: a model calls it, and whose memory it is, is not for that to say."""
+    INSTALLATION = "installation"
+    """Every tenant."""
+    WORKERS = "workers"
+    """What other workers ask, who prove who they are in another way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """What a route takes: one of some roles for reading, one of others for changing, and whose data it reaches."""
+
+    reading: frozenset[Role]
+    changing: frozenset[Role]
+    reach: Reach
+    tells_agents_apart: bool = True
+    """Whether a key for some agents has to name one of them."""
+    checks_itself: bool = False
+    """Whether the route checks the owners that its body names, by `check_owner`."""
+
+
+def _one(role: Role, reach: Reach) -> Access:
+    return Access(reading=frozenset({role}), changing=frozenset({role}), reach=reach)
+
+
+def _of_users(reach: Reach, **more: bool) -> Access:
+    return Access(reading=frozenset({Role.READ}), changing=frozenset({Role.WRITE}), reach=reach, **more)
+
+
+OPEN: Final = Access(reading=frozenset(), changing=frozenset(), reach=Reach.NOTHING)
+OF_USERS: Final = _of_users(Reach.USERS)
+OF_USERS_OR_ALL: Final = _of_users(Reach.USERS_OR_ALL)
+OF_EVENTS: Final = _of_users(Reach.USERS, tells_agents_apart=False)
+PUBLISHING: Final = _of_users(Reach.USERS, tells_agents_apart=False, checks_itself=True)
+OF_TOOLS: Final = _of_users(Reach.KEYS_USER)
+OF_MODELS: Final = Access(
+    reading=frozenset({Role.READ, Role.WRITE}), changing=frozenset({Role.READ, Role.WRITE}), reach=Reach.KEYS_USER
+)
+"""MCP: the tools that it calls take their own roles."""
+DESCRIPTION: Final = Access(reading=frozenset({Role.READ, Role.WRITE}), changing=frozenset(), reach=Reach.NOTHING)
+OF_TENANT: Final = _one(Role.TENANT_ADMIN, Reach.USERS)
+IMPORTING: Final = Access(
+    reading=frozenset(), changing=frozenset({Role.TENANT_ADMIN}), reach=Reach.USERS, checks_itself=True
+)
+OF_INSTALLATION: Final = _one(Role.OPERATOR, Reach.INSTALLATION)
+MEASURING: Final = _one(Role.METRICS, Reach.INSTALLATION)
+BETWEEN_WORKERS: Final = Access(reading=frozenset(), changing=frozenset(), reach=Reach.WORKERS)
+
+
+def needs(access: Access) -> Callable[[Endpoint], Endpoint]:
+    """Mark a route with what it takes, where that is not what the others of its module take."""
+
+    def mark(endpoint: Endpoint) -> Endpoint:
+        setattr(endpoint, _ACCESS, access)
+        return endpoint
+
+    return mark
+
+
+def declare(endpoint: Callable[..., Any], access: Access | None) -> None:
+    """Give a route what those of its module take, unless it has something of its own."""
+    if access is not None and not hasattr(endpoint, _ACCESS):
+        setattr(endpoint, _ACCESS, access)
+
+
+def access_of(endpoint: Callable[..., Any]) -> Access | None:
+    """Return what a route takes, None for one that declares nothing."""
+    return getattr(endpoint, _ACCESS, None)
+
+
+def permit(request: Request, endpoint: Callable[..., Any], *, is_reading: bool) -> None:
+    """Let a request pass that its key allows. Raises Problem, and UnknownMemory for a memory of another user."""
+    access = access_of(endpoint)
+    if access is None:
+        raise _denied("this route declares no role, so nobody may use it: a bug of mnemolog")
+    if access in (OPEN, BETWEEN_WORKERS):
+        return
+    principal: Principal | None = request.scope.get(PRINCIPAL)
+    if principal is None:
+        raise Problem(HTTPStatus.UNAUTHORIZED, "nobody is known to have sent this request")
+    is_of_all = access.reach is Reach.USERS_OR_ALL and not _users(request, {}) and not request.path_params
+    if is_of_all:
+        _check_role(principal, frozenset({Role.TENANT_ADMIN}))
+        if principal.users is not None:
+            raise _denied("the key is for some users only: say which of them")
+    else:
+        _check_role(principal, access.reading if is_reading else access.changing)
+    if access.reach is Reach.KEYS_USER and principal.key_id is not None and principal.users is None:
+        raise _denied("a model uses this route: it takes a key for its user (`mnemolog keys create --user NAME`)")
+    if not principal.is_narrowed or access.reach is Reach.NOTHING:
+        return
+    if access.reach is Reach.INSTALLATION:
+        raise _denied("the key is for some users or agents only, and this is about the whole installation")
+    if not access.checks_itself:
+        _check_named(request, principal, access, is_reading=is_reading)
+
+
+def check_owner(principal: Principal, user_id: str, agent_id: str | None) -> None:
+    """Refuse a user or an agent that the key is not for. Raises Problem."""
+    if not principal.has_user(user_id):
+        raise _denied(f"the key is not for the user {user_id!r}")
+    if not principal.has_agent(agent_id):
+        raise _denied("the key is for some agents only: name one of them" if agent_id is None else _other(agent_id))
+
+
+def _other(agent_id: str) -> str:
+    return f"the key is not for the agent {agent_id!r}"
+
+
+def _check_named(request: Request, principal: Principal, access: Access, *, is_reading: bool) -> None:
+    """Check every user and agent that a request names. Raises Problem, UnknownMemory."""
+    body = _body(request)
+    is_global = (body if not is_reading else request.query_params).get("scope") == "global"
+    if is_global and not is_reading:
+        raise _denied("what is for everyone takes a key for all users and agents")
+    users, agents = _users(request, body), _agents(request, body)
+    memory_id = request.path_params.get("memory_id")
+    if not users and memory_id is None and not is_global and access.reach is not Reach.USERS_OR_ALL:
+        users = [default_user(principal, access)]
+    for user_id in users:
+        if not principal.has_user(user_id) and not (user_id == GLOBAL_USER and is_reading):
+            raise _denied(f"the key is not for the user {user_id!r}")
+    for agent_id in agents:
+        if not principal.has_agent(agent_id):
+            raise _denied(_other(agent_id))
+    if memory_id is not None:
+        _check_memory(request, principal, memory_id, is_reading=is_reading)
+    elif not agents and principal.agents is not None and access.tells_agents_apart:
+        raise _denied("the key is for some agents only: name one of them, on a route that takes one")
+
+
+def _check_memory(request: Request, principal: Principal, memory_id: str, *, is_reading: bool) -> None:
+    """Check whose a memory is; one of another user, or that the agents do not know, is as one that is not there."""
+    worker = ready_worker(request)
+    owner = worker.queries.owner_of(principal.tenant, memory_id)
+    memory = worker.shards.state(owner).memories.get(memory_id)
+    known = principal.agents is None or any(memory and memory.visible_to(agent) for agent in principal.agents)
+    if not known or not (owner.is_global or principal.has_user(owner.user_id)):
+        raise UnknownMemory(f"there is no memory {memory_id!r}")  # the very words of one that is not there
+    if owner.is_global and not is_reading:
+        raise _denied("what is for everyone takes a key for all users and agents")
+
+
+def default_user(principal: Principal, access: Access) -> str:
+    """Return whose memory a request is about that names no user."""
+    return (access.reach is Reach.KEYS_USER and principal.only_user) or DEFAULT_USER
+
+
+def _check_role(principal: Principal, roles: frozenset[Role]) -> None:
+    if not roles & principal.roles:
+        wanted, has = " or ".join(sorted(roles)) or "none there is", ", ".join(sorted(principal.roles))
+        raise _denied(f"this takes the role {wanted}: the key {principal.key_id} has {has}")
+
+
+def _body(request: Request) -> dict[str, Any]:
+    """Return the object that a request's body is; {} for none, which the route refuses by itself.
+
+    It is the edge's copy: what is read from the request itself is gone for a route that reads its own messages.
+    """
+    try:
+        body = orjson.loads(request.scope[BODY])
+    except orjson.JSONDecodeError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _users(request: Request, body: dict[str, Any]) -> list[str]:
+    query = request.query_params
+    return _texts(
+        [
+            request.path_params.get("user_id"),
+            *query.getlist("user_id"),
+            *query.getlist("device_id"),
+            body.get("user_id"),
+        ]
+    )
+
+
+def _agents(request: Request, body: dict[str, Any]) -> list[str]:
+    return _texts([*request.query_params.getlist("agent_id"), body.get("agent_id")])
+
+
+def _texts(values: Iterable[object]) -> list[str]:
+    return [value for value in values if isinstance(value, str)]
+
+
+def _denied(detail: str) -> Problem:
+    return Problem(HTTPStatus.FORBIDDEN, detail)

@@ -1,0 +1,65 @@
+"""Disclosure: what may be told of a setting or an error in logs, answers and reports. No secret, no user's word."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HIDDEN: Final = "…"
+_SCHEME: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?", re.IGNORECASE)
+_PORTS: Final = re.compile(r"\?\w+=\d+(?:&\w+=\d+)*")
+_QUOTING: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, AssertionError)
+"""Python's own errors whose messages quote the value that they met, which may be a user's words."""
+_OURS: Final = ("mnemolog.", "projections.", "streams.", "schemas.")
+
+
+def masked(value: str) -> str:
+    """Return an address without name, password and what its query says, for logs and errors; numbers in a query stay.
+
+    What stands before the last `@` goes, also where the value is no URL, for a password may hold any character; where
+    that could as well be a query, all but the scheme goes.
+    """
+    match = _SCHEME.match(value)
+    scheme = match[0] if match else ""
+    rest = value.removeprefix(scheme)
+    before, at, host = rest.rpartition("@")
+    if at:
+        return f"{scheme}{HIDDEN}" if set("?#") & set(before) else f"{scheme}{HIDDEN}@{masked(host)}"
+    place = min((rest.index(mark) for mark in "?#" if mark in rest), default=len(rest))
+    said = rest[place:]
+    return scheme + rest[:place] + (said if not said or _PORTS.fullmatch(said) else said[0] + HIDDEN)
+
+
+def told(error: BaseException) -> str:
+    """Return the type and the message of an error; the type alone where the message may quote what it met.
+
+    Errors of our own classes are written to be read by operators, and quote nothing.
+    """
+    name = type(error).__name__
+    message = "" if _quotes(error) else str(error)
+    return f"{name}: {message}" if message else name
+
+
+def trace(error: BaseException) -> str:
+    """Return a traceback of an error and of those that led to it, as Python prints it, each with what may be `told`."""
+    return "\n\nThen:\n\n".join(
+        "Traceback (most recent call last):\n" + "".join(traceback.format_tb(one.__traceback__)) + told(one)
+        for one in reversed(list(_causes(error)))
+    )
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        yield found
+        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+
+
+def _quotes(error: BaseException) -> bool:
+    return isinstance(error, _QUOTING) and not f"{type(error).__module__}.".startswith(_OURS)

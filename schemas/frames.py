@@ -1,0 +1,25 @@
+"""Frames: how this process and a child process speak over pipes, one length and so many bytes at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+LENGTH_BYTES: Final = 4
+
+
+def write_frame(pipe: BinaryIO, body: bytes) -> None:
+    """Write a frame and flush it. Raises OSError when the other end of the pipe is closed."""
+    pipe.write(len(body).to_bytes(LENGTH_BYTES, "little") + body)
+    pipe.flush()
+
+
+def read_frame(pipe: BinaryIO) -> bytes | None:
+    """Return the next frame; None when the pipe has ended, also within a frame."""
+    head = pipe.read(LENGTH_BYTES)
+    if len(head) < LENGTH_BYTES:
+        return None
+    body = pipe.read(length := int.from_bytes(head, "little"))
+    return body if len(body) == length else None

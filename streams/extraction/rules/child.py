@@ -1,0 +1,49 @@
+"""The program of the rules' child process: it reads windows, and is ended by the kernel when one takes too long.
+
+A regular expression that does not come to an end holds the interpreter's lock: no thread and no handler of a signal in
+Python would be sure to run. A timer of processor time whose signal ends the process is.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from schemas.frames import read_frame, write_frame
+from streams.extraction.rules.extractor import read_window
+
+if TYPE_CHECKING:
+    from streams.extraction.protocol import Extraction, Window
+
+
+def main() -> None:
+    """Answer each window in turn, with at most the processor seconds for it that the first argument says."""
+    seconds = float(sys.argv[1])
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    # What a library prints must not stand between the answers.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        while (frame := read_frame(sys.stdin.buffer)) is not None:
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+            # Both ends of the pipe are this program: no stranger's pickle comes this way, only strangers' words in it.
+            answer = _read(pickle.loads(frame))  # noqa: S301
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            try:
+                write_frame(answers, pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
+            except BrokenPipeError:
+                return
+
+
+def _read(window: Window) -> Extraction | str:
+    """Return the extraction of a window, or the sentence that says which bug of the rules it met."""
+    try:
+        return read_window(window)
+    except Exception as bug:  # noqa: BLE001 - the caller rejects the window
+        return f"{type(bug).__name__}: {bug}"
+
+
+if __name__ == "__main__":
+    main()

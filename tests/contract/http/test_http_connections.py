@@ -1,0 +1,153 @@
+"""Connections: a head that does not come, one too many, and smuggled bodies, at a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+import pytest
+import uvicorn
+from contract.front_door import front_door
+
+from mnemolog.http.app import make_http
+from mnemolog.http.bounds.connections import ConnectionLimits, protocol_settings, raise_file_limit
+from mnemolog.server import listen
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from starlette.types import ASGIApp
+
+LIVE = b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+HEAD = b"POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+PATIENCE = 20
+
+
+@asynccontextmanager
+async def served(app: ASGIApp, limits: ConnectionLimits) -> AsyncIterator[int]:
+    """Serve an application at a socket of this machine, and yield the port."""
+    listening = listen("127.0.0.1", 0)
+    settings = protocol_settings(limits)
+    server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, access_log=False, **settings))
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        server.should_exit = server.force_exit = True
+        await serving
+
+
+@asynccontextmanager
+async def door_served(folder: Path, **limits: float) -> AsyncIterator[int]:
+    async with (
+        front_door(folder) as door,
+        served(make_http(door.worker), ConnectionLimits(**limits)) as port,  # type: ignore[arg-type]
+    ):
+        yield port
+
+
+async def exchange(port: int, sent: bytes) -> bytes:
+    """Send bytes and return what comes until the connection is closed."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(sent)
+        async with asyncio.timeout(PATIENCE):
+            return await reader.read()
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET /health", LIVE[:-2], LIVE + b"GET /hea"])
+async def test_a_connection_whose_head_does_not_come_is_closed(tmp_path: Path, begun: bytes):
+    async with door_served(tmp_path, head_seconds=0.2) as port:
+        answered = await exchange(port, begun)
+    assert answered.count(b"HTTP/1.1 200") == (1 if begun.startswith(LIVE) else 0)
+
+
+async def test_a_body_that_trickles_is_not_held_to_the_head(tmp_path: Path):
+    """It has a deadline of its own (test_http_bodies)."""
+    async with door_served(tmp_path, head_seconds=0.2) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(HEAD + b"Content-Length: 8\r\n\r\n")
+        for byte in b"[[[[[[[[":
+            await asyncio.sleep(0.05)
+            writer.write(bytes([byte]))
+        assert (await reader.readline()).startswith(b"HTTP/1.1 422")
+        writer.close()
+
+
+async def test_one_connection_too_many_is_told_so_and_closed(tmp_path: Path):
+    async with door_served(tmp_path, most=2) as port:
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        refused = await exchange(port, b"")
+        assert refused.startswith(b"HTTP/1.1 503")
+        assert b"Retry-After: 1\r\n" in refused
+        for _, writer in held:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(LIVE)
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 2\r\n",
+        b"Content-Length: 2\r\nContent-Length: 3\r\n",
+        b"Content-Length: +2\r\n",
+        b"Transfer-Encoding : chunked\r\n",
+    ],
+)
+async def test_a_body_whose_end_two_readers_may_see_differently_ends_the_connection(tmp_path: Path, lengths: bytes):
+    async with door_served(tmp_path) as port:
+        answered = await exchange(port, HEAD + lengths + b"\r\n0\r\n\r\n" + LIVE)
+    assert answered.startswith(b"HTTP/1.1 400")
+    assert answered.count(b"HTTP/1.1") == 1
+
+
+async def test_a_thousand_idle_and_two_hundred_slow_connections_do_not_slow_the_others(tmp_path: Path):
+    raise_file_limit()
+    async with door_served(tmp_path) as port:
+        alone = await answers_within(port)
+        held = []
+        for each in range(1_200):
+            held.append(await asyncio.open_connection("127.0.0.1", port))
+            if each >= 1_000:
+                held[-1][1].write(HEAD + b"Content-Length: 1000\r\n\r\n[")
+        beside = await answers_within(port)
+        for _, writer in held:
+            writer.close()
+    assert beside < alone * 5 + 0.01
+
+
+async def answers_within(port: int) -> float:
+    """Return how long an answer takes on a new connection, the median of many."""
+    took = []
+    for _ in range(40):
+        began = time.perf_counter()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(LIVE)
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        took.append(time.perf_counter() - began)
+        writer.close()
+    return statistics.median(took)
+
+
+async def test_a_body_that_is_too_large_is_answered_while_it_is_sent_and_the_connection_ends(tmp_path: Path):
+    """Closed at once, the answer might never reach who is still sending."""
+    async with door_served(tmp_path, head_seconds=0.5) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(HEAD + b"Content-Length: 600000\r\n\r\n" + b" " * 300_000)
+        assert (await reader.readline()).startswith(b"HTTP/1.1 413")
+        writer.write(b" " * 200_000)
+        async with asyncio.timeout(PATIENCE):
+            await reader.read()
+        writer.close()

@@ -1,0 +1,121 @@
+"""The key file: private, written as a whole, read again when it changes, and the last good one counts."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mnemolog.access.key import Key, Limits, new_key
+from mnemolog.access.key_file import KeyFile, KeyFileError, edited_keys, read_keys, write_keys
+from mnemolog.access.principal import Role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+class Seconds:
+    """A monotonic clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def a_key(tenant: str = "acme") -> Key:
+    return new_key(
+        tenant=tenant,
+        roles=[Role.READ],
+        now=NOW,
+        expires=NOW,
+        users=("team-*",),
+        agents=("luna",),
+        limits=Limits(requests_per_second=2.5, events_per_day=3, streams=1),
+    )[0]
+
+
+def test_what_is_written_is_read_and_only_by_its_owner(tmp_path: Path):
+    path, key = tmp_path / "keys.json", a_key()
+    write_keys(path, [key])
+    assert read_keys(path) == {key.key_id: key}
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == ["keys.json"]
+
+
+@pytest.mark.parametrize("mode", [0o604, 0o640, 0o660, 0o644, 0o666])
+def test_a_file_that_others_may_use_is_refused_with_what_to_do(tmp_path: Path, mode: int):
+    path = tmp_path / "keys.json"
+    write_keys(path, [a_key()])
+    path.chmod(mode)
+    with pytest.raises(KeyFileError, match=f"chmod 600 {path}"):
+        read_keys(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"keys": 1}', '{"keys": [1]}', '{"keys": [{"id": "x"}]}', "\xff"],
+)
+def test_a_broken_file_is_an_error_with_its_name(tmp_path: Path, content: str):
+    path = tmp_path / "keys.json"
+    path.write_text(content, "latin-1")
+    path.chmod(0o600)
+    with pytest.raises(KeyFileError, match=r"keys\.json"):
+        read_keys(path)
+
+
+def test_what_a_later_version_narrows_a_key_by_is_not_overlooked(tmp_path: Path):
+    path = tmp_path / "keys.json"
+    path.write_text(json.dumps({"keys": [a_key().as_json() | {"sessions": ["s1"]}]}))
+    path.chmod(0o600)
+    with pytest.raises(KeyFileError, match="'sessions'"):
+        read_keys(path)
+
+
+def test_a_missing_file_says_how_to_make_one(tmp_path: Path):
+    with pytest.raises(KeyFileError, match="mnemolog keys create"):
+        KeyFile(tmp_path / "none.json")
+
+
+def test_a_change_is_seen_within_a_second_and_a_broken_file_changes_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    path, seconds, first, second = tmp_path / "keys.json", Seconds(), a_key(), a_key("other")
+    write_keys(path, [first])
+    keys = KeyFile(path, seconds)
+    write_keys(path, [second])
+    assert keys.find(first.key_id) == first
+    seconds.now = 1.0
+    assert (keys.find(first.key_id), keys.find(second.key_id)) == (None, second)
+    for now, break_it in [
+        (2.0, lambda: path.write_text("{")),
+        (3.0, lambda: path.chmod(0o644)),
+        (4.0, path.unlink),
+        (5.0, lambda: None),
+    ]:
+        break_it()
+        seconds.now = now
+        assert keys.find(second.key_id) == second
+    told = [record.message for record in caplog.records if "stay as they were" in record.message]
+    assert len(told) == 3
+    write_keys(path, [first])
+    seconds.now = 6.0
+    assert (keys.find(first.key_id), keys.find(second.key_id)) == (first, None)
+
+
+def test_an_edit_that_fails_leaves_the_file_as_it_was(tmp_path: Path):
+    path, key = tmp_path / "keys" / "keys.json", a_key()
+    with edited_keys(path) as keys:
+        keys[key.key_id] = key
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    with suppress(RuntimeError), edited_keys(path) as keys:
+        keys.clear()
+        raise RuntimeError
+    assert read_keys(path) == {key.key_id: key}
+    assert [each.name for each in path.parent.iterdir()] == ["keys.json"]

@@ -1,0 +1,114 @@
+"""Limits of keys: requests a second, open streams, and events a day."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mnemolog.access.key import InvalidKey, Key, Limits, new_key, read_key
+from mnemolog.access.principal import Principal, Role
+from mnemolog.access.rates import Rates
+from mnemolog.access.usage import Usage
+from mnemolog.access.verifier import TooMany
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> datetime:
+        return NOON + timedelta(seconds=self.seconds)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+def key_with(**limits: float) -> Key:
+    return new_key(tenant="acme", roles=[Role.WRITE], now=NOON, limits=Limits(**limits))[0]  # type: ignore[arg-type]
+
+
+def granted(rates: Rates, key: Key, asked: int) -> int:
+    done = 0
+    for _ in range(asked):
+        try:
+            rates.take_request(key)
+        except TooMany:
+            continue
+        done += 1
+    return done
+
+
+@pytest.mark.parametrize(("workers", "share"), [(1, 10), (2, 5), (100, 1)])
+def test_each_worker_grants_its_share_of_a_second(workers: int, share: int):
+    clock = Clock()
+    rates, key = Rates(lambda: workers, clock.monotonic), key_with(requests_per_second=10)
+    assert granted(rates, key, 50) == share
+    clock.seconds = 1.0
+    assert granted(rates, key, 50) == share
+
+
+def test_a_key_without_limits_may_do_what_it_likes():
+    rates, key = Rates(), key_with()
+    assert granted(rates, key, 1000) == 1000
+
+
+def test_so_many_streams_may_be_open_at_a_time():
+    rates, key = Rates(), key_with(streams=2)
+    with rates.stream(key):
+        with rates.stream(key), pytest.raises(TooMany), rates.stream(key):
+            pass
+        with rates.stream(key):
+            pass
+
+
+def test_a_quota_is_of_a_day_and_survives_a_restart(tmp_path: Path):
+    clock, key = Clock(), key_with(events_per_day=10)
+    usage = Usage(tmp_path / "usage.json", clock)
+    usage.take(key, 8)
+    usage.save()
+    again = Usage(tmp_path / "usage.json", clock)
+    with pytest.raises(TooMany) as refused:
+        again.take(key, 3)
+    assert refused.value.seconds == 12 * 3600
+    again.take(key, 2)
+    clock.seconds = 12 * 3600
+    again.take(key, 10)
+
+
+async def test_what_other_workers_accepted_counts(tmp_path: Path):
+    clock, key = Clock(), key_with(events_per_day=10)
+    here, there = Usage(tmp_path / "here.json", clock), Usage(tmp_path / "there.json", clock)
+    there.take(key, 7)
+    here.hear([await there.told(), {"day": "2026-01-04", "events": {key.key_id: 100}}])
+    here.take(key, 3)
+    with pytest.raises(TooMany):
+        here.take(key, 1)
+
+
+def test_a_file_of_usage_that_cannot_be_read_counts_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    (tmp_path / "usage.json").write_text("[")
+    Usage(tmp_path / "usage.json", Clock()).take(key_with(events_per_day=1), 1)
+    assert "usage.json cannot be read" in caplog.text
+
+
+@pytest.mark.parametrize("limits", [{"streams": 0}, {"streams": "many"}, {"requests_per_second": -1}, {"meals": 3}])
+def test_a_limit_that_is_none_is_refused(limits: dict[str, object]):
+    with pytest.raises(InvalidKey):
+        read_key(key_with().as_json() | {"limits": limits})
+
+
+@pytest.mark.parametrize(
+    ("users", "only"),
+    [(None, None), (("ana",), "ana"), (("ana", "ben"), None), (("a*",), None), (("a?",), None)],
+)
+def test_a_key_for_one_user_names_it(users: tuple[str, ...] | None, only: str | None):
+    assert Principal("acme", frozenset(Role), "k", users).only_user == only

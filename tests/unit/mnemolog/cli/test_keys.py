@@ -1,0 +1,108 @@
+"""`mnemolog keys`: makes, lists, revokes and rotates keys in their file, without a server."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from mnemolog.access.key_file import read_keys
+from mnemolog.access.principal import Role
+from mnemolog.cli.program import program
+from schemas.instant import read_instant
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith("MNEMOLOG_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("MNEMOLOG_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("MNEMOLOG_API_KEYS_FILE", str(tmp_path / "api-keys.json"))
+    return tmp_path / "api-keys.json"
+
+
+def run(*arguments: str) -> Any:
+    done = CliRunner().invoke(program, ["keys", *arguments, "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_a_key_is_printed_once_and_its_hash_kept(path: Path):
+    made = run("create", "--tenant", "acme")
+    assert set(made) == {"key_id", "key"}
+    key = read_keys(path)[made["key_id"]]
+    assert key.matches(made["key"])
+    assert (key.tenant, key.roles, key.users, key.expires) == ("acme", {Role.READ, Role.WRITE}, None, None)
+    secret = made["key"].split("_", 2)[2]
+    assert secret not in path.read_text()
+    assert secret not in json.dumps(run("list"))
+
+
+def test_everything_that_is_said_about_a_key_is_kept(path: Path):
+    grants = ("--role", "read,tenant-admin", "--user", "u1", "--user", "team-*", "--agent", "luna", "--expires", "90d")
+    limits = ("--requests-per-second", "2.5", "--events-per-day", "100", "--streams", "3")
+    made = run("create", "--tenant", "acme", *grants, *limits)
+    (listed,) = run("list")["keys"]
+    assert listed["id"] == made["key_id"]
+    assert (listed["roles"], listed["users"], listed["agents"]) == (
+        ["read", "tenant-admin"],
+        ["u1", "team-*"],
+        ["luna"],
+    )
+    assert listed["limits"] == {"requests_per_second": 2.5, "events_per_day": 100, "streams": 3}
+    lasts = read_instant(listed["expires"]) - read_instant(listed["created"])
+    assert lasts == timedelta(days=90)
+    assert path.exists()
+
+
+def test_a_revoked_key_is_gone(path: Path):
+    made = run("create", "--tenant", "acme")
+    assert run("revoke", made["key_id"]) == {"key_id": made["key_id"], "state": "revoked"}
+    assert read_keys(path) == {}
+
+
+def test_rotation_gives_a_key_with_the_same_grants_and_lets_the_old_one_run_out(path: Path):
+    old = run("create", "--tenant", "acme", "--role", "read", "--user", "u1", "--streams", "2", "--expires", "90d")
+    new = run("rotate", old["key_id"], "--grace", "30m")
+    keys = read_keys(path)
+    before, after = keys[old["key_id"]], keys[new["key_id"]]
+    assert after.matches(new["key"])
+    same = [(key.tenant, key.roles, key.users, key.limits) for key in (before, after)]
+    assert same[0] == same[1]
+    assert before.expires is not None
+    assert timedelta(minutes=29) < before.expires - datetime.now(UTC) <= timedelta(minutes=30)
+    assert new["replaces"] == old["key_id"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["create", "--tenant", "Acme"], "tenant 'Acme' must match"),
+        (["create", "--tenant", "acme", "--role", "boss"], "the roles are read, write"),
+        (["create", "--tenant", "acme", "--expires", "soon"], "no length of time"),
+        (["create", "--tenant", "acme", "--role", "operator", "--user", "u1"], "the whole installation"),
+        (["revoke", "000000000000"], "there is no key '000000000000'"),
+        (["rotate"], "the master key"),
+    ],
+)
+@pytest.mark.usefixtures("path")
+def test_what_cannot_be_is_a_sentence(arguments: list[str], said: str):
+    done = CliRunner().invoke(program, ["keys", *arguments])
+    assert done.exit_code != 0
+    assert said in " ".join(done.output.replace("│", " ").split())
+    assert "Traceback" not in done.output
+
+
+def test_a_file_that_others_may_read_is_refused(path: Path):
+    run("create", "--tenant", "acme")
+    path.chmod(0o644)
+    done = CliRunner().invoke(program, ["keys", "create", "--tenant", "acme"])
+    assert done.exit_code == 1
+    assert "chmod 600" in done.output

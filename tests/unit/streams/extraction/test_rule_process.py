@@ -1,0 +1,130 @@
+"""The rules in a process of their own: the same findings, an end to what takes too long, and no process left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from datetime import UTC, datetime
+
+import pytest
+from support.processes import wait_until_gone
+
+from streams.extraction.protocol import Outage, Piece, Rejected, Window
+from streams.extraction.rules.extractor import RuleExtractor
+from streams.extraction.rules.process import RuleProcess
+
+AT = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
+
+
+def window(*texts: str) -> Window:
+    """Return a window of the user's turns."""
+    pieces = tuple(
+        Piece(piece_id=f"t{n}#0", event_id=f"t{n}", speaker="user", text=text, occurred_at=AT, recorded_at=AT)
+        for n, text in enumerate(texts)
+    )
+    return Window(
+        tenant="default",
+        user_id="u",
+        agent_id=None,
+        session_id="s",
+        source_type="chat",
+        source_ref="s",
+        pieces=pieces,
+    )
+
+
+ORDINARY = window("我叫张三，喜欢喝咖啡", "I work at Acme and I love hiking.", "下周三有项目评审会议")
+LONG = window(*["我喜欢茶，我在北京工作，今天我们吵架了。I am a nurse, I live in Oslo. " * 90] * 40)
+
+
+async def test_it_finds_what_the_rules_find():
+    """Where they run changes nothing."""
+    rules = RuleProcess()
+    try:
+        assert await rules.extract(ORDINARY) == await RuleExtractor().extract(ORDINARY)
+        assert rules.prompt_hash == RuleExtractor().prompt_hash
+    finally:
+        await rules.aclose()
+
+
+async def test_what_takes_too_long_is_rejected_and_the_next_window_is_read():
+    """The loop goes on meanwhile."""
+    rules = RuleProcess(cpu_seconds=0.05)
+    try:
+        with pytest.raises(Rejected, match="processor time"):
+            await rules.extract(LONG)
+        assert (await rules.extract(ORDINARY)).proposals
+    finally:
+        await rules.aclose()
+
+
+async def test_a_process_that_was_killed_is_started_again():
+    """Nothing is lost with it."""
+    rules = RuleProcess()
+    try:
+        await rules.extract(ORDINARY)
+        assert rules.pid is not None
+        os.kill(rules.pid, signal.SIGKILL)
+        assert (await rules.extract(ORDINARY)).proposals
+    finally:
+        await rules.aclose()
+
+
+async def test_closing_ends_a_window_in_progress():
+    """Its caller waits for an extractor that will not come: an outage, which records nothing."""
+    rules = RuleProcess(cpu_seconds=60)
+    reading = asyncio.create_task(rules.extract(LONG))
+    while rules.pid is None:  # noqa: ASYNC110 - the thread that starts it tells nobody
+        await asyncio.sleep(0.01)
+    pid = rules.pid
+    await rules.aclose()
+    with pytest.raises((Outage, Rejected)):
+        await reading
+    await asyncio.to_thread(wait_until_gone, pid)
+
+
+PARENT = """
+    import asyncio, os, signal, threading, time
+    from datetime import UTC, datetime
+    from streams.extraction.protocol import Piece, Window
+    from streams.extraction.rules.process import RuleProcess
+
+    at = datetime(2026, 1, 5, tzinfo=UTC)
+    text = "我喜欢茶，" * 1200
+    piece = Piece(piece_id="t#0", event_id="t", speaker="user", text=text, occurred_at=at, recorded_at=at)
+    window = Window(
+        tenant="d",
+        user_id="u",
+        agent_id=None,
+        session_id="s",
+        source_type="chat",
+        source_ref="s",
+        pieces=(piece,) * 200,
+    )
+    rules = RuleProcess(cpu_seconds=1)
+
+    def end():
+        while rules.pid is None:
+            time.sleep(0.01)
+        print(rules.pid, flush=True)
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=end).start()
+    asyncio.run(rules.extract(window))
+"""
+"""A parent that is killed while its rules read."""
+
+
+def test_it_does_not_outlive_its_parent(tmp_path):
+    """Not even a parent that is killed in the middle of a window."""
+    program = textwrap.dedent(PARENT)
+    ended = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert ended.returncode == -signal.SIGKILL
+    wait_until_gone(int(ended.stdout))
