@@ -6,4 +6,5 @@ says what a key consists of, `key_file` keeps their hashes, `verifier` finds the
 it in the request's scope; routes declare the role that they need, and the tenant of every request is its principal's.
 Without keys everybody on loopback is `LOCAL`. What another worker is asked for a request is asked in the name of its
 `caller`, as a `statement` that stands beside a proof.
+`sending_key` is the id of its key, which goes into what the request publishes and commands.
 """

@@ -8,14 +8,19 @@ import httpx
 import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
+from contract.keyed_door import keyed_door
 
-from mnemolog.access.principal import PRINCIPAL, Principal, Role
+from mnemolog.access import key_file
+from mnemolog.access.principal import LOCAL, PRINCIPAL, Principal, Role
+from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.app import make_http
+from mnemolog.http.peer_door import FROM_PEER
 from schemas.identity import Owner
 from schemas.inputs.decoding import DEFAULT_TENANT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from starlette.types import Receive, Scope, Send
 
@@ -30,11 +35,15 @@ async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontD
 
 def with_key(door: FrontDoor, key_id: str) -> httpx.AsyncClient:
     """Return a client whose requests come with a key, as the edge leaves it in their scope."""
+    return with_scope(door, {PRINCIPAL: Principal(DEFAULT_TENANT, frozenset(Role), key_id)})
+
+
+def with_scope(door: FrontDoor, more: dict[str, object]) -> httpx.AsyncClient:
+    """Return a client whose requests have more in their scope."""
     app = make_http(door.worker)
-    principal = Principal(DEFAULT_TENANT, frozenset(Role), key_id)
 
     async def keyed(scope: Scope, receive: Receive, send: Send) -> None:
-        await app({**scope, PRINCIPAL: principal}, receive, send)
+        await app({**scope, **more}, receive, send)
 
     return httpx.AsyncClient(transport=httpx.ASGITransport(keyed), base_url="http://127.0.0.1")
 
@@ -131,6 +140,29 @@ async def test_an_import_is_by_who_imports_and_an_export_says_so(door: FrontDoor
     assert answer.status_code == 200, answer.text
     assert '"by":"k-ann"' in exported.text
     assert await authors(door, answer.json()["items"][0]["memory_id"]) == [("MemoryImported", "k-ben")]
+
+
+async def test_what_another_worker_was_asked_to_import_is_by_its_caller(door: FrontDoor):
+    """Between workers lines stay as they were sent: the key stands beside them."""
+    lines = [{"type": "Memory", "content": "plays the harp", "user_id": "afar", "memory_id": "m-1"}]
+    body = {"tenant": DEFAULT_TENANT, "user_id": None, "snapshots": lines, "wait": 5, "by": "k-ann"}
+    async with with_scope(door, {FROM_PEER: None, PRINCIPAL: LOCAL}) as worker:
+        answer = await worker.post("/v1/internal/import", json=body, headers={FORWARDED: "http://127.0.0.1:1"})
+    assert answer.status_code == 200, answer.text
+    assert await authors(door, answer.json()["items"][0]["memory_id"]) == [("MemoryImported", "k-ann")]
+
+
+async def test_the_key_of_a_caller_is_the_one_in_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """From the header of a request to the history, with keys from their file."""
+    monkeypatch.setattr(key_file, "LOOK_SECONDS", 0.0)  # what was written counts at once
+    async with keyed_door(tmp_path) as door:
+        ann, ben = (door.caller(Role.READ, Role.WRITE) for _ in range(2))
+        formed = await ann.ask("POST", "/v1/memories", {"user_id": "u1", "content": "likes tea"})
+        assert formed.status_code == 201, formed.text
+        memory_id = formed.json()["memory_id"]
+        assert (await ben.ask("DELETE", f"/v1/memories/{memory_id}")).status_code == 200
+        answer = await ann.ask("GET", f"/v1/memories/{memory_id}/history")
+    assert [event["by"] for event in answer.json()["events"]] == [ann.key.key_id, ben.key.key_id]
 
 
 async def test_a_copy_for_another_user_is_by_who_shared_it(door: FrontDoor):
