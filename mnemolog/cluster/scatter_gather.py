@@ -41,9 +41,9 @@ class ScatterGather:
 
         Raises PeerUnavailable when these changed meanwhile.
         """
-        before = self._shards.assignment.tenure()
+        before = self._shards.assignment.leases()
         body = await work
-        if self._shards.assignment.tenure() != before:
+        if self._shards.assignment.leases() != before:
             raise PeerUnavailable("partitions moved between workers meanwhile: do it again")
         return WorkerAnswer(frozenset(before), body, self._url, self._settings)
 

@@ -113,7 +113,7 @@ class IndexUnavailable(Exception):
 class IndexChanged(IndexUnavailable):
     """The index holds other things than when it was opened: it was emptied, or is another one at the same place.
 
-    `identity` tells the new name from now on; the caller fills the index by it, and searches again.
+    `identity` returns the new name from now on; the caller fills the index by it, and searches again.
     """
 
 
@@ -166,7 +166,7 @@ class Index(Protocol):
         ...
 
     async def identity(self) -> str | None:
-        """Return the name of what the index holds: where it is, and what tells its contents from others there.
+        """Return the name of what the index holds: where it is, and what distinguishes its contents there.
 
         All workers read the same name, as long as the contents are the same, and `search` and `check` find out when
         they are not. None where nothing outlives this process. Raises IndexUnavailable.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
     from schemas.log import Log, Position, Record
 
-log = logging.getLogger("mnemolog.shards")
+log = logging.getLogger("mnemolog.shard")
 
 
 class ShardListener(Protocol):

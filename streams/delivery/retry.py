@@ -25,12 +25,12 @@ def pauses() -> Callable[[], float]:
     """Return a function that returns the next pause in seconds: 0.1, then twice the one before, at most 30."""
     length = FIRST_PAUSE_SECONDS / 2
 
-    def following() -> float:
+    def next_pause() -> float:
         nonlocal length
         length = min(LONGEST_PAUSE_SECONDS, length * 2)
         return length
 
-    return following
+    return next_pause
 
 
 async def retry(
@@ -67,7 +67,7 @@ async def catch_up(shards: Shards, topic: str, partition: int, end: int) -> None
     await fold_with_retry(lambda: shards.up_to(topic, partition, end))
 
 
-class PatientReads:
+class RetryingReads:
     """A log whose reads wait while it is down. Appends raise LogUnavailable, for the caller to repeat or to report."""
 
     def __init__(self, log: Log) -> None:

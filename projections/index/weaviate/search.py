@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from projections.index.remote.local_search import LocalSearch
 
 _TIES: Final = 16
-"""Hits requested beyond the limit, so that equals at the limit are told apart by id."""
+"""Hits requested beyond the limit, so that ties at the limit are broken by id."""
 MOST: Final = 10_000
 """The hits that Weaviate returns at most, unless it is configured otherwise."""
 
