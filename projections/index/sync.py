@@ -7,9 +7,9 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
+from projections.index.backlog import PendingChanges
 from projections.index.durability import UnconfirmedWrites
 from projections.index.next_generation import NextGeneration
-from projections.index.pending import PendingChanges
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardUnavailable
 from schemas.identity import Owner
