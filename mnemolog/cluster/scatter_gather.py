@@ -85,7 +85,7 @@ def collect(answers: Sequence[WorkerAnswer], partitions: int) -> list[dict[str, 
     covered = [partition for answer in answers for partition in answer.partitions]
     if sorted(covered) != list(range(partitions)):
         missing = sorted(set(range(partitions)) - set(covered))
-        where = f"nobody holds {missing}" if missing else "one is held twice"
+        where = f"no worker holds {missing}" if missing else "one is held twice"
         raise PeerUnavailable(f"partitions are moving between workers ({where}): ask again in a moment")
     return [answer.body for answer in answers]
 

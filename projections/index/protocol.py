@@ -216,7 +216,7 @@ class Index(Protocol):
         """Search one user's memories; an unknown user has empty legs. Raises IndexUnavailable, IndexChanged.
 
         The words are the shard's: an index on a server answers the keyword leg from the user's memories in the shard
-        (`remote.local_search`), because a server weighs words by everybody's memories. What its loader raises is
+        (`remote.local_search`), because a server weighs words by the memories of all users. What its loader raises is
         raised.
 
         Where the contents are gone it does not answer from what is there by then: it raises IndexChanged, or

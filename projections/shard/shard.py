@@ -74,7 +74,7 @@ class Shard:
         except sqlite3.DatabaseError as error:
             raise trouble(path, error) from error
         self.folding = asyncio.Lock()
-        """Held while records are folded: whoever holds it sees the shard stand still."""
+        """Held while records are folded: the holder of the lock sees the shard stand still."""
         self.retired = False
         """Whether another generation took its place: a retired shard folds no more."""
         self.trouble: ShardUnavailable | None = None

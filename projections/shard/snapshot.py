@@ -45,7 +45,7 @@ class ReadSnapshot:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file beside whoever has it open. Raises ShardUnavailable, ShardDamaged."""
+        """Open the file, also while the shard has it open. Raises ShardUnavailable, ShardDamaged."""
         self._path = path
         self._connection = connect_to_read(path)
         try:

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engines.several import two_workers
-from month.client import WORKER, Present
 from month.embedded import embedded_month
+from month.month_client import WORKER, Present
 from month.play import SETTINGS, play
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from mnemolog import AsyncClient
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from month.client import MonthClient
+    from month.month_client import MonthClient
 
 FRIEND, FRESH = "suqing", "xiaoman-new"
 WEEKLY = (7, 14, 21, 28)

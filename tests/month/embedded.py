@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from faults.cluster.worker_process import WorkerProcess
-from month.client import WORKER, Present
+from month.month_client import WORKER, Present
 from month.play import SETTINGS, play
 from support.free_ports import free_ports
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from month.client import MonthClient
 from month.days import live
+from month.month_client import MonthClient
 from month.review import look_back
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from month.client import Present
+    from month.month_client import Present
 
 SETTINGS: Final = {"EXTRACTOR": "rules", "DECAY_POLICY": "off"}
 """The same words are the same memories, and only the script ticks."""

@@ -11,7 +11,7 @@ from month.life import LUNA, USER, VOICE, at
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from month.client import MonthClient
+    from month.month_client import MonthClient
 
 
 async def look_back(client: MonthClient) -> None:
