@@ -25,7 +25,7 @@ SHARD: Final = "application/vnd.sqlite3"
 CONNECT_SECONDS: Final = 2.0
 ANSWER_SECONDS: Final = 90.0
 """How long a worker may take to answer a forwarded request; callers wait at most 60."""
-PROBE_AFTER_SECONDS: Final = 2.0
+PATIENCE_SECONDS: Final = 2.0
 """After so long without an answer the worker is probed, again and again."""
 LIVE_SECONDS: Final = 5.0
 """A probe without an answer in this time means that the worker is frozen or cut off: the request fails."""
@@ -106,7 +106,7 @@ class Peers:
         """Forward a request and return the response, whatever its status. Raises PeerUnavailable.
 
         A response of lines, or a shard's file, is not read yet: the caller reads it as it comes, and closes it.
-        A frozen worker is given up after PROBE_AFTER_SECONDS + LIVE_SECONDS, however long answers may take.
+        A frozen worker is given up after PATIENCE_SECONDS + LIVE_SECONDS, however long answers may take.
         """
         timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
         request = self._http.build_request(
@@ -114,7 +114,7 @@ class Peers:
         )
         sending = asyncio.ensure_future(self._response(request))
         try:
-            while not (await asyncio.wait({sending}, timeout=PROBE_AFTER_SECONDS))[0]:
+            while not (await asyncio.wait({sending}, timeout=PATIENCE_SECONDS))[0]:
                 await self._probe.get(f"{url}/health/live")
             return sending.result()
         except httpx.TransportError as error:

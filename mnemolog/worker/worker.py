@@ -56,7 +56,7 @@ from streams.agents.remember import Remember
 from streams.agents.retention import RetentionTask
 from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
-from streams.delivery.retry import RetryingReads, fold_with_retry
+from streams.delivery.retry import PatientReads, fold_with_retry
 from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
@@ -163,7 +163,7 @@ class Worker:
         await self.registry.register_now()
         self.log = await self._open_log()
         self._exits.push_async_callback(close_log, self.log)
-        self._retrying_log = RetryingReads(self.log)
+        self._patient_log = PatientReads(self.log)
         await create_topics(self.log, self.settings)
         if isinstance(self.log, KafkaLog):
             # As early as possible: the group settles while this worker starts.
@@ -184,7 +184,7 @@ class Worker:
         else:
             self.embedder = self._embedder
         self.extractor = self._extractor or self._make_extractor()
-        self.shards = Shards(active_folder(settings.data_dir), self._retrying_log, settings.partitions)
+        self.shards = Shards(active_folder(settings.data_dir), self._patient_log, settings.partitions)
         self.index_sync = IndexSync(components.index_maker(settings), self.shards)
         self.shards.subscribe(self.index_sync)
         self._exits.callback(self.shards.close)
@@ -206,13 +206,13 @@ class Worker:
         self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self.fail, partial(metrics.took, "extract"))
         self.remember_pool = KeyedPool(WORKED_AT_ONCE, self.fail, partial(metrics.took, "remember"))
         self.observe = Observe(
-            log=self._retrying_log,
+            log=self._patient_log,
             shards=self.shards,
-            extraction=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), vision=settings.vision),
+            extraction=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), vision=settings.sight),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
-            reencoder=Reencoder(self._retrying_log, self.shards.partition, self.registry, self.fail, metrics.counted),
+            reencoder=Reencoder(self._patient_log, self.shards.partition, self.registry, self.fail, metrics.counted),
             limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             memorize=settings.memorize,
             counted=metrics.counted,
@@ -220,7 +220,7 @@ class Worker:
         )
         self.retention = RetentionTask(self.log, self.shards, self.handled)
         self.remember = Remember(
-            log=self._retrying_log,
+            log=self._patient_log,
             shards=self.shards,
             index_sync=self.index_sync,
             pool=self.remember_pool,
@@ -258,7 +258,7 @@ class Worker:
         self.cluster = ScatterGather(self.shards, self.peers, self.url, settings)
         self.tenant_memories = TenantMemories(self.shards, self.cluster)
         self.shards.receiver = (
-            None if settings.is_embedded else ShardReceiver(self._retrying_log, PeerShardSource(self.peers))
+            None if settings.is_embedded else ShardReceiver(self._patient_log, PeerShardSource(self.peers))
         )
 
     def _build_publishing(self) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 BATCH_TEXTS: Final = 16
 BATCH_CHARACTERS: Final = 4_000
-"""Of one run; more texts are computed no faster, and the next caller would wait longer."""
+"""Of one run; more texts are computed no faster, and whoever comes next would wait longer."""
 RUNS_AHEAD: Final = 2
 """Runs given to the process, so that it has the next one when it is done with the first."""
 MAX_ATTEMPTS: Final = 3
@@ -34,7 +34,7 @@ MAX_ATTEMPTS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Texts to embed, and the future of their vectors."""
+    """Texts that are wanted, and who waits for their vectors."""
 
     texts: list[str]
     urgent: bool
@@ -191,7 +191,7 @@ def _answer(pairs: Sequence[Answer]) -> None:
     for pair in pairs:
         by_loop.setdefault(pair[0].loop, []).append(pair)
     for loop, some in by_loop.items():
-        with suppress(RuntimeError):  # the loop is closed: no task waits in it any more
+        with suppress(RuntimeError):  # the loop is closed: nobody waits in it any more
             loop.call_soon_threadsafe(_resolve, some)
 
 

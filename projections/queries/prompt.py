@@ -64,7 +64,7 @@ class MemoryContext:
     total_memories: int
     most_important: Sequence[Memory]
     hides: Callable[[str], bool] = never
-    """Returns whether a text of the conversation must not be shown."""
+    """Tells of a text of the conversation whether it is not to be seen."""
 
     @property
     def prompt(self) -> str:

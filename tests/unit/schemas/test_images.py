@@ -98,17 +98,17 @@ def test_an_image_is_known_by_its_first_bytes(first: bytes, kind: str | None):
 
 
 def test_only_hosts_that_are_allowed_are_passed_on_to_a_model_that_sees():
-    vision = VisionPolicy(sees=True, hosts=frozenset({"img.example.org", "cdn.example.org:8443"}))
-    assert vision.refusal(PNG) is None
-    assert vision.refusal("https://IMG.example.org:443/a.png") is None
-    assert vision.refusal("https://cdn.example.org:8443/a") is None
+    sight = VisionPolicy(sees=True, hosts=frozenset({"img.example.org", "cdn.example.org:8443"}))
+    assert sight.refusal(PNG) is None
+    assert sight.refusal("https://IMG.example.org:443/a.png") is None
+    assert sight.refusal("https://cdn.example.org:8443/a") is None
     for url in (
         "https://example.org/",
         "https://img.example.org:8443/",
         "https://img.example.org.evil.net/",
         "https://127.0.0.1/",
     ):
-        assert "is none of the hosts that images may lie on" in (vision.refusal(url) or "")
+        assert "is none of the hosts that images may lie on" in (sight.refusal(url) or "")
     assert "set MNEMOLOG_LLM_VISION=true" in (VisionPolicy().refusal(PNG) or "")
 
 
