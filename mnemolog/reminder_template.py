@@ -1,4 +1,4 @@
-"""The template of what an agent is told when a reminder is due, with three places."""
+"""The template of the text that an agent receives when a reminder is due, with three places."""
 
 from __future__ import annotations
 

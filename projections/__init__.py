@@ -7,5 +7,5 @@ From the bottom up:
 4. `index` finds memories by words and by meaning, embedded or on a server; `index.sync` keeps it after the shards.
 5. `partitions` says which shards this worker holds, and moves them between workers.
 6. `queries` answers: search, lists, history, contexts, exports.
-A projection never knows who asks.
+A projection does not depend on its callers.
 """

@@ -27,5 +27,5 @@ async def to_its_end(work: Awaitable[Result]) -> Result:
         while not working.done():  # who is cancelled again waits as well
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([working])
-        working.exception()  # nobody waits for it any more
+        working.exception()  # no task waits for it any more
         raise

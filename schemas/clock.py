@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells the time in UTC."""
+    """Returns the time in UTC."""
 
     def now(self) -> datetime:
         """Return the present instant, aware, in UTC."""

@@ -175,7 +175,7 @@ def _of_plain(record: type) -> Callable[[dict[str, Any]], Any]:
 
 @cache
 def _is_as_read(record: type) -> Callable[[Any], bool]:
-    """Compile a function that tells whether each field has the very type that reading gives it.
+    """Compile a function that returns whether each field has the very type that reading gives it.
 
     A checker of types lets an int stand for a float and a subclass for its class; the bytes say which it is read as.
     """

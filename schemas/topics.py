@@ -27,7 +27,7 @@ class Topic:
     messages: tuple[type, ...]
     single_partition: bool = False
     expires: bool = False
-    """Kept for RETENTION_DAYS of log time; others for ever."""
+    """Kept for RETENTION_DAYS of log time; others indefinitely."""
     max_record_bytes: int = MAX_RECORD_BYTES
 
 

@@ -29,8 +29,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from faults.cluster.numbered_facts import FULL, SHORT, Workload  # noqa: E402
+from faults.cluster.row_run import Result, run_row, undisturbed_digest  # noqa: E402
 from faults.cluster.rows import BY_NAME, ROWS  # noqa: E402 - tests are no package
-from faults.cluster.running import Result, run_row, undisturbed_digest  # noqa: E402
 
 from schemas.log import LogError  # noqa: E402
 

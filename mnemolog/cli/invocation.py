@@ -198,7 +198,7 @@ def _add(
         if code:
             raise typer.Exit(code)
 
-    invoke.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined] # how typer is told
+    invoke.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined] # where typer reads the parameters
     app.command(name, help=inspect.getdoc(run))(invoke)
 
 

@@ -65,7 +65,7 @@ async def _open(worker: Worker, settings: Settings) -> AsyncIterator[AsyncClient
         transport = httpx.ASGITransport(make_http(worker, trusts_callers=True))  # who has the data needs no key
         async with AsyncClient("http://127.0.0.1", transport=transport) as client:
             yield client
-    except (Exception, asyncio.CancelledError):  # an answer may have told of the failure in its own words before
+    except (Exception, asyncio.CancelledError):  # an answer may have reported the failure in its own words before
         is_open = False
         if not failure.done() or (error := failure.exception()) is None:
             raise

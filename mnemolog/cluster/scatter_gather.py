@@ -41,9 +41,9 @@ class ScatterGather:
 
         Raises PeerUnavailable when these changed meanwhile.
         """
-        before = self._shards.assignment.tenure()
+        before = self._shards.assignment.leases()
         body = await work
-        if self._shards.assignment.tenure() != before:
+        if self._shards.assignment.leases() != before:
             raise PeerUnavailable("partitions moved between workers meanwhile: do it again")
         return WorkerAnswer(frozenset(before), body, self._url, self._settings)
 
@@ -85,7 +85,7 @@ def collect(answers: Sequence[WorkerAnswer], partitions: int) -> list[dict[str, 
     covered = [partition for answer in answers for partition in answer.partitions]
     if sorted(covered) != list(range(partitions)):
         missing = sorted(set(range(partitions)) - set(covered))
-        where = f"nobody holds {missing}" if missing else "one is held twice"
+        where = f"no worker holds {missing}" if missing else "one is held twice"
         raise PeerUnavailable(f"partitions are moving between workers ({where}): ask again in a moment")
     return [answer.body for answer in answers]
 

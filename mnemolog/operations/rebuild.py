@@ -104,8 +104,8 @@ class Rebuilder:
         self._built: _Built | None = None
         self._rebuild_id = ""
         """The rebuild that is being built, or was built last."""
-        self._tenure: dict[int, int] = {}
-        """The partitions and their terms when building began: a rebuild is active now only where none has moved."""
+        self._leases: dict[int, int] = {}
+        """The partitions and their leases when building began: a rebuild is active now only where none has moved."""
         self._given_up = ""
         """The rebuild that was given up last."""
         self.progress = Progress()
@@ -136,7 +136,7 @@ class Rebuilder:
         async with self._running:
             await self._drop()
             self._rebuild_id = plan.rebuild_id
-            self._tenure = self._shards.assignment.tenure()
+            self._leases = self._shards.assignment.leases()
             started = time.monotonic()
             try:
                 self._check_wanted()
@@ -252,8 +252,8 @@ class Rebuilder:
     def _check_wanted(self) -> None:
         """Raise RebuildInterrupted when the rebuild was given up, or cannot be switched to any more."""
         if self._given_up == self._rebuild_id:
-            raise RebuildInterrupted("who asked for the rebuild has given it up")
-        if self._tenure != self._shards.assignment.tenure():
+            raise RebuildInterrupted("the caller has given the rebuild up")
+        if self._leases != self._shards.assignment.leases():
             raise RebuildInterrupted(MOVED)
 
     @asynccontextmanager

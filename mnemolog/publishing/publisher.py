@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanag
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from mnemolog.publishing.recent import Unfolded
+from mnemolog.publishing.recent_events import Unfolded
 from schemas import codec
 from schemas.inputs.decoding import digest_of
 from schemas.log import NewRecord
@@ -18,7 +18,7 @@ from schemas.topics import ARTICLES, CONVERSATIONS, INPUTS, SCREENSHOTS, Topic
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
-    from mnemolog.publishing.recent import EventName
+    from mnemolog.publishing.recent_events import EventName
     from projections.partitions.shards import Shards
     from schemas.log import Log, Position
     from schemas.messages.observations import Observation

@@ -26,7 +26,7 @@ PAUSE_FACTOR: Final = 9
 
 
 class EventStates:
-    """Tells how far the events of this worker's users have come."""
+    """Reports how far the events of this worker's users have come."""
 
     def __init__(
         self,

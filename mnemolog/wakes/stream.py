@@ -38,7 +38,7 @@ WAKES_AT_ONCE: Final = 50
 RETRY_MILLISECONDS: Final = 1_000
 """After which a caller who lost the stream is asked to come back."""
 
-log = logging.getLogger("mnemolog.wake_streaming")
+log = logging.getLogger("mnemolog.wakes")
 _POSITIONS: Final = re.compile(r"\d{1,9}:\d{1,18}(,\d{1,9}:\d{1,18})*")
 
 
@@ -70,7 +70,7 @@ class WakeStreams:
     ) -> None:
         """Take where wakes are read.
 
-        Streams end when `stopping` is set. `is_in_session` tells whether no other worker can have the partitions of
+        Streams end when `stopping` is set. `is_in_session` returns whether no other worker can have the partitions of
         this one; `fail` ends the worker.
         """
         self._shards = shards
@@ -135,9 +135,9 @@ class WakeStreams:
             for name, part in (await self._look(listener, positions)).items():
                 partition, items = int(name), part["items"]
                 has_more = has_more or len(items) >= WAKES_AT_ONCE
-                for item, following in pairwise([*items, None]):
+                for item, next_item in pairwise([*items, None]):
                     # Several wakes may come of one decision: only behind the last of them the stream can go on.
-                    is_last = following is None or following["offset"] != item["offset"]
+                    is_last = next_item is None or next_item["offset"] != item["offset"]
                     if is_last:
                         positions[partition] = item["offset"] + 1
                     if listener.agent_id in (None, item["wake"]["agent_id"]) or item["wake"]["agent_id"] is None:
@@ -217,7 +217,7 @@ def wake_event(wake: dict[str, Any], positions: Mapping[int, int] | None) -> byt
     try:
         data = orjson.dumps(wake)
     except (TypeError, ValueError):
-        log.exception("wake %s is not told: JSON cannot carry it", wake.get("wake_id"))
+        log.exception("wake %s is left out of the stream: JSON cannot carry it", wake.get("wake_id"))
         return b": a wake that JSON cannot carry was left out\n\n"
     return (b"" if positions is None else _id(positions)) + b"event: wake\ndata: " + data + b"\n\n"
 

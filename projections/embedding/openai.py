@@ -29,7 +29,7 @@ _WAITED_OUT = frozenset(
 
 
 class OpenAIEmbedder:
-    """Asks once for each batch of 64 texts and never again by itself: who calls knows whether and when to."""
+    """Asks once for each batch of 64 texts and never again by itself: the caller knows whether and when to."""
 
     def __init__(self, *, base_url: str, api_key: str, model: str, timeout_seconds: float = 30.0) -> None:
         """`base_url` ends before `/embeddings`, for example http://127.0.0.1:8080/v1. Connects at first use."""

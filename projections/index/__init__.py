@@ -4,7 +4,7 @@
 entry has (schemes, secret, package, factory, probe). An index is a folder: `embedded` searches in this process,
 `weaviate` on a server; `remote` has what every index on a server needs. `entries` makes index entries of memories.
 
-The path of a change: a shard folds it, `sync` queues it in `pending` and puts or removes it, `durability` keeps what
+The path of a change: a shard folds it, `sync` queues it in `backlog` and puts or removes it, `durability` keeps what
 the index may still lose, and `next_generation` gets it too during a rebuild. The path of a search: `sync` brings the
 index to the user's last change, the index returns two legs, and `projections/queries` ranks them against the shard.
 

@@ -20,7 +20,7 @@ class IndexConfig:
     secret: str | None = field(repr=False)
     """The value of the setting that the adapter's `secret` names; None where it is unset, or the adapter has none."""
     partitions: int
-    """How many partitions there are: the same for all workers, and for ever."""
+    """How many partitions there are: the same for all workers, and it never changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -113,7 +113,7 @@ class IndexUnavailable(Exception):
 class IndexChanged(IndexUnavailable):
     """The index holds other things than when it was opened: it was emptied, or is another one at the same place.
 
-    `identity` tells the new name from now on; the caller fills the index by it, and searches again.
+    `identity` returns the new name from now on; the caller fills the index by it, and searches again.
     """
 
 
@@ -166,7 +166,7 @@ class Index(Protocol):
         ...
 
     async def identity(self) -> str | None:
-        """Return the name of what the index holds: where it is, and what tells its contents from others there.
+        """Return the name of what the index holds: where it is, and what distinguishes its contents there.
 
         All workers read the same name, as long as the contents are the same, and `search` and `check` find out when
         they are not. None where nothing outlives this process. Raises IndexUnavailable.
@@ -216,7 +216,7 @@ class Index(Protocol):
         """Search one user's memories; an unknown user has empty legs. Raises IndexUnavailable, IndexChanged.
 
         The words are the shard's: an index on a server answers the keyword leg from the user's memories in the shard
-        (`remote.local_search`), because a server weighs words by everybody's memories. What its loader raises is
+        (`remote.local_search`), because a server weighs words by the memories of all users. What its loader raises is
         raised.
 
         Where the contents are gone it does not answer from what is there by then: it raises IndexChanged, or

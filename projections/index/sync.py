@@ -7,9 +7,9 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
+from projections.index.backlog import PendingChanges
 from projections.index.durability import UnconfirmedWrites
 from projections.index.next_generation import NextGeneration
-from projections.index.pending import PendingChanges
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardUnavailable
 from schemas.identity import Owner
@@ -74,7 +74,7 @@ class IndexSync:
         batch_memories: int = BATCH_MEMORIES,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Synchronise an index with the shards held; whoever opens the shards reports their changes here."""
+        """Synchronise an index with the shards held; the opener of the shards reports their changes here."""
         self.index = make_index(lambda tenant, user_id: source.entries(Owner(tenant, user_id)))
         self._source = source
         self._batch_memories = batch_memories

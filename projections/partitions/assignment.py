@@ -52,14 +52,14 @@ class Lease:
     """
 
     partition: int
-    term: int
+    number: int
     """How often the partition had been released when the lease was taken."""
-    _terms: Counter[int] = field(repr=False, compare=False)
+    _releases: Counter[int] = field(repr=False, compare=False)
 
     @property
     def is_valid(self) -> bool:
         """Return whether the partition has not been released since the lease was taken."""
-        return self._terms[self.partition] == self.term
+        return self._releases[self.partition] == self.number
 
     def is_current(self, delivery: Delivered) -> bool:
         """Return whether a record of the partition may still be worked on, now that the worker has waited.
@@ -89,7 +89,7 @@ class Assignment:
         """When `partitions` was set, in seconds of the monotonic clock."""
         self._ready: set[int] = set()
         """Of those held: folded to the log's end since they were assigned."""
-        self._terms: Counter[int] = Counter()
+        self._releases: Counter[int] = Counter()
         self._has_globals = False
         self._changed = asyncio.Event()
 
@@ -135,7 +135,7 @@ class Assignment:
 
     def release(self, partition: int) -> None:
         """End the leases of a partition: from now on another worker may decide about its users."""
-        self._terms[partition] += 1
+        self._releases[partition] += 1
         self._ready.discard(partition)
         shard = self.shards.pop(partition, None)
         if shard is not None:
@@ -164,11 +164,11 @@ class Assignment:
 
     def lease(self, partition: int) -> Lease:
         """Return the present lease of a partition; it can be taken before the partition is held."""
-        return Lease(partition, self._terms[partition], self._terms)
+        return Lease(partition, self._releases[partition], self._releases)
 
-    def tenure(self) -> dict[int, int]:
-        """Return the term of each partition held. While it stays equal, no partition has come, gone, or come back."""
-        return {partition: self._terms[partition] for partition in self.held()}
+    def leases(self) -> dict[int, int]:
+        """Return the lease number of each partition held. While they stay equal, no partition has come or gone."""
+        return {partition: self._releases[partition] for partition in self.held()}
 
     async def wait_until_ready(self, partition: int) -> None:
         """Wait until a partition may be decided upon. Raises NotHeld when it is released, or is another worker's."""

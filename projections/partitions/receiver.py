@@ -1,7 +1,7 @@
 """State transfer, receiving: fetches a shard's file from another worker, which is faster than folding the log again.
 
 A copy is used only if it is a fold of this log like any other: its length and checksum are those that the sender
-names, its tables are of this version, and its marks are those of the log. Otherwise the partition is folded.
+names, its tables are of this version, and its log positions are those of the log. Otherwise the partition is folded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from projections.partitions.assignment import Lease
-    from projections.shard.log_position import Mark
+    from projections.shard.log_position import LogPosition
     from projections.shard.shard import Shard
     from schemas.log import Log
 
@@ -128,10 +128,10 @@ class ShardReceiver:
         log.info("%s are copied from %s", what, offer.url)
         try:
             await self._download(offer, copy, lease)
-            marks = await in_thread(marks_of, copy)
-            is_ours = await are_of(self._log, shard.partition, [m for m in marks if m[0] in shard.topics])
+            positions = await in_thread(positions_of, copy)
+            is_ours = await are_of(self._log, shard.partition, [p for p in positions if p[0] in shard.topics])
             _require(is_ours, "it is no fold of this log")
-            is_whole = {topic: following for topic, following, _ in marks}.items() >= offer.offsets.items()
+            is_whole = {topic: next_offset for topic, next_offset, _ in positions}.items() >= offer.offsets.items()
             _require(is_whole, "it is not the file that was offered")
             _require(lease.is_valid, MOVED)
         except (NotCopied, OSError) as error:
@@ -211,8 +211,8 @@ def sync_to_disk(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
-def marks_of(copy: Path) -> list[Mark]:
-    """Return the marks of what a copy has folded. Raises NotCopied when it is damaged, or has other tables."""
+def positions_of(copy: Path) -> list[LogPosition]:
+    """Return the log positions of a copy. Raises NotCopied when it is damaged, or has other tables."""
     where = f"{copy.resolve().as_uri()}?immutable=1"
     try:
         with closing(sqlite3.connect(where, uri=True)) as connection:

@@ -36,7 +36,7 @@ class ShardSender:
     """
 
     def __init__(self, path_of: Callable[[int], Path], is_open: Callable[[int], bool]) -> None:
-        """`is_open` tells whether a partition's shard is open here, or about to be opened."""
+        """`is_open` returns whether a partition's shard is open here, or about to be opened."""
         self._path_of = path_of
         self._is_open = is_open
         self._transfers: defaultdict[int, set[_Transfer]] = defaultdict(set)

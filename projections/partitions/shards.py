@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
     from schemas.log import Log, Position, Record
 
-log = logging.getLogger("mnemolog.shards")
+log = logging.getLogger("mnemolog.shard")
 
 
 class ShardListener(Protocol):
@@ -74,7 +74,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         self._listener: ShardListener = _NoListener()
         self.assignment = Assignment(move_seconds)
         self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
-        """Held while a partition is opened and folded: nobody else may use its file then."""
+        """Held while a partition is opened and folded: nothing else may use its file then."""
         self.sender = ShardSender(lambda partition: path_in(self._folder, partition), self._is_open)
         self.receiver: ShardReceiver | None = None
         """Fetches shards from other workers; None where there are none."""
@@ -144,7 +144,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
             shard.start_over()
 
     def _give_up(self, shard: Shard) -> None:
-        """Close a shard that is no longer used; whoever still refers to it sees that it is retired."""
+        """Close a shard that is no longer used; code that still refers to it sees that it is retired."""
         self._listener.forget(shard.ledger.owners())
         shard.retired = True
         shard.close()

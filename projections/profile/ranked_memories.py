@@ -142,7 +142,7 @@ class RankedMemories:
         return total - sum(_is_shown(m, at, agent_id) for m in hidden)
 
     def shows(self, visibility: Visibility) -> Callable[[Memory], bool]:
-        """Return what tells whether a memory, also one that belongs to everybody, is seen at all."""
+        """Return the test whether a memory, personal or global, is seen at all."""
         match visibility:
             case Visibility.EVERYTHING:
                 return lambda _: True

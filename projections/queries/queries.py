@@ -139,7 +139,7 @@ class Queries:
     def intimacy(self, owner: Owner, agent_id: str | None) -> float | None:
         """Return the last intimacy with an agent or with none, also where retention has removed the turn."""
         said = self.turn_statistics(owner).last_intimacy(owner, agent_id)
-        kept = last_kept(self._shards.state(owner).closeness, agent_id)
+        kept = last_kept(self._shards.state(owner).intimacies, agent_id)
         last = max(filter(None, (said, kept)), key=lambda one: one.said_at, default=None)
         return None if last is None else last.intimacy
 

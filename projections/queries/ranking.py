@@ -48,7 +48,7 @@ def rank(
     """Return at most `limit` memories with a score of at least `min_score`: by score, importance, then memory_id.
 
     `facts` has each memory's importance (0 to 1) and occurred_at; a hit without facts (forgotten since, or hidden from
-    who asks) takes no part, not even in the scaling.
+    the caller) takes no part, not even in the scaling.
     score = (1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) x fused + IMPORTANCE_WEIGHT x importance + RECENCY_WEIGHT x recency
     """
     semantic = [hit for hit in legs.semantic if hit.memory_id in facts]

@@ -5,6 +5,6 @@
 3. `observations` folds the input topics and the inbox, `dead_letters` what was put aside; `observation_lookup` answers
    how far an observation has come, `turn_statistics` what is counted of turns.
 4. `tables` opens the file, `wal` moves its write-ahead log into it, `errors` says what can be wrong with it and what
-   to do; `log_position` tells whether the file is a fold of the log at hand.
+   to do; `log_position` checks whether the file is a fold of the log at hand.
 5. `snapshot` reads a shard as of one commit, at length, while the shard goes on.
 """

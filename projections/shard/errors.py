@@ -1,4 +1,4 @@
-"""Errors of a shard's file, each with what to do about it. Told apart by SQLite's error code, never by its message."""
+"""Errors of a shard's file, each with what to do about it. Read from SQLite's error code, never from its message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The last intimacy of a user with each agent, as a row of the shard's file."""
+"""The last intimacy of a user with each agent, as a row of the shard's file.
+
+The table, and the word in digests, are called `closeness`: files and digests that are there keep their names.
+"""
 
 from __future__ import annotations
 
@@ -34,5 +37,5 @@ class IntimacyRows:
 
     def write(self, owners: Iterable[Owner], states: Mapping[Owner, UserState]) -> None:
         """Write that of users whose states have changed; the caller's transaction commits it."""
-        rows = [(name_of(owner), orjson.dumps(intimacy_rows(states[owner].closeness))) for owner in owners]
+        rows = [(name_of(owner), orjson.dumps(intimacy_rows(states[owner].intimacies))) for owner in owners]
         self._connection.executemany("insert or replace into closeness values(?,?)", rows)

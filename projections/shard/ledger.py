@@ -59,7 +59,7 @@ class Batch:
     covered: list[tuple[str, str, bool, int]] = field(default_factory=list)
     cited: list[tuple[str, str, str, int]] = field(default_factory=list)
     wakes: WakeChanges = field(default_factory=WakeChanges)
-    closeness: set[Owner] = field(default_factory=set)
+    intimacies: set[Owner] = field(default_factory=set)
     void: int = 0
 
 
@@ -200,7 +200,7 @@ class LedgerFold:
         run("insert or ignore into covered values(?,?,?,?)", batch.covered)
         run("insert or ignore into cited values(?,?,?,?)", batch.cited)
         self.wakes.write(batch.wakes, batch.states)
-        self._intimacy.write(batch.closeness, batch.states)
+        self._intimacy.write(batch.intimacies, batch.states)
 
     def keep(self, batch: Batch) -> None:
         """Cache the states of a batch. Only after its commit: a state that is not in the file must not be seen."""
@@ -225,7 +225,7 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
         if isinstance(event, WAKE_EVENTS):
             batch.wakes.gather(owner, decision, event, record.position.offset)
         if isinstance(event, IntimacyKept):
-            batch.closeness.add(owner)
+            batch.intimacies.add(owner)
         if not isinstance(event, MEMORY_EVENTS):
             continue
         # A row keeps the sequence that it was inserted with, whatever later events about it come with.

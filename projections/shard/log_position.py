@@ -1,6 +1,7 @@
-"""The mark of the last record folded of each topic: it tells whether the log at hand is the one that was folded.
+"""The position in each topic up to which a shard has folded, by which it knows the log that it was folded from.
 
-An offset alone does not: the log may be another one, or the same one restored from an older copy.
+An offset alone does not say that: the log may be another one, or the same one restored from an older copy. So the
+digest of the last record folded is kept with it (the column is called `mark`).
 """
 
 from __future__ import annotations
@@ -13,21 +14,21 @@ if TYPE_CHECKING:
 
     from schemas.log import Log, Record
 
-    Mark: TypeAlias = tuple[str, int, bytes]
-    """A topic, the offset after the last record folded, and that record's mark."""
+    LogPosition: TypeAlias = tuple[str, int, bytes]
+    """A topic, the offset after the last record folded, and that record's digest."""
 
 
-def mark(record: Record) -> bytes:
-    """Return the digest (16 bytes) that tells a record from another one at its offset."""
+def record_digest(record: Record) -> bytes:
+    """Return the digest (16 bytes) that distinguishes a record from another one at its offset."""
     return blake2b(record.value, digest_size=16).digest()
 
 
-async def are_of(log: Log, partition: int, marks: Iterable[Mark]) -> bool:
-    """Return whether the marked records are those of this log."""
-    for topic, following, marked in marks:
-        if following > await log.end(topic, partition):
+async def are_of(log: Log, partition: int, positions: Iterable[LogPosition]) -> bool:
+    """Return whether the records before these positions are those of this log."""
+    for topic, next_offset, digest in positions:
+        if next_offset > await log.end(topic, partition):
             return False
-        for record in await log.read(topic, partition, following - 1, 1):
-            if record.position.offset == following - 1 and mark(record) != marked:
+        for record in await log.read(topic, partition, next_offset - 1, 1):
+            if record.position.offset == next_offset - 1 and record_digest(record) != digest:
                 return False
     return True

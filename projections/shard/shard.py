@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from projections.shard.dead_letters import DeadLettersFold
 from projections.shard.errors import ShardUnavailable, trouble
 from projections.shard.ledger import LedgerFold
-from projections.shard.log_position import are_of, mark
+from projections.shard.log_position import are_of, record_digest
 from projections.shard.observation_lookup import ObservationLookup
 from projections.shard.observations import ObservationsFold, remove_before
 from projections.shard.tables import connect
@@ -74,7 +74,7 @@ class Shard:
         except sqlite3.DatabaseError as error:
             raise trouble(path, error) from error
         self.folding = asyncio.Lock()
-        """Held while records are folded: whoever holds it sees the shard stand still."""
+        """Held while records are folded: the holder of the lock sees the shard stand still."""
         self.retired = False
         """Whether another generation took its place: a retired shard folds no more."""
         self.trouble: ShardUnavailable | None = None
@@ -200,7 +200,7 @@ class Shard:
     def fold(self, topic: str, records: Sequence[Record]) -> None:
         """Fold records of a topic in one transaction; the next offset is the one after the last."""
         batch = self.ledger.gather(records) if topic == self.ledger_topic else None
-        following = records[-1].position.offset + 1
+        next_offset = records[-1].position.offset + 1
         with self._transaction():
             if batch is not None:
                 self.ledger.write(batch)
@@ -210,9 +210,9 @@ class Shard:
                 self.dead_letters.fold(records)
             else:
                 self._observations_fold.fold_inputs(records)
-            place = (topic, following, mark(records[-1]))
+            place = (topic, next_offset, record_digest(records[-1]))
             self._connection.execute("insert or replace into offsets values(?,?,?)", place)
-        self._offsets[topic] = following
+        self._offsets[topic] = next_offset
         if batch is not None:
             self.ledger.keep(batch)
             for owner, ids in batch.memories.items():

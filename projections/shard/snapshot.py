@@ -45,7 +45,7 @@ class ReadSnapshot:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file beside whoever has it open. Raises ShardUnavailable, ShardDamaged."""
+        """Open the file, also while the shard has it open. Raises ShardUnavailable, ShardDamaged."""
         self._path = path
         self._connection = connect_to_read(path)
         try:
@@ -57,7 +57,7 @@ class ReadSnapshot:
         self._ledger = LedgerFold(self._connection, None)
 
     def close(self) -> None:
-        """Let go of the file; twice is once."""
+        """Close the file; twice is once."""
         self._connection.close()
 
     async def digests(self, is_counted: Callable[[Owner], bool], go_on: Callable[[], None] = nothing) -> dict[str, str]:

@@ -85,5 +85,5 @@ class UserStates:
             by_digest=Map(by_digest),
             by_attribute=Map(by_attribute),
             wakes=self._wakes.of(owner),
-            closeness=self._intimacy.of(owner),
+            intimacies=self._intimacy.of(owner),
         )

@@ -44,9 +44,9 @@ def digests(states: Iterable[UserState]) -> dict[str, str]:
                 sums[name] += _hash(row)
         if state.wakes != NO_WAKES:
             sums["memories"] += _hash(_wakes(state.owner, state.wakes))
-        if state.closeness:
+        if state.intimacies:
             owner = state.owner
-            sums["memories"] += _hash([owner.tenant, owner.user_id, "closeness", intimacy_rows(state.closeness)])
+            sums["memories"] += _hash([owner.tenant, owner.user_id, "closeness", intimacy_rows(state.intimacies)])
     return _as_hex(sums)
 
 

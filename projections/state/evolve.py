@@ -127,7 +127,7 @@ def apply_all(state: UserState, events: Events, recorded_at: datetime | None) ->
             state = replace(state, wakes=evolve_wakes(state.wakes, event))
         elif isinstance(event, IntimacyKept):
             said = Intimacy(event.said_at, event.intimacy)
-            state = replace(state, closeness=state.closeness.set(event.envelope.agent_id, said))
+            state = replace(state, intimacies=state.intimacies.set(event.envelope.agent_id, said))
     return state
 
 

@@ -134,5 +134,5 @@ class UserState:
     by_attribute: Map[str, tuple[str, ...]] = Map()
     """Memories by their attribute, in the order of forming."""
     wakes: Wakes = NO_WAKES
-    closeness: ByAgent = Map()
+    intimacies: ByAgent = Map()
     """How close the user is to each agent, where the turns that said so may be kept no more."""

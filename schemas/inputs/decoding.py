@@ -171,7 +171,7 @@ def _of_json(record: Record, tenant: str) -> Observation:
 
 
 def digest_of(message: Observation) -> bytes:
-    """Return what tells a repeat of an observation from another event with its id."""
+    """Return the digest that distinguishes a repeat of an observation from another event with its id."""
     if message.body_digest is not None:
         return message.body_digest
     fields = asdict(replace(message, body_digest=None)) | {"type": type(message).__name__}

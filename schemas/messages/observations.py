@@ -37,7 +37,7 @@ class TurnRecorded:
     metadata: str = "{}"
     """A JSON object."""
     body_digest: bytes | None = None
-    """Digest of the fields that the publisher gave; tells a repeat from a different event with the same id."""
+    """Digest of the fields that the publisher gave; distinguishes a repeat from a different event with the same id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

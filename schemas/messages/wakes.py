@@ -21,7 +21,7 @@ class ScheduleReminder:
     """What to remind of, in the user's words."""
     channel: str
     text: Sealed
-    """What the agent will be told: REMINDER_TEMPLATE, filled in."""
+    """What the agent will receive: REMINDER_TEMPLATE, filled in."""
     vector: Sealed | None = None
     """Of the text; None: its memories are chosen by importance."""
     embedding_model: str | None = None

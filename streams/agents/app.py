@@ -108,7 +108,7 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
                     await handler.handle(_delivery(event, app))
                     took(label, time.perf_counter() - began)
                 except NotHeld:
-                    continue  # revoked meanwhile: the record is delivered again to the new holder
+                    continue  # revoked meanwhile: the record is delivered again to the partition's new owner
                 except Exception as error:  # noqa: BLE001 - the boundary of a step: the record stays open
                     failed(error)
                     return

@@ -157,7 +157,7 @@ def _decide_entry(
     if said.kind == "episodic" and grade(entry.candidate.importance) < parameters.min_episode_grade:
         draft.say(entry.subject, "nothing", f"an episode of a grade under {parameters.min_episode_grade:g}")
         return
-    held = slots.holders(draft.state, said)
+    held = slots.occupants(draft.state, said)
     alike = [*matching.exact(draft.state, said)]
     if not held:  # a single slot is decided by its value, whatever the wording
         alike += matching.same_slot(draft.state, said)
@@ -232,7 +232,7 @@ def _mergeable(draft: Draft, entry: _Entry, parameters: Parameters) -> Memory | 
 
 
 def _is_close(memory: Memory, entry: _Entry, span: timedelta) -> bool:
-    """Return whether an episode happened near enough to what the entry tells of to be the same."""
+    """Return whether an episode happened near enough to the entry's event to be the same."""
     return abs(memory.occurred_at - entry.happened_at) <= span
 
 

@@ -59,7 +59,7 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
     if same is not None:
         _reinforce(draft, same, "remembered_again", "known already; this counts as an access")
         return
-    held = slots.holders(draft.state, said)
+    held = slots.occupants(draft.state, said)
     present = slots.present(held, effective)
     if profile_keeps and present and not slots.holds(present[-1], said.value):
         detail = f"the profile keeps the {item.attribute} that it has"
@@ -157,7 +157,7 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
     if value is not None:
         opposed = slots.present(slots.opposed(draft.state, says, keeps=profile_keeps), effective)
         slots.supersede(draft, opposed, memory.memory_id, effective)
-    if memory_type is not None and (held := slots.present(slots.holders(draft.state, says), effective)):
+    if memory_type is not None and (held := slots.present(slots.occupants(draft.state, says), effective)):
         # What would have been over, and was not superseded for that reason, lasts now.
         slots.supersede(draft, held[:-1], held[-1].memory_id, effective)
 
@@ -194,7 +194,7 @@ def decide_restore(draft: Draft, item: RestoreMemory, *, profile_keeps: bool) ->
     if same is not None:
         _reinforce(draft, same, "restored", "the same text is active")
         return
-    held = slots.holders(draft.state, said) or slots.opposed(draft.state, said, keeps=profile_keeps)
+    held = slots.occupants(draft.state, said) or slots.opposed(draft.state, said, keeps=profile_keeps)
     held = [m for m in held if m.memory_id != memory.memory_id]
     newer = next(iter(slots.present(held, effective)), None)
     draft.add(
@@ -255,7 +255,7 @@ def _holders_beside(draft: Draft, memory: Memory, effective: datetime) -> list[M
     if memory.slot is not None:
         return []
     said = replace(statements.of_memory(memory, memory.content, effective), attribute=memory.attribute)
-    return slots.present(slots.holders(draft.state, said), effective)
+    return slots.present(slots.occupants(draft.state, said), effective)
 
 
 def _other_with(draft: Draft, memory: Memory, said: matching.Statement) -> Memory | None:

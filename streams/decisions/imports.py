@@ -67,7 +67,7 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
         if same is not None:
             draft.say("0", "nothing", "known already", same.memory_id)
             return
-        held = slots.holders(draft.state, said)
+        held = slots.occupants(draft.state, said)
         present = slots.present(held, max(now, said.effective))  # what is over by now was not taken over
         kept = present[-1] if profile_keeps and present and not slots.holds(present[-1], said.value) else None
         held = held or slots.opposed(draft.state, said, keeps=profile_keeps)

@@ -24,7 +24,7 @@ def keep_intimacies(draft: Draft, tick: RetentionDue, last_intimacies: Mapping[s
     By then most users have a newer one. At the full retention it would be too late: brokers remove older records by
     themselves. `last_intimacies` has the last intimacies of the turns that are still held.
     """
-    kept = draft.state.closeness
+    kept = draft.state.intimacies
     until = _half_way(tick)
     expiring = [
         (agent or "", agent, last)

@@ -1,4 +1,4 @@
-"""The key dialogue of an episode that is told again: new lines join the first ones, as many as fit."""
+"""The key dialogue of an episode that is reported again: new lines join the first ones, as many as fit."""
 
 from __future__ import annotations
 

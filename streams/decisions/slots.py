@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from streams.decisions.duplicates.matching import Statement
 
 
-def holders(state: UserState, statement: Statement) -> list[Memory]:
+def occupants(state: UserState, statement: Statement) -> list[Memory]:
     """Return the memories that ever held the statement's single slot, by when they were last said; [] without one."""
     if statement.attribute is None or statement.kind != "semantic" or not is_single(statement.attribute):
         return []
@@ -69,7 +69,7 @@ def supersede(draft: Draft, present: list[Memory], by: str, effective: datetime)
 def named(state: UserState, statement: Statement) -> Statement:
     """Return a nickname as the user's name where no other name is known, else as one of the pet names."""
     name = replace(statement, attribute="user_name")
-    others = [m for m in present(holders(state, name), statement.effective) if not holds(m, statement.value)]
+    others = [m for m in present(occupants(state, name), statement.effective) if not holds(m, statement.value)]
     return replace(statement, attribute="pet_names") if others else name
 
 

@@ -20,7 +20,7 @@ def always() -> bool:
 class Delivery:
     """A record may be delivered any number of times; `ack` says that its position needs no further delivery.
 
-    `is_current` tells whether the delivery belongs to the present assignment. After a rebalance the log delivers again
+    `is_current` returns whether the delivery is of the present assignment. After a rebalance the log delivers again
     from the committed offset on. A handler that waited meanwhile must then do nothing: the record comes again, after
     those before it, and handled now it would overtake them.
     """

@@ -25,12 +25,12 @@ def pauses() -> Callable[[], float]:
     """Return a function that returns the next pause in seconds: 0.1, then twice the one before, at most 30."""
     length = FIRST_PAUSE_SECONDS / 2
 
-    def following() -> float:
+    def next_pause() -> float:
         nonlocal length
         length = min(LONGEST_PAUSE_SECONDS, length * 2)
         return length
 
-    return following
+    return next_pause
 
 
 async def retry(

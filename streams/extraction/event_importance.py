@@ -35,5 +35,5 @@ def episode_importance(event_type: str | None, emotion_intensity: float | None, 
     """
     base = BASE_GRADE.get(event_type or "", OTHER_GRADE)
     emotion = INTENSITY_WEIGHT * (emotion_intensity or 0.0)
-    closeness = min((intimacy or 0.0) / INTIMACY_PER_GRADE, 1.0)
-    return min(HIGHEST_GRADE, base + emotion + closeness) / HIGHEST_GRADE
+    bonus = min((intimacy or 0.0) / INTIMACY_PER_GRADE, 1.0)
+    return min(HIGHEST_GRADE, base + emotion + bonus) / HIGHEST_GRADE

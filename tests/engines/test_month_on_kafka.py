@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engines.several import two_workers
-from month.asking_in_turn import WORKER, Present
 from month.embedded import embedded_month
-from month.played import SETTINGS, play
+from month.month_client import WORKER, Present
+from month.play import SETTINGS, play
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from faults.cluster.worker_process import WorkerProcess
-from month.asking_in_turn import WORKER, Present
-from month.played import SETTINGS, play
+from month.month_client import WORKER, Present
+from month.play import SETTINGS, play
 from support.free_ports import free_ports
 
 if TYPE_CHECKING:

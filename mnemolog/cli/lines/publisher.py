@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MAX_BATCH_EVENTS: Final = 500
 MAX_BATCH_BYTES: Final = 7 * 1024 * 1024
 """Below the 8 MiB of a request, with room for what JSON adds between events."""
-PATIENCE_SECONDS: Final = 120.0
+MAX_OUTAGE_SECONDS: Final = 120.0
 """The longest wait for an outage to end."""
 LONGEST_PAUSE_SECONDS: Final = 5.0
 _PLACE: Final = re.compile(r"\$\[(\d+)\]")
@@ -39,7 +39,7 @@ class LinePublisher:
     accepted: int = 0
     reached: str = ""
     """The last line that is settled, as FILE:LINE."""
-    patience_seconds: float = PATIENCE_SECONDS
+    max_outage_seconds: float = MAX_OUTAGE_SECONDS
     _batch: list[EventLine] = field(default_factory=list)
     _bytes: int = 0
 
@@ -84,7 +84,7 @@ class LinePublisher:
 
     async def _send(self, lines: Sequence[EventLine]) -> Mapping[int, str]:
         events: list[dict[str, Any]] = [line.event for line in lines]
-        deadline, pause = time.monotonic() + self.patience_seconds, 0.5
+        deadline, pause = time.monotonic() + self.max_outage_seconds, 0.5
         while True:
             try:
                 return await self.send(events)

@@ -20,7 +20,7 @@ STDIN: Final = "-"
 LINES_AT_ONCE: Final = 200
 PARTS_AHEAD: Final = 4
 PAUSE_SECONDS: Final = 0.5
-"""After so long without a line the caller is told that there are none for now."""
+"""After so long without a line the reader reports that there are none for now."""
 
 Part: TypeAlias = "tuple[list[EventLine | BadLine], int] | OSError | None"
 """Lines and the bytes that they took; or why reading ended; or None at the end."""

@@ -110,7 +110,7 @@ class UserTable:
             return ()
         rows = np.frombuffer(block.rows, dtype=np.int64)
         cosines = block.vectors[: len(rows)] @ query.vector.astype(np.float32)
-        # Rounded, because equal vectors may differ in the last bit of their product, and equals are told apart by id.
+        # Rounded, because equal vectors may differ in the last bit of their product, and ties are broken by id.
         seen = visible[rows]
         return self._best(rows[seen], np.round(cosines[seen], SCORE_DIGITS), query.limit)
 
@@ -131,7 +131,7 @@ class UserTable:
         return visible
 
     def _best(self, rows: NDArray[np.int64], scores: Scores, limit: int) -> tuple[Hit, ...]:
-        """Return the best rows by score descending, then memory_id; equals at the limit are told apart by id too."""
+        """Return the best rows by score descending, then memory_id; ties at the limit are broken by id too."""
         if len(rows) > limit:
             least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
             kept = scores >= least

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def semantic_hit(memory_id: str, version: int, cosine: float) -> Hit:
-    """Return a hit of the semantic leg; its score is rounded, so that equals are told apart by id."""
+    """Return a hit of the semantic leg; its score is rounded, so that ties are broken by id."""
     return Hit(memory_id, version, round(cosine, SCORE_DIGITS))
 
 

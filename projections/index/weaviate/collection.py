@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SEARCH_SECONDS: Final = 5.0
 WRITE_SECONDS: Final = 30.0
-PATIENCE_SECONDS: Final = 0.5
+PROBE_AFTER_SECONDS: Final = 0.5
 _BUILTIN: Final = 512
 """Dimensions of the built-in embedder: a collection must have one vector index from the start."""
 _RECONNECT: Final = [
@@ -58,7 +58,7 @@ class WeaviateCollection:
         self.dimensions: set[int] = set()
         """Lengths of vectors known to have an index. Another worker may have added more: only `make_room` reads it."""
         self.identity = ""
-        """What tells the contents of this collection, and of the generations built beside it, from those of others."""
+        """What distinguishes the contents of this collection, and of the generations built beside it."""
         self._name = ALIAS if generation is None else collection_name(generation)
         self._open_lock = asyncio.Lock()
         self._is_open = False
@@ -137,13 +137,13 @@ class WeaviateCollection:
     async def reach(self, call: Awaitable[_T], seconds: float | None) -> _T:
         """Await a call of the client. Raises IndexUnavailable; then the next call checks first that Weaviate is ready.
 
-        The client retries for a minute what could not connect. So for a call that takes longer than PATIENCE_SECONDS
+        The client retries for a minute what could not connect. So for a call that takes longer than PROBE_AFTER_SECONDS
         readiness is checked beside it, and the call is given up where nothing answers.
         """
         request = asyncio.ensure_future(call)
         try:
             async with asyncio.timeout(seconds):
-                if self._is_open and not (await asyncio.wait({request}, timeout=PATIENCE_SECONDS))[0]:
+                if self._is_open and not (await asyncio.wait({request}, timeout=PROBE_AFTER_SECONDS))[0]:
                     await self._check_ready()
                 return await request
         except TimeoutError:

@@ -85,7 +85,7 @@ class WeaviateIndex:
         return True
 
     async def identity(self) -> str:
-        """Return Weaviate's address and what tells its contents from others there. Raises IndexUnavailable."""
+        """Return Weaviate's address and what distinguishes its contents there. Raises IndexUnavailable."""
         await self.collection.open()
         return f"{self.collection.address} {self.collection.identity}"
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from projections.index.remote.local_search import LocalSearch
 
 _TIES: Final = 16
-"""Hits requested beyond the limit, so that equals at the limit are told apart by id."""
+"""Hits requested beyond the limit, so that ties at the limit are broken by id."""
 MOST: Final = 10_000
 """The hits that Weaviate returns at most, unless it is configured otherwise."""
 
@@ -49,7 +49,7 @@ class WeaviateSearch:
         keyword = await self._local.keyword(query)  # it may load from the shard: not in the time that Weaviate is given
         nothing: list[Hit] = []
         hits = await self.collection.reach(unless_missing(self._nearest(ours, query), nothing), SEARCH_SECONDS)
-        if hits is nothing:  # a user nobody has put yet, or a collection that was emptied
+        if hits is nothing:  # a user of whom nothing has been put yet, or a collection that was emptied
             await self.collection.check_identity()
         return Legs(keyword, await self._local.semantic(query) if hits is None else tuple(hits))
 

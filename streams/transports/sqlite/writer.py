@@ -119,7 +119,7 @@ class SqliteWriter:
             self._connection.execute("begin immediate")
             answers = [job.write(self._connection) for job in group]
             self._connection.execute("commit")
-        except Exception as error:  # noqa: BLE001 - a dead writer thread would leave every caller waiting for ever
+        except Exception as error:  # noqa: BLE001 - a dead writer thread would leave every caller waiting
             return self._undo(error)
         for job, answer in zip(group, answers, strict=True):
             job.published(answer)
@@ -147,7 +147,7 @@ class SqliteWriter:
             answer = outcome if isinstance(outcome, LogError) else outcome[index]
             by_loop.setdefault(job.loop, []).append((job.future, answer))
         for loop, pairs in by_loop.items():
-            with suppress(RuntimeError):  # the loop is closed: nobody waits in it any more
+            with suppress(RuntimeError):  # the loop is closed: no task waits in it any more
                 loop.call_soon_threadsafe(_resolve, pairs)
 
 

@@ -178,5 +178,5 @@ async def test_a_part_that_is_missing_refuses_the_whole_list(door: FrontDoor):
         await door.worker.shards.hold(partition)
     for refused in answers:
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-        assert f"nobody holds [{partition}]" in refused.json()["detail"]
+        assert f"no worker holds [{partition}]" in refused.json()["detail"]
     assert (await door.get("/api/memories/stats")).json()["total"] == 19

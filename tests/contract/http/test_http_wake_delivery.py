@@ -171,7 +171,7 @@ async def test_a_wake_of_no_agent_shows_an_agent_only_what_it_knows(tmp_path_fac
 async def test_a_wake_that_json_cannot_carry_ends_no_stream(caplog: pytest.LogCaptureFixture):
     wake = {"wake_id": "w-1", "memories": [{"metadata": nested(254)}]}
     assert wake_event(wake, {0: 1}) == b": a wake that JSON cannot carry was left out\n\n"
-    assert "wake w-1 is not told" in caplog.text
+    assert "wake w-1 is left out of the stream" in caplog.text
 
 
 async def test_a_stream_ends_when_the_worker_stops(tmp_path_factory: pytest.TempPathFactory):

@@ -6,9 +6,9 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from faults.cluster.asking import asking
 from faults.cluster.cluster import SESSION_SECONDS
 from faults.cluster.proxy import Proxy
+from faults.cluster.questions import questions_meanwhile
 
 if TYPE_CHECKING:
     from faults.cluster.cluster import Cluster
@@ -48,7 +48,7 @@ async def cut_the_network(cluster: Cluster) -> None:
         await worker.ready()
         await asyncio.sleep(3)
         began = time.monotonic()
-        async with asking(cluster):
+        async with questions_meanwhile(cluster):
             proxy.cut()
             await cluster.recovered(began)  # others have its partitions
             await asyncio.sleep(max(0.0, began + 3 * SESSION_SECONDS - time.monotonic()))

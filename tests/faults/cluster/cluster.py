@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from faults.cluster.brokers import Brokers
 from faults.cluster.counters import Counters
-from faults.cluster.kafka_reading import KafkaReading
+from faults.cluster.kafka_records import KafkaReading
 from faults.cluster.model import Model
 from faults.cluster.numbered_facts import MODEL_SETTINGS
 from faults.cluster.ports import Ports

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 from faults.cluster.numbered_facts import SHORT, Workload
+from faults.cluster.row_run import undisturbed_digest
 from faults.cluster.rows import rows_of
-from faults.cluster.running import undisturbed_digest
 from support import kafka_server
 
 

@@ -6,10 +6,10 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from faults.cluster.asking import asking
+from faults.cluster.background_client import BackgroundClient, background_client
 from faults.cluster.cluster import RECOVERY_SECONDS, SESSION_SECONDS
 from faults.cluster.counters import OUTAGES
-from faults.cluster.talking import Talking, talking
+from faults.cluster.questions import questions_meanwhile
 
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS, INBOX, INPUTS, TOPICS
@@ -57,7 +57,7 @@ async def _failed(cluster: Cluster) -> int:
 async def fill_the_queues(cluster: Cluster) -> None:
     """Let the model be away until each worker's queue is full, and longer, and kill a worker; others are served."""
     await asyncio.sleep(2)
-    async with asking(cluster), talking(cluster) as talk:
+    async with questions_meanwhile(cluster), background_client(cluster) as talk:
         await cluster.model.play("down")
         await _served(cluster.workers, talk)
         worker = cluster.pick.choice(cluster.workers)
@@ -72,7 +72,7 @@ async def fill_the_queues(cluster: Cluster) -> None:
         await cluster.recovered(time.monotonic())
 
 
-async def _served(workers: Sequence[WorkerProcess], talk: Talking) -> None:
+async def _served(workers: Sequence[WorkerProcess], talk: BackgroundClient) -> None:
     """Wait until the workers' queues are full, and then for longer than a rebalance: others are served meanwhile."""
     await _full(workers)
     talk.measure_anew()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import httpx
-from faults.cluster.asking import asking
 from faults.cluster.cluster import RECOVERY_SECONDS
 from faults.cluster.index_faults import all_found
+from faults.cluster.questions import questions_meanwhile
 
 from mnemolog.cluster.trust import FORWARDED
 
@@ -100,7 +100,7 @@ async def kill_everywhere(cluster: Cluster) -> None:
     """
     await asyncio.sleep(3)
     kills = Counter[str]()
-    async with asking(cluster):
+    async with questions_meanwhile(cluster):
         seconds = (await _undisturbed(cluster))[0]
         for kill in _moments(cluster, seconds):
             await _round(cluster, kill, kills)

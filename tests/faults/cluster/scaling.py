@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from faults.cluster.asking import asking
+from faults.cluster.questions import questions_meanwhile
 
 if TYPE_CHECKING:
     from faults.cluster.cluster import Cluster
@@ -15,7 +15,7 @@ ROUNDS, SHORT_ROUNDS = 3, 1
 
 async def come_and_go(cluster: Cluster) -> None:
     """Add two workers and take two away, one by asking and one by killing, while everything is asked about."""
-    async with asking(cluster):
+    async with questions_meanwhile(cluster):
         for _ in range(SHORT_ROUNDS if cluster.workload.is_short else ROUNDS):
             added = []
             for _ in range(2):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faults.cluster.numbered_facts import SHORT, Workload
+from faults.cluster.row_run import run_row
 from faults.cluster.rows import BY_NAME, rows_of
-from faults.cluster.running import run_row
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,8 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from faults.cluster.asking import asking
 from faults.cluster.cluster import SESSION_SECONDS
+from faults.cluster.questions import questions_meanwhile
 
 if TYPE_CHECKING:
     from faults.cluster.cluster import Cluster
@@ -43,7 +43,7 @@ async def kills(cluster: Cluster) -> None:
 
 async def freeze(cluster: Cluster) -> None:
     """Freeze a worker until another has its partitions, then let it go on with what it had in hand."""
-    async with asking(cluster):
+    async with questions_meanwhile(cluster):
         for _ in range(1 if cluster.workload.is_short else FREEZES):
             await asyncio.sleep(2)
             worker = cluster.pick.choice(cluster.workers)

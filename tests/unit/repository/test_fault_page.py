@@ -16,7 +16,7 @@ from schemas.log import LogUnavailable
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from faults.cluster.running import Result
+    from faults.cluster.row_run import Result
 
 LINES = {row.name: f"| `{row.name}` | {row.what} | 4,000 |\n" for row in ROWS}
 BEFORE, AFTER = "on 2026-11-21 at 1234567", "on 2026-11-22 at 89abcde with changes"

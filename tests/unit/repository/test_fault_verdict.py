@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from faults.cluster.judging import Verdict, digest_of_workload, verdict
 from faults.cluster.numbered_facts import event_id, text
-from faults.cluster.running import Result
+from faults.cluster.row_run import Result
+from faults.cluster.row_verdict import Verdict, digest_of_workload, verdict
 from message_examples import bare
 from support.counting import counted
 from support.examples import MONDAY

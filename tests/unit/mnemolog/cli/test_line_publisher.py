@@ -103,7 +103,7 @@ async def test_an_outage_is_waited_out() -> None:
 
 async def test_an_outage_without_end_is_the_callers() -> None:
     with pytest.raises(Unavailable, match="busy"):
-        await publish(Server(outages=99), ["t-1"], patience_seconds=0.0)
+        await publish(Server(outages=99), ["t-1"], max_outage_seconds=0.0)
 
 
 async def test_what_an_answer_did_not_take_is_told_by_its_line() -> None:

@@ -115,7 +115,7 @@ def test_answers_that_cover_each_partition_once_are_collected():
 @pytest.mark.parametrize(
     ("answers", "says"),
     [
-        ([answer("http://a", 0)], r"nobody holds \[1\]"),
+        ([answer("http://a", 0)], r"no worker holds \[1\]"),
         ([answer("http://a", 0, 1), answer("http://b", 1)], "held twice"),
     ],
 )

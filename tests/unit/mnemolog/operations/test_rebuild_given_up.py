@@ -55,13 +55,13 @@ async def test_a_rebuild_that_is_given_up_while_it_folds_is_built_no_further(tmp
         dropping = asyncio.create_task(rebuilder.drop(GIVEN_UP.rebuild_id))
         await asyncio.sleep(0)
         log.goes_on.set()
-        with pytest.raises(RebuildInterrupted, match="has given it up"):
+        with pytest.raises(RebuildInterrupted, match="the caller has given the rebuild up"):
             await building
         await dropping
     assert GLOBALS.name not in log.read_from, log.read_from
     assert (rebuilder.is_running, rebuilder.progress.ratio) == (False, 1.0)
     assert rebuilder.generations.complete() == [1]
-    with pytest.raises(RebuildInterrupted, match="has given it up"):
+    with pytest.raises(RebuildInterrupted, match="the caller has given the rebuild up"):
         await rebuilder.switch(GIVEN_UP)
     await rebuilder.build(WANTED)
     await rebuilder.switch(WANTED)

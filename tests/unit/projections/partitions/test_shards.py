@@ -100,11 +100,11 @@ async def test_a_partition_that_comes_back_has_what_was_decided_elsewhere_meanwh
 
 async def test_a_term_tells_that_a_partition_moved_even_when_the_same_one_has_it_again(shards: Shards):
     await shards.hold(0)
-    before = shards.assignment.tenure()
+    before = shards.assignment.leases()
     shards.release(0)
     await shards.hold(0)
     assert shards.held() == sorted(before)
-    assert shards.assignment.tenure() != before
+    assert shards.assignment.leases() != before
 
 
 async def test_a_worker_is_ready_when_everything_that_it_was_assigned_is_held(shards: Shards):

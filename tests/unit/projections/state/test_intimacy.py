@@ -72,11 +72,11 @@ async def test_a_tick_keeps_the_last_intimacy_with_each_agent_once_half_its_time
         "aria": Intimacy(later(hours=2), 60),
         "luna": Intimacy(later(hours=1), 10),
     }
-    assert dict(bench.state().closeness) == kept
+    assert dict(bench.state().intimacies) == kept
     assert await tick(bench, later(days=17)) == 1, "what is kept is not kept again"
     assert await tick(bench, later(days=40)) == 1
     assert bench.shards.at(0).turn_statistics.last_intimacy(XIAOMING, "luna") is None
-    assert dict(bench.state().closeness) == kept
+    assert dict(bench.state().intimacies) == kept
 
 
 async def test_a_later_intimacy_takes_the_place_of_the_one_that_is_kept_and_an_earlier_one_does_not(bench: Workbench):
@@ -88,7 +88,7 @@ async def test_a_later_intimacy_takes_the_place_of_the_one_that_is_kept_and_an_e
     await bench.says("t-00", context={"intimacy": 99}, occurred_at=later().isoformat())
     await bench.shards.at(0).catch_up()
     await tick(bench, later(days=80))
-    assert dict(bench.state().closeness) == {
+    assert dict(bench.state().intimacies) == {
         "luna": Intimacy(later(days=21), 70),
         "aria": Intimacy(later(), 99),
     }
@@ -99,13 +99,13 @@ async def test_a_retention_that_is_shorter_than_an_hour_keeps_it_too(bench: Work
     await bench.says("t-1", context={"intimacy": 10}, occurred_at=later(hours=1).isoformat())  # at most 5 min after
     await bench.shards.at(0).catch_up()
     await tick(bench, later(minutes=2), days=1 / 24 / 60)
-    assert dict(bench.state().closeness) == {"luna": Intimacy(later(minutes=5), 10)}
+    assert dict(bench.state().intimacies) == {"luna": Intimacy(later(minutes=5), 10)}
 
 
 async def test_where_all_is_kept_for_ever_nothing_is_written(bench: Workbench):
     await close(bench, "t-1", 10, later())
     assert await tick(bench, later(days=400), days=0) == 1
-    assert not bench.state().closeness
+    assert not bench.state().intimacies
 
 
 async def test_what_is_kept_is_folded_from_the_ledger_again_and_counts_in_the_digest(bench: Workbench, tmp_path: Path):
@@ -114,11 +114,11 @@ async def test_what_is_kept_is_folded_from_the_ledger_again_and_counts_in_the_di
     again = Workbench(tmp_path / "two", bench.log)
     for shard in again.shards.all():
         await shard.catch_up()
-    assert again.state().closeness == bench.state().closeness == Map({"luna": Intimacy(later(), 10)})
+    assert again.state().intimacies == bench.state().intimacies == Map({"luna": Intimacy(later(), 10)})
     bench.shards.at(0).ledger.forget()
-    assert bench.state().closeness == again.state().closeness, "as the file has it"
+    assert bench.state().intimacies == again.state().intimacies, "as the file has it"
     assert digests([again.state()]) == digests([bench.state()])
-    assert digests([replace(bench.state(), closeness=Map())]) != digests([bench.state()])
+    assert digests([replace(bench.state(), intimacies=Map())]) != digests([bench.state()])
     again.close()
 
 
@@ -163,7 +163,7 @@ async def test_a_tick_keeps_those_of_many_users_and_of_none_that_said_nothing(be
         await bench.publish(CONVERSATIONS.name, body | carried, Owner("default", user).key)
     await bench.shards.at(0).catch_up()
     assert await tick(bench, later(days=40)) == 101
-    kept = {user: bench.state(Owner("default", user)).closeness for user in users}
+    kept = {user: bench.state(Owner("default", user)).intimacies for user in users}
     assert {user: c[None].intimacy for user, c in kept.items() if c} == {
         u: n % 100 for n, u in enumerate(users) if n % 3
     }

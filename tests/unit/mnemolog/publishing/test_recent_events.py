@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from contract.front_door import front_door, turn
 from support.examples import MONDAY
 
-from mnemolog.publishing.recent import MOST_EVENTS, Unfolded
+from mnemolog.publishing.recent_events import MOST_EVENTS, Unfolded
 from schemas import codec
 from schemas.identity import Owner
 from schemas.inputs.input_events import parse_event

@@ -12,7 +12,7 @@ from mnemolog import AsyncClient
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from month.asking_in_turn import MonthClient
+    from month.month_client import MonthClient
 
 FRIEND, FRESH = "suqing", "xiaoman-new"
 WEEKLY = (7, 14, 21, 28)
@@ -33,20 +33,20 @@ def remembered_of(importance: float, days: float) -> float:
     return round(min(1.0, max(0.1, math.exp(-days / (grade * 30)) * (0.2 + 0.8 * grade / 4))), 4)
 
 
-async def memories(asking: MonthClient, user: str = USER, **query: Any) -> dict[str, Any]:
+async def memories(client: MonthClient, user: str = USER, **query: Any) -> dict[str, Any]:
     """Return a user's memories by their content."""
-    listed = await asking.get("/v1/memories", user_id=user, page_size=200, **query)
+    listed = await client.get("/v1/memories", user_id=user, page_size=200, **query)
     assert listed["total"] == len(listed["items"])
     return {m["content"]: m for m in listed["items"]}
 
 
-async def told(asking: MonthClient, query: str = "", agent: str | None = LUNA, **more: Any) -> Any:
+async def told(client: MonthClient, query: str = "", agent: str | None = LUNA, **more: Any) -> Any:
     """Return what an agent is told before it speaks; that is no recall."""
     body = {"user_id": USER, "agent_id": agent, "query": query, "recall": False, "memory_limit": 100} | more
-    return await asking.json("POST", "/v1/context", body)
+    return await client.json("POST", "/v1/context", body)
 
 
-async def live(asking: MonthClient) -> None:
+async def live(client: MonthClient) -> None:
     """Live through the month, and check what she would expect on the way."""
     deeds: dict[int, Callable[[MonthClient], Awaitable[None]]] = {
         3: met,
@@ -63,133 +63,133 @@ async def live(asking: MonthClient) -> None:
     }
     for day in DAYS:
         if published := events(day):
-            await asking.json("POST", "/v1/events", published)
-        await save(asking, day)
+            await client.json("POST", "/v1/events", published)
+        await save(client, day)
         if published or call(day):
-            await asking.settle()
+            await client.settle()
         if day in deeds:
-            await deeds[day](asking)
-        await asking.tick("ladder", at(day + 1, 0))
+            await deeds[day](client)
+        await client.tick("ladder", at(day + 1, 0))
         if day in WEEKLY:
-            await asking.tick("ebbinghaus", at(day + 1, 0))
-        asking.present.pass_by(5)
+            await client.tick("ebbinghaus", at(day + 1, 0))
+        client.present.pass_by(5)
 
 
-async def save(asking: MonthClient, day: int) -> None:
+async def save(client: MonthClient, day: int) -> None:
     """Let the voice agent send its whole context again, as PowerMem's users do."""
     if context := call(day):
-        async with AsyncClient(asking.urls[day % len(asking.urls)]) as memory:
+        async with AsyncClient(client.urls[day % len(client.urls)]) as memory:
             for _ in range(2):  # at the fifth round, and at the end
                 await memory.add(context, user_id=USER, agent_id=VOICE)
 
 
-async def met(asking: MonthClient) -> None:
-    profile = await asking.get(f"/v1/users/{USER}/profile", agent_id=LUNA)
+async def met(client: MonthClient) -> None:
+    profile = await client.get(f"/v1/users/{USER}/profile", agent_id=LUNA)
     known = [profile[n] for n in ("user_name", "age", "occupation", "city", "pet_names", "allergies", "dislikes")]
     assert known == ["林小满", "27", "插画师", "杭州", ["小满", "年糕"], ["花生"], ["香菜"]]
-    assert set(await memories(asking)) & {"联系人：顾远航", "公司：云杉医疗", "合计 ¥86.50"}
-    answer = await asking.answer("GET", "/api/memories", device_id=USER, page_size=201)
+    assert set(await memories(client)) & {"联系人：顾远航", "公司：云杉医疗", "合计 ¥86.50"}
+    answer = await client.answer("GET", "/api/memories", device_id=USER, page_size=201)
     assert answer.status_code == 422
 
 
-async def at_the_airport(asking: MonthClient) -> None:
-    now = await memories(asking, as_of=at(5, 13).isoformat())
+async def at_the_airport(client: MonthClient) -> None:
+    now = await memories(client, as_of=at(5, 13).isoformat())
     assert now["用户现在在机场"]["memory_type"] == "short_term"
     assert now["用户现在在机场"]["expires_at"] == "2026-03-07T09:00:00Z"
-    assert "用户现在在机场" not in await memories(asking, as_of=at(7, 10).isoformat())
+    assert "用户现在在机场" not in await memories(client, as_of=at(7, 10).isoformat())
 
 
-async def looked_back(asking: MonthClient) -> None:
+async def looked_back(client: MonthClient) -> None:
     """Let Luna look up what matters: that does not fade."""
-    gone = await memories(asking, status="expired")
+    gone = await memories(client, status="expired")
     assert set(gone) == {"用户现在在机场", "今天（2026-03-06） 19:30 会议"}, (
         "the meeting too, though no tick has come since"
     )
-    airport = await asking.get(f"/v1/memories/{gone['用户现在在机场']['memory_id']}/history")
+    airport = await client.get(f"/v1/memories/{gone['用户现在在机场']['memory_id']}/history")
     assert [e["type"] for e in airport["events"]] == ["MemoryFormed", "MemoryExpired"]
     assert airport["events"][1]["tick"]
     for asked in ("跟陈屿表白", "第一次约会"):
         body = {"user_id": USER, "agent_id": LUNA, "query": asked, "limit": 1, "filters": {"kind": "episodic"}}
-        [best] = (await asking.json("POST", "/v1/search", body))["results"]
+        [best] = (await client.json("POST", "/v1/search", body))["results"]
         assert asked in best["memory"]
-    await asking.settle()
+    await client.settle()
 
 
-async def tidied(asking: MonthClient) -> None:
+async def tidied(client: MonthClient) -> None:
     """Remove a payment in Evatar's list; counts and the block follow."""
-    first, second = [await asking.get("/api/memories", device_id=USER, page=p, page_size=5) for p in (1, 2)]
+    first, second = [await client.get("/api/memories", device_id=USER, page=p, page_size=5) for p in (1, 2)]
     assert not {m["id"] for m in first["items"]} & {m["id"] for m in second["items"]}
-    before = await asking.get("/api/memories/stats", device_id=USER)
+    before = await client.get("/api/memories/stats", device_id=USER)
     assert before["total"] == first["total"]
-    [payment] = (await asking.get("/api/memories", device_id=USER, category="finance"))["items"]
+    [payment] = (await client.get("/api/memories", device_id=USER, category="finance"))["items"]
     assert (payment["content"], payment["source_type"], payment["source_id"]) == ("合计 ¥86.50", "photo", "IMG_3")
-    await asking.json("DELETE", f"/api/memories/{payment['id']}")
-    after = await asking.get("/api/memories/stats", device_id=USER)
+    await client.json("DELETE", f"/api/memories/{payment['id']}")
+    after = await client.get("/api/memories/stats", device_id=USER)
     assert (after["total"], after["by_category"].get("finance", 0)) == (before["total"] - 1, 0)
-    block = (await told(asking, agent=None))["block"]
+    block = (await told(client, agent=None))["block"]
     assert block.startswith("## 用户记忆")
     assert "项目：小满绘本" in block
     assert "86.50" not in block
     assert "林小满" in block
 
 
-async def made_up(asking: MonthClient) -> None:
+async def made_up(client: MonthClient) -> None:
     """Forget the quarrel, now that they have made up."""
-    episodes = await memories(asking, agent_id=LUNA, kind="episodic")
+    episodes = await memories(client, agent_id=LUNA, kind="episodic")
     quarrel = episodes["昨天（2026-03-09）用户和陈屿大吵了一架，特别难过"]
     assert (quarrel["event_type"], quarrel["emotion"], quarrel["importance"]) == ("fight", "sad", 1.0)
     assert quarrel["occurred_at"] == "2026-03-09T00:00:00Z"
-    await asking.json("DELETE", f"/v1/memories/{quarrel['memory_id']}")
-    seen = await told(asking, "和陈屿吵架了吗", similarity_threshold=0.0)
+    await client.json("DELETE", f"/v1/memories/{quarrel['memory_id']}")
+    seen = await told(client, "和陈屿吵架了吗", similarity_threshold=0.0)
     assert "大吵" not in str(seen)
-    feelings = await asking.get(f"/v1/users/{USER}/emotions", agent_id=LUNA)
+    feelings = await client.get(f"/v1/users/{USER}/emotions", agent_id=LUNA)
     assert "fight" not in {f["event_type"] for f in feelings["items"]}
 
 
-async def changed_her_mind(asking: MonthClient) -> None:
+async def changed_her_mind(client: MonthClient) -> None:
     """Forget a dislike and bring it back; give the project another name."""
-    known = await memories(asking)
+    known = await memories(client)
     coriander = f"/v1/memories/{known['用户不喜欢吃香菜']['memory_id']}"
-    await asking.json("DELETE", coriander)
-    assert (await asking.get(f"/v1/users/{USER}/profile", agent_id=LUNA))["dislikes"] == []
-    assert (await asking.json("POST", f"{coriander}/restore"))["status"] == "active"
+    await client.json("DELETE", coriander)
+    assert (await client.get(f"/v1/users/{USER}/profile", agent_id=LUNA))["dislikes"] == []
+    assert (await client.json("POST", f"{coriander}/restore"))["status"] == "active"
     project = known["项目：小满绘本"]
     change = {"content": "项目：小满的月亮绘本", "expected_version": project["version"]}
     path = f"/v1/memories/{project['memory_id']}"
-    assert (await asking.json("PATCH", path, change))["content"] == "项目：小满的月亮绘本"
-    assert (await asking.answer("PATCH", path, change | {"importance": 0.9})).status_code == 409
+    assert (await client.json("PATCH", path, change))["content"] == "项目：小满的月亮绘本"
+    assert (await client.answer("PATCH", path, change | {"importance": 0.9})).status_code == 409
 
 
-async def phoned(asking: MonthClient) -> None:
+async def phoned(client: MonthClient) -> None:
     """See that the voice agent knows what it was told, once, and nothing of what is Luna's."""
-    async with AsyncClient(asking.urls[0]) as memory:
+    async with AsyncClient(client.urls[0]) as memory:
         text = await memory.get_user_profile(user_id=USER, agent_id=VOICE)
         found = await memory.search(user_id=USER, agent_id=VOICE, query="喜欢喝什么茶", limit=1, recall=False)
         assert [one["memory"] for one in found["results"]] == ["用户喜欢喝桂花乌龙"]
         assert (await memory.greeting(USER, VOICE)) == ""  # no model
     assert "青藤文化" in text
     assert "林小满" not in text
-    mine = [m for m in (await memories(asking)).values() if m["agent_id"] == VOICE]
+    mine = [m for m in (await memories(client)).values() if m["agent_id"] == VOICE]
     assert sorted(m["content"] for m in mine) == ["用户喜欢喝桂花乌龙", "用户在青藤文化工作", "用户的最好的朋友叫苏晴"]
     assert {m["access_count"] for m in mine} == {0}, "a context that is sent again says nothing again"
 
 
-async def read_up(asking: MonthClient) -> None:
+async def read_up(client: MonthClient) -> None:
     """See that an article's date is known to every agent, and cites the article."""
-    article = (await memories(asking, source_type="inferred"))["网络移机预约截止 2026年3月25日"]
+    article = (await memories(client, source_type="inferred"))["网络移机预约截止 2026年3月25日"]
     assert (article["category"], article["source_ref"], article["agent_id"]) == ("schedule", "A16", None)
-    seen = await told(asking, "网络移机什么时候截止", agent=VOICE)
+    seen = await told(client, "网络移机什么时候截止", agent=VOICE)
     assert "网络移机预约截止 2026年3月25日" in seen["message"]
     assert "网络移机什么时候截止" in seen["message"]
     assert "林小满" not in seen["block"], "what is told to Luna is Luna's"
 
 
-async def moved(asking: MonthClient) -> None:
+async def moved(client: MonthClient) -> None:
     """See that the new city supersedes the old one, and gifts and dates are told as they were."""
-    assert (await asking.get(f"/v1/users/{USER}/profile", agent_id=LUNA))["city"] == "苏州"
-    old = (await memories(asking, status="superseded"))["用户住在杭州"]
-    assert old["superseded_by"] == (await memories(asking))["用户住在苏州"]["memory_id"]
-    happened = await memories(asking, kind="episodic")
+    assert (await client.get(f"/v1/users/{USER}/profile", agent_id=LUNA))["city"] == "苏州"
+    old = (await memories(client, status="superseded"))["用户住在杭州"]
+    assert old["superseded_by"] == (await memories(client))["用户住在苏州"]["memory_id"]
+    happened = await memories(client, kind="episodic")
     gift = happened["用户送了礼物：手绘明信片"]
     assert (gift["event_type"], gift["emotion"], gift["key_dialogue"]) == ("gift", "happy", ["给你的"])
     necklace = happened["陈屿送了用户一条项链，用户特别喜欢"]
@@ -198,41 +198,41 @@ async def moved(asking: MonthClient) -> None:
     assert {m["event_type"] for c, m in happened.items() if "第一次约会" in c} == {"milestone"}
 
 
-async def passed_on(asking: MonthClient) -> None:
+async def passed_on(client: MonthClient) -> None:
     """Pass what Luna knows on to another character, to a friend, and to everyone."""
-    known = await memories(asking)
+    known = await memories(client)
     peanuts, cat = known["用户对花生过敏"]["memory_id"], known["用户的猫叫年糕"]["memory_id"]
-    inherited = await asking.json("POST", f"/v1/memories/{peanuts}/share", {"agent_id": VOICE})
+    inherited = await client.json("POST", f"/v1/memories/{peanuts}/share", {"agent_id": VOICE})
     assert inherited["shared_with"] == [VOICE]
-    copy = await asking.json("POST", f"/v1/memories/{cat}/share", {"user_id": FRIEND})
+    copy = await client.json("POST", f"/v1/memories/{cat}/share", {"user_id": FRIEND})
     assert copy["metadata"]["shared_from"] == {"user_id": USER, "memory_id": cat}
     office = {"user_id": USER, "content": "山海设计的前台六点下班", "scope": "global"}
-    assert (await asking.json("POST", "/v1/tools/memory_add", office))["scope"] == "global"
+    assert (await client.json("POST", "/v1/tools/memory_add", office))["scope"] == "global"
     key = {"user_id": USER, "content": "备用钥匙放在花盆下面", "type": "fact", "session_id": "s-22"}
-    assert (await asking.json("POST", "/v1/tools/memory_add", key))["session_id"] == "s-22"
+    assert (await client.json("POST", "/v1/tools/memory_add", key))["session_id"] == "s-22"
     asked = {"user_id": FRIEND, "query": "前台几点下班", "scope": "global", "limit": 1}
-    [shared] = (await asking.json("POST", "/v1/tools/memory_search", asked))["results"]
+    [shared] = (await client.json("POST", "/v1/tools/memory_search", asked))["results"]
     assert shared["memory"] == "山海设计的前台六点下班"
     asked = {"user_id": USER, "query": "备用钥匙在哪里", "scope": "personal", "limit": 1}
-    [mine] = (await asking.json("POST", "/v1/tools/memory_search", asked))["results"]
-    await asking.settle()
-    counted = await asking.get(f"/v1/memories/{mine['memory_id']}")
+    [mine] = (await client.json("POST", "/v1/tools/memory_search", asked))["results"]
+    await client.settle()
+    counted = await client.get(f"/v1/memories/{mine['memory_id']}")
     assert (counted["content"], counted["recall_count"]) == ("备用钥匙放在花盆下面", 1)
 
 
-async def confided_in(asking: MonthClient) -> None:
+async def confided_in(client: MonthClient) -> None:
     """See that what intimacy hides is nowhere in the answer, and that who does not pay is shown less."""
-    close = await told(asking, "能聊聊前任吗", intimacy=90)
+    close = await told(client, "能聊聊前任吗", intimacy=90)
     assert "前任" in str(close["user_profile"])
-    friend = await told(asking, "吃什么", intimacy=30)
+    friend = await told(client, "吃什么", intimacy=30)
     assert "前任" not in str(friend)
     assert friend["user_profile"]["allergies"] == ["花生"]
-    stranger = await told(asking, "吃什么", intimacy=5)
+    stranger = await told(client, "吃什么", intimacy=5)
     assert stranger["user_profile"]["user_name"] == "林小满"
     assert "花生" not in str(stranger)
-    free = await told(asking, "约会", tier="free")
+    free = await told(client, "约会", tier="free")
     assert (free["relevant_episodes"], len(free["recent_episodes"])) == ([], 3)
     assert "姓名: 林小满" in free["prompt"]
     assert "插画师" not in free["prompt"]
-    turns = await asking.get("/v1/sessions/luna-25/turns", user_id=USER)
+    turns = await client.get("/v1/sessions/luna-25/turns", user_id=USER)
     assert [t["content"] for t in turns["items"]] == ["别跟我提前任", "好，不提。"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WORKER = str(Path(__file__).with_name("worker_at.py"))
 PUBLISHING = ("/v1/events", "/v1/conversations")
-PATIENCE_SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 
 
 class Present:
@@ -46,7 +46,7 @@ class MonthClient:
 
     def __init__(self, urls: Sequence[str], present: Present) -> None:
         self.urls, self.present = urls, present
-        self._http = httpx.AsyncClient(timeout=PATIENCE_SECONDS)
+        self._http = httpx.AsyncClient(timeout=TIMEOUT_SECONDS)
         self._count = 0
 
     async def close(self) -> None:
@@ -56,7 +56,7 @@ class MonthClient:
         """Ask the next worker; what is busy or not decided yet is asked again, with the same key."""
         self._count += 1
         url, key = self.urls[self._count % len(self.urls)], f"month-{self._count}"
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
                 answer = await self._http.request(
                     method, url + path, json=body, params=query, headers={"Idempotency-Key": key}
@@ -83,10 +83,10 @@ class MonthClient:
 
     async def settle(self) -> None:
         """Wait until everything published so far can be found."""
-        await self.json("POST", "/v1/admin/drain", {"timeout": PATIENCE_SECONDS})
+        await self.json("POST", "/v1/admin/drain", {"timeout": TIMEOUT_SECONDS})
         self.present.pass_by(1)
 
     async def tick(self, policy: str, as_of: datetime) -> Any:
         """Let it be an instant."""
-        body = {"policy": policy, "as_of": as_of.isoformat(), "force": True, "timeout": PATIENCE_SECONDS}
+        body = {"policy": policy, "as_of": as_of.isoformat(), "force": True, "timeout": TIMEOUT_SECONDS}
         return await self.json("POST", "/v1/admin/ticks", body)

@@ -1,4 +1,4 @@
-"""Another client: gives commands for users of its own and searches for what it said, all the while."""
+"""A client in the background: gives commands for users of its own and searches for what it said, all the while."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ PAUSE_SECONDS = 0.1
 
 
 @asynccontextmanager
-async def talking(cluster: Cluster) -> AsyncIterator[Talking]:
-    """Talk while entered, then ask for everything that was said. Raises AssertionError for a wrong answer."""
-    one = Talking(cluster)
+async def background_client(cluster: Cluster) -> AsyncIterator[BackgroundClient]:
+    """Give commands while entered, then ask for all that was remembered. Raises AssertionError for a wrong answer."""
+    one = BackgroundClient(cluster)
     async with httpx.AsyncClient(timeout=10) as http:
         running = asyncio.create_task(one.run(http))
         try:
@@ -36,7 +36,7 @@ async def talking(cluster: Cluster) -> AsyncIterator[Talking]:
     cluster.notes.append(f"{one.commands:,} commands decided meanwhile")
 
 
-class Talking:
+class BackgroundClient:
     """One command after the other. A repeat has its command's key: it is the same command."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -59,7 +59,7 @@ class Talking:
         return max(self.longest, time.monotonic() - self._began)
 
     async def run(self, http: httpx.AsyncClient) -> None:
-        """Remember, find, revise and forget, until told to end; forget every third, and bring back every sixth."""
+        """Remember, find, revise and forget, until `ends` is set; forget every third, and bring back every sixth."""
         number = 0
         while not self.ends:
             talker = number % TALKERS

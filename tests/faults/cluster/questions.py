@@ -1,4 +1,4 @@
-"""Questions all the while: what workers answer meanwhile is right, 503 or refused, never wrong, partial or stale."""
+"""Questions during a fault: what workers answer meanwhile is right, 503 or refused, never wrong, partial or stale."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE = 200
 
 
 @asynccontextmanager
-async def asking(cluster: Cluster) -> AsyncIterator[None]:
+async def questions_meanwhile(cluster: Cluster) -> AsyncIterator[None]:
     """Ask any worker about any user while entered, and note how often. Raises AssertionError for a wrong answer."""
     questions = AnswerChecker(cluster)
     running = asyncio.create_task(questions.run())

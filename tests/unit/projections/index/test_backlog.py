@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from projections.index.pending import PendingChanges
+from projections.index.backlog import PendingChanges
 from schemas.identity import Owner
 
 ANNA, BEN = Owner("default", "anna"), Owner("default", "ben")

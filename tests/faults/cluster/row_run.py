@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import httpx
 from faults.cluster.cluster import Cluster
 from faults.cluster.counters import COUNTED
-from faults.cluster.judging import Verdict, digest_of_workload, verdict
 from faults.cluster.model import Model
 from faults.cluster.numbered_facts import MODEL_SETTINGS
 from faults.cluster.ports import Ports
 from faults.cluster.publisher import OverHttp, Publisher
+from faults.cluster.row_verdict import Verdict, digest_of_workload, verdict
 from faults.cluster.worker_process import WorkerProcess
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Pending changes: memories that have changed in the shards, and have not been written to the index yet."""
+"""The backlog of an index: memories that have changed in the shards and have not been written to it yet."""
 
 from __future__ import annotations
 
