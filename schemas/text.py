@@ -3,14 +3,86 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
+from typing import Final
 
 from schemas.visible_text import visible
 
 DIGEST_BYTES = 16
+MAX_MARKS: Final = 30
+"""Combining marks in a row; no script needs more. Source: Unicode UAX 15, "Stream-Safe Text Format"."""
 
 _FULL_STOPS = "。．."
 _UNSEEN = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+_PERHAPS_MARKS: Final = re.compile(rf"(?:[^\w\s\x00-\x7f]|[\uff9e\uff9f]){{{MAX_MARKS + 1}}}")
+"""A cheap test that passes nearly every text: marks are no letters, the two of halfwidth katakana apart."""
+
+
+def nfkc(text: str) -> str:
+    """Return the text in NFKC, as `unicodedata` spells it, in linear time for any text.
+
+    `unicodedata` puts the marks of one character in order by insertion: quadratic for a long row of them. Here such a
+    row is in order before it sees it, which is the same text to Unicode and comes out as the same characters.
+    """
+    return unicodedata.normalize("NFKC", _in_order(text) if has_many_marks(text) else text)
+
+
+def refuse_marks(text: str) -> str:
+    """Return the text. Raises ValueError for one with too many combining marks in a row."""
+    if has_many_marks(text):
+        raise ValueError(f"has more than {MAX_MARKS} combining marks in a row: take them out")
+    return text
+
+
+def without_many_marks(text: str) -> str:
+    """Return the text, of each row of combining marks the first `MAX_MARKS`."""
+    if not has_many_marks(text):
+        return text
+    kept: list[str] = []
+    row = 0
+    for character in text:
+        row = row + 1 if _is_mark(character) else 0
+        if row <= MAX_MARKS:
+            kept.append(character)
+    return "".join(kept)
+
+
+def has_many_marks(text: str) -> bool:
+    """Return whether more than `MAX_MARKS` combining marks stand in a row in the text."""
+    if len(text) <= MAX_MARKS or text.isascii():
+        return False
+    row = 0
+    begin = _PERHAPS_MARKS.search(text)
+    if begin is None:
+        return False
+    for character in text[begin.start() :]:
+        row = row + 1 if _is_mark(character) else 0
+        if row > MAX_MARKS:
+            return True
+    return False
+
+
+def _is_mark(character: str) -> bool:
+    """Return whether a character stands in NFKC on the one before it: all it is made of does."""
+    if character.isascii():
+        return False
+    return all(map(unicodedata.combining, unicodedata.normalize("NFKD", character)))
+
+
+def _in_order(text: str) -> str:
+    """Return the text taken apart (NFKD), each row of marks in canonical order."""
+    apart = "".join(unicodedata.normalize("NFKD", character) for character in text)
+    parts: list[str] = []
+    row: list[str] = []
+    for character in apart:
+        if unicodedata.combining(character):
+            row.append(character)
+            continue
+        parts += sorted(row, key=unicodedata.combining)
+        parts.append(character)
+        row.clear()
+    return "".join([*parts, *sorted(row, key=unicodedata.combining)])
 
 
 def normalised(text: str) -> str:
@@ -20,8 +92,8 @@ def normalised(text: str) -> str:
     `．`) dropped. All other punctuation stays. A text of full stops only gives the empty text.
     """
     # Folding can undo the composition (and composing can bring back what folds), so each is done until both hold.
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    while (again := unicodedata.normalize("NFKC", folded.casefold())) != folded:
+    folded = nfkc(nfkc(text).casefold())
+    while (again := nfkc(folded.casefold())) != folded:
         folded = again
     return " ".join(folded.split()).rstrip(_FULL_STOPS + " ")
 

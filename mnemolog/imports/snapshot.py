@@ -25,8 +25,9 @@ from schemas.messages.copied_fields import copier
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.events import MemoryEvent
 from schemas.messages.inbox import ImportMemory, ReviseMemory
-from schemas.text import digest, is_blank
+from schemas.text import digest, is_blank, refuse_marks
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
+from streams.extraction.model.answer import MAX_VALUE
 
 MEMORY: Final = "Memory"
 """The type of an export's line that is a memory."""
@@ -100,7 +101,9 @@ class Snapshot(StrictObject):
     @field_validator("value")
     @classmethod
     def _fits(cls, text: str | None) -> str | None:
-        return None if text is None else _short_enough(text)
+        if text is not None and len(text) > MAX_VALUE:
+            raise ValueError(f"has {len(text)} characters: at most {MAX_VALUE} are allowed")
+        return None if text is None else refuse_marks(text)
 
     @field_validator("key_dialogue", "metadata")
     @classmethod
@@ -222,7 +225,7 @@ def parse_snapshot(raw: object, *, tenant: str, user_id: str | None, accepted_at
 def _short_enough(text: str) -> str:
     if len(text.encode()) > MAX_CONTENT_BYTES:
         raise ValueError(f"has {len(text.encode())} bytes: at most {MAX_CONTENT_BYTES} are allowed")
-    return text
+    return refuse_marks(text)
 
 
 def _derived(snapshot: Snapshot) -> str:

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from projections.embedding.encoder import DIMENSIONS
 from projections.embedding.encoder_process import BATCH_CHARACTERS, BATCH_TEXTS, RUNS_AHEAD, EncoderProcess, Request
+from schemas.text import nfkc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from projections.embedding.embedder import Vectors
 
 _CACHED_CHARACTERS = 500
+MAX_CHARACTERS: Final = 2_000
+"""Of a text in NFKC: what follows is not read. The vector of a longer text would hardly know it either."""
+_BEFORE: Final = 4 * MAX_CHARACTERS
+"""Of a text as it was given: NFKC may make one character of two or three, and then 2,000 are left."""
 
 
 class BuiltinEmbedder:
     """512 dimensions, one space for all its languages. A text's vector is the same whatever texts are beside it (1e-6).
 
     It computes in a child process, which loads the model at first use (a second or two, 150 MB), a few texts at a
-    time: the event loop stays free, and a query waits for at most two small runs, not for a whole import. Texts of
-    calls that wait at the same time are computed together, which takes half as long as one by one.
+    time: the event loop stays free, and a query waits for at most as much as one small run computes, not for a whole
+    import. Of a long text the first 2,000 characters are read. Texts of calls that wait at the same time are computed
+    together, which takes half as long as one by one.
     """
 
     def __init__(self, *, cached_texts: int = 1024) -> None:
@@ -39,7 +45,7 @@ class BuiltinEmbedder:
         return "builtin"
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
-        """Return float32 unit vectors, shape (len(texts), 512). Texts of any length.
+        """Return float32 unit vectors, shape (len(texts), 512). Texts may be of any length.
 
         Raises EmbedderUnavailable after `close`, or when the child process died several times over the texts.
         """
@@ -62,9 +68,9 @@ class BuiltinEmbedder:
         asked: deque[asyncio.Future[Vectors]] = deque()
         found: list[Vectors] = []
         try:
-            for part in _parts(texts):
+            for part, characters in _parts(texts):
                 asked.append(loop.create_future())
-                self.process.ask(Request(part, urgent, loop, asked[-1]))
+                self.process.ask(Request(part, characters, urgent, loop, asked[-1]))
                 if len(asked) == RUNS_AHEAD:
                     found.extend(await asked.popleft())
             while asked:
@@ -83,15 +89,25 @@ class BuiltinEmbedder:
             self._cache.popitem(last=False)
 
 
-def _parts(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the texts in parts of what one run takes."""
+def _parts(texts: Iterable[str]) -> Iterator[tuple[list[str], int]]:
+    """Yield what is read of the texts in parts of what one run takes, each with its characters in NFKC."""
     part: list[str] = []
-    characters = 0
+    total = 0
     for text in texts:
-        if part and (len(part) == BATCH_TEXTS or characters + len(text) > BATCH_CHARACTERS):
-            yield part
-            part, characters = [], 0
-        part.append(text)
-        characters += len(text)
+        read, characters = _beginning(text)
+        if part and (len(part) == BATCH_TEXTS or total + characters > BATCH_CHARACTERS):
+            yield part, total
+            part, total = [], 0
+        part.append(read)
+        total += characters
     if part:
-        yield part
+        yield part, total
+
+
+def _beginning(text: str) -> tuple[str, int]:
+    """Return what is read of a text, and how many characters that is in NFKC; a text that is read whole stays as is."""
+    spelt = nfkc(text[:_BEFORE])
+    if len(text) <= _BEFORE and len(spelt) <= MAX_CHARACTERS:
+        return text, len(spelt)
+    read = spelt[:MAX_CHARACTERS]
+    return read, len(read)

@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Vectors
 
 BATCH_TEXTS: Final = 16
-BATCH_CHARACTERS: Final = 4_000
-"""Of one run; more texts are computed no faster, and whoever comes next would wait longer."""
+BATCH_CHARACTERS: Final = 2_000
+"""Of one run, in NFKC; more texts are computed no faster, and whoever comes next would wait longer."""
 RUNS_AHEAD: Final = 2
-"""Runs given to the process, so that it has the next one when it is done with the first."""
+"""Runs given to the process, so that it has the next one when it is done with the first.
+
+Together they have no more characters than one run may have: whoever comes next waits for so many, a tenth of a second.
+"""
 MAX_ATTEMPTS: Final = 3
 """Processes that may end over the same texts."""
 
@@ -38,6 +41,8 @@ class Request:
     """Texts that are wanted, and who waits for their vectors."""
 
     texts: list[str]
+    characters: int
+    """Of all texts in NFKC, which is what the encoder computes."""
     urgent: bool
     loop: asyncio.AbstractEventLoop
     vectors: asyncio.Future[Vectors]
@@ -123,16 +128,18 @@ class EncoderProcess:
             self._send(run)
 
     def _next_run(self) -> list[Request]:
+        """Return what the process is to compute next, nothing while what it has is enough."""
         run: list[Request] = []
         texts = characters = 0
+        room = BATCH_CHARACTERS - sum(request.characters for given in self._runs for request in given)
         for waiting in (self._urgent, self._others):
             while waiting:
                 if waiting[0].vectors.cancelled():
                     waiting.popleft()
                     continue
                 texts += len(waiting[0].texts)
-                characters += sum(map(len, waiting[0].texts))
-                if run and (texts > BATCH_TEXTS or characters > BATCH_CHARACTERS):
+                characters += waiting[0].characters
+                if ((run or self._runs) and characters > room) or (run and texts > BATCH_TEXTS):
                     return run
                 run.append(waiting.popleft())
         return run

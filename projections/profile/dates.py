@@ -86,10 +86,12 @@ def yearly_day(text: str) -> YearlyDay | None:
 def days_named(text: str) -> list[YearlyDay]:
     """Return every day that a text names, each as it is spelt in full."""
     spelt: list[re.Match[str]] = []
+    taken = bytearray(len(text))
     for pattern in _SPELLINGS:
         for m in pattern.finditer(text):
-            if not any(m.start() < other.end() and other.start() < m.end() for other in spelt):
+            if not any(taken[m.start() : m.end()]):
                 spelt.append(m)
+                taken[m.start() : m.end()] = b"\x01" * len(m[0])
     return [day for m in spelt if (day := _day_of(m)) is not None]
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from projections.text.english import STOP_WORDS, stem
+from schemas.text import nfkc
 
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _KANA = "\u3041-\u3096\u309d\u309e\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
@@ -29,7 +29,7 @@ _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\u00b4`", "'''''")
 
 def fold(text: str) -> str:
     """Return the text in NFKC and case folded, so that spellings of the same characters are equal."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return nfkc(nfkc(text).casefold())
 
 
 def tokens(text: str) -> tuple[str, ...]:

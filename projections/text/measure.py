@@ -16,6 +16,8 @@ from schemas.messages.observations import TIMEZONE
 _HAN: Final = "\u3400-\u9fff\uf900-\ufaff"
 _WORD: Final = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+(?:['’][^\W{_HAN}]+)*")
 _SENTENCE_END: Final = re.compile(r"[。！？!?…\n]+|\.(?=\s|$)")
+_LONGEST_ZONE: Final = 255
+"""Characters: no file, and so no zone, has a longer name."""
 _OFFSET: Final = re.compile(r"(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>[0-5]\d)", re.ASCII)
 
 
@@ -45,15 +47,17 @@ def hour_of(effective: datetime, metadata: str) -> int:
         return effective.hour
 
 
-@lru_cache(maxsize=1024)
 def _zone(metadata: str) -> tzinfo:
     try:
         document = orjson.loads(metadata)
     except orjson.JSONDecodeError:  # a producer of Avro may write anything there
         return UTC
     name = document.get(TIMEZONE) if isinstance(document, dict) else None
-    if not isinstance(name, str):
-        return UTC
+    return _zone_named(name) if isinstance(name, str) and len(name) <= _LONGEST_ZONE else UTC
+
+
+@lru_cache(maxsize=1024)
+def _zone_named(name: str) -> tzinfo:
     if (m := _OFFSET.fullmatch(name)) and int(m["hours"]) < 24:  # noqa: PLR2004 - hours of a day
         span = timedelta(hours=int(m["hours"]), minutes=int(m["minutes"]))
         return timezone(-span if m["sign"] == "-" else span)

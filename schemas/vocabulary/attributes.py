@@ -6,8 +6,9 @@ Any other word is kept by the profile under `other`, as a list.
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Final
+
+from schemas.text import nfkc
 
 SINGLE: Final = (
     "user_name",
@@ -74,7 +75,7 @@ def name_and_date(value: str) -> tuple[str, str]:
 def plain_value(value: str) -> str:
     """Return the spelling that values which mean the same share."""
     # NFKC may undo what case folding did (and the reverse), so fold between two normalisations, as Unicode advises.
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold())
+    folded = nfkc(nfkc(value).casefold())
     text = " ".join(folded.split())
     bare = text.rstrip(_TRAILING + " ")
     return (bare[match.end() :] if (match := _ARTICLE.match(bare)) else bare) or text

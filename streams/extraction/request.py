@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from schemas.inputs.images import VisionPolicy
 from schemas.log import NewRecord
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
+from schemas.text import MAX_MARKS, has_many_marks, without_many_marks
 from schemas.topics import INBOX
 from streams.delivery.retry import append_with_retry, pauses
 from streams.extraction.protocol import Outage, Rejected
@@ -66,6 +67,8 @@ class ExtractionService:
         pictures = (piece.image for piece in window.pieces if piece.image is not None)
         if refusal := next(filter(None, map(self.vision.refusal, pictures)), None):
             return rejection(window, extractor, Rejected(f"image: {refusal}"))
+        if any(has_many_marks(piece.text) for piece in window.pieces):
+            return rejection(window, extractor, Rejected(f"text: more than {MAX_MARKS} combining marks in a row"))
         pause = self.make_pauses()
         failures = 0
         successes = self.successes
@@ -123,10 +126,19 @@ class ExtractionService:
 async def _extracted(window: Window, extractor: Extractor) -> Extraction:
     """Return the extractor's answer. Raises Outage, and Rejected, also for a bug of the extractor."""
     try:
-        return await extractor.extract(window)
+        extraction = await extractor.extract(window)
     except _BUGS as bug:
         log.exception("the extractor failed at a window of %d pieces", len(window.pieces))
         raise Rejected(f"the extractor failed: {told(bug)}") from bug
+    return replace(extraction, proposals=tuple(map(_without_many_marks, extraction.proposals)))
+
+
+def _without_many_marks(proposal: Proposal) -> Proposal:
+    """Return a proposal whose texts can be compared in no time: a model may write anything."""
+    said, value = without_many_marks(proposal.content), proposal.value and without_many_marks(proposal.value)
+    if said == proposal.content and value == proposal.value:
+        return proposal
+    return replace(proposal, content=said, value=value)
 
 
 def rejection(window: Window, extractor: Extractor, rejected: Rejected) -> ExtractionRejected:

@@ -19,8 +19,9 @@ import numpy as np
 import pytest
 from contract.embedder_suite import EmbedderSuite
 
-from projections.embedding.builtin import BuiltinEmbedder
+from projections.embedding.builtin import MAX_CHARACTERS, BuiltinEmbedder
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, unit_vectors
+from projections.embedding.encoder_process import BATCH_CHARACTERS
 from projections.embedding.openai import OpenAIEmbedder
 
 
@@ -97,6 +98,12 @@ def builtin():
     embedder.process.close()
 
 
+async def seconds(asked):
+    begin = time.perf_counter()
+    await asked
+    return time.perf_counter() - begin
+
+
 class TestBuiltin(EmbedderSuite):
     @pytest.fixture
     def embedder(self, builtin):
@@ -136,6 +143,40 @@ class TestBuiltin(EmbedderSuite):
         await embed("asked", urgent=True)
         await asyncio.gather(*waiting)
         assert answered.index("asked") < 5
+
+    async def test_of_a_long_text_the_first_two_thousand_characters_are_read(self, builtin):
+        begin = "今天去了公园，" * 285  # 1,995 characters
+        whole, longer, other = await builtin.embed(
+            [begin + "喝咖啡。好", begin + "喝咖啡。好" + "然后" * 9_000, begin + "I am ill"[:5]]
+        )
+        np.testing.assert_allclose(whole, longer, atol=1e-6)
+        assert np.abs(whole - other).max() > 1e-4
+        wide, spelt = await builtin.embed(["\ufb03" * 5_000, ("ffi" * 700)[:MAX_CHARACTERS]])
+        np.testing.assert_allclose(wide, spelt, atol=1e-6)
+
+    @pytest.mark.parametrize("text", ["\ufdfa" * 21_000, "a bc de " * 8_192, ", thanks " * 7_281])
+    async def test_a_query_waits_for_less_than_one_run_whatever_others_send(self, builtin, text):
+        await builtin.embed(["load the model first"])
+        process = builtin.process
+        quiet = min([await seconds(builtin.embed([f"quiet {n} {text[:9]}"], urgent=True)) for n in range(5)])
+        run = min([await seconds(builtin.embed([f"{n} {text}"])) for n in range(2)])
+        plain = min([await seconds(builtin.embed([f"{n} word" * 285])) for n in range(2)])
+        assert run < 20 * plain  # 64 KiB take no longer than 2,000 characters of another text
+        flood = [asyncio.ensure_future(builtin.embed([f"{n} {m} {text}" for n in range(8)])) for m in range(4)]
+        loud: list[float] = []
+        for n in range(5):
+            asked = asyncio.ensure_future(seconds(builtin.embed([f"{text[:9]} {n}"], urgent=True)))
+            while not asked.done():
+                given = [request.characters for run in list(process._runs) for request in list(run)]
+                assert sum(given) <= BATCH_CHARACTERS
+                await asyncio.sleep(0.001)
+            loud.append(await asked)
+        unanswered = [task for task in flood if not task.done()]
+        for task in flood:
+            task.cancel()
+        await asyncio.gather(*flood, return_exceptions=True)
+        assert unanswered  # else nobody was in the way
+        assert min(loud) < quiet + 20 * run  # one run, on a machine that does much else; all of them are 32
 
     async def test_a_process_that_dies_is_replaced_and_asked_the_same_texts_again(self):
         embedder = BuiltinEmbedder(cached_texts=0)

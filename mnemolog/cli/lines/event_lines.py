@@ -10,7 +10,7 @@ import orjson
 
 from schemas.identity import derived_id
 from schemas.inputs.decoding import DEFAULT_TENANT
-from schemas.inputs.input_events import InvalidEvent, parse_event
+from schemas.inputs.input_events import InvalidEvent, new_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,7 +80,7 @@ def json_lines(
 
 def _checked(text: bytes, now: datetime, met: Counter[bytes]) -> dict[str, Any]:
     raw: Any = orjson.loads(text)
-    observation = parse_event(raw, tenant=DEFAULT_TENANT, accepted_at=now, event_id="unnamed")
+    observation = new_event(raw, tenant=DEFAULT_TENANT, accepted_at=now, event_id="unnamed")
     if raw.get("event_id") is not None:
         return dict(raw)
     digest = observation.body_digest or b""

@@ -13,8 +13,8 @@ from mnemolog.http.models.requests import (
     Id,
     Instant,
     KnownAt,
+    Query,
     Shallow,
-    Text,
     Unit,
     UserId,
 )
@@ -30,7 +30,7 @@ class Context(Body):
     user_id: UserId
     agent_id: Id | None = None
     session_id: Annotated[Id, Field(description="by default that of conversations without one")] | None = None
-    query: Text
+    query: Query
     tier: Tier = "paid"
     intimacy: (
         Annotated[

@@ -21,11 +21,14 @@ from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_
 from schemas.inputs.nesting import check_depth
 from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
-from schemas.text import is_blank
+from schemas.text import is_blank, refuse_marks
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, SourceType, Status
 from streams.decisions.decay_policies.registry import TickName
 
 MAX_EVENTS = 1_000
+MAX_QUERY_BYTES = 4 * 1024
+"""Of UTF-8; what it means is read from the first 2,000 characters anyway."""
+MAX_VALUE_CHARACTERS = 200
 MAX_PAGE_SIZE = 200
 MAX_FOUND = 100
 DEFAULT_LIMIT = 10
@@ -51,6 +54,12 @@ register_url_convertor("text", _AnyText())
 def _fits(text: str) -> str:
     if len(text.encode()) > MAX_CONTENT_BYTES:
         raise ValueError(f"has {len(text.encode())} bytes: at most {MAX_CONTENT_BYTES} are allowed")
+    return refuse_marks(text)
+
+
+def _short_question(text: str) -> str:
+    if len(text.encode()) > MAX_QUERY_BYTES:
+        raise ValueError(f"has {len(text.encode())} bytes: at most {MAX_QUERY_BYTES} are allowed, ask with less of it")
     return text
 
 
@@ -96,8 +105,14 @@ UserOrNone = Annotated[str, AfterValidator(partial(check_user_id, instead=", or 
 Id = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(no_controls)]
 Text = Annotated[str, AfterValidator(_fits)]
 Content = Annotated[Text, not_blank("say what to remember")]
-Question = Annotated[Text, not_blank("say what to look for")]
-Value = Annotated[Text, not_blank("say the value; to empty its place in the profile, forget the memory")]
+Query = Annotated[Text, AfterValidator(_short_question)]
+Question = Annotated[Query, not_blank("say what to look for")]
+Value = Annotated[
+    str,
+    Field(max_length=MAX_VALUE_CHARACTERS),
+    AfterValidator(_fits),
+    not_blank("say the value; to empty its place in the profile, forget the memory"),
+]
 Shallow = Annotated[dict[str, Any], AfterValidator(_not_too_deep)]
 Metadata = Annotated[Shallow, AfterValidator(_json)]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from mnemolog.commands.wakes import DEFAULT_CHANNEL, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES, fits_a_reminder
-from mnemolog.http.models.requests import Asked, Body, Id, Instant, Question, Text, not_blank
+from mnemolog.http.models.requests import Asked, Body, Id, Instant, Text, not_blank
 from mnemolog.http.models.responses import Memory, Shape
 from projections.state.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 
@@ -26,7 +26,7 @@ class WakeWanted(Body):
     every_seconds: Annotated[float, Field(ge=LEAST_EVERY_SECONDS, le=MOST_EVERY_SECONDS, allow_inf_nan=False)]
     text: Annotated[Text, not_blank("say what to tell the agent"), Field(max_length=MAX_WAKE_CHARACTERS)] | None = None
     memory_limit: Annotated[int, Field(ge=0, le=MAX_WAKE_MEMORIES)] | None = None
-    query: Annotated[Question, Field(max_length=MAX_WAKE_CHARACTERS)] | None = None
+    query: Annotated[Text, not_blank("say what to look for"), Field(max_length=MAX_WAKE_CHARACTERS)] | None = None
     agent_id: Id | None = None
 
 

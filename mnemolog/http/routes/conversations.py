@@ -15,7 +15,7 @@ from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routes.publishing import Wait, publish_checked
 from mnemolog.http.routing import answers, refused, routes
 from schemas.identity import derived_id
-from schemas.inputs.input_events import Fault, InvalidEvent, check_ids, parse_event
+from schemas.inputs.input_events import Fault, InvalidEvent, new_event
 from schemas.inputs.slices import in_slices
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ async def converse(
         # One microsecond apart, so that turns without times of their own keep their order.
         at = now + timedelta(microseconds=place)
         try:
-            event = parse_event(raw, tenant=tenant, accepted_at=at, event_id=event_id)
-            check_ids(event)
-            events.append(event)
+            events.append(new_event(raw, tenant=tenant, accepted_at=at, event_id=event_id))
         except InvalidEvent as error:
             root = f"$.messages[{place}]"
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
@@ -60,7 +58,7 @@ async def converse(
         end_id = derived_id("conversation-end", session_id, last.event_id)
         raw = _without_none(type="SessionEnded", user_id=body.user_id, agent_id=body.agent_id, session_id=session_id)
         at = max(last.occurred_at, now + timedelta(microseconds=len(events)))
-        events.append(parse_event(raw, tenant=tenant, accepted_at=at, event_id=end_id))
+        events.append(new_event(raw, tenant=tenant, accepted_at=at, event_id=end_id))
         paths.append("$.end_session")
     return await publish_checked(worker.publish_router, events, wait, paths, session_id=session_id)
 

@@ -18,7 +18,7 @@ from mnemolog.publishing.publisher import Conflict
 from mnemolog.publishing.router import PublishRouter
 from schemas.identity import Owner, derived_id
 from schemas.inputs.images import VisionPolicy
-from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, check_ids, parse_event
+from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, new_event
 from schemas.inputs.pieces import image_of, is_extractable
 from schemas.inputs.slices import in_slices
 from schemas.messages.observations import Observation
@@ -70,8 +70,7 @@ async def publish(
         else:
             event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
-            event = parse_event(raw, tenant=tenant, accepted_at=now, event_id=event_id)
-            check_ids(event)
+            event = new_event(raw, tenant=tenant, accepted_at=now, event_id=event_id)
             _check_sight(event, sight)
             events.append(event)
         except InvalidEvent as error:

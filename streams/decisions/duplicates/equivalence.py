@@ -10,10 +10,10 @@ this file does not know.
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from schemas.text import nfkc
 from streams.decisions.duplicates.chinese import without_harmless_chinese
 from streams.decisions.duplicates.english import (
     ARTICLES,
@@ -67,7 +67,7 @@ def same_statement(a: str, b: str) -> bool:
 
 def skeleton(text: str) -> Skeleton:
     """Return the skeleton of a text, in linear time."""
-    composed = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES)).translate(_APOSTROPHES)
+    composed = nfkc(text.translate(_APOSTROPHES)).translate(_APOSTROPHES)
     composed = " ".join(composed.split())
     words: list[str] = []
     clauses: set[int] = set()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from schemas.text import digest
 from schemas.vocabulary.attributes import same_value
 from streams.decisions.duplicates.equivalence import skeleton
 from streams.decisions.duplicates.similarity import keywords, near_duplicate
+from streams.decisions.duplicates.word_cache import WordCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -20,13 +20,9 @@ if TYPE_CHECKING:
 
     from projections.state.memory import Memory, UserState
 
-cached_keywords = lru_cache(maxsize=1 << 16)(keywords)
-
-
-@lru_cache(maxsize=1 << 16)
-def _content_words(text: str) -> tuple[str, ...]:
-    """Return the words that near duplicates share, in order."""
-    return skeleton(text).words
+cached_keywords: Final = WordCache(keywords)
+_content_words: Final = WordCache(lambda text: skeleton(text).words)
+"""Returns the words that near duplicates share, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,6 +129,7 @@ async def test_what_is_for_everyone_is_found_by_everyone(server: str):
 async def test_a_wrong_call_tells_the_model_what_to_do(server: str):
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"query": " "}, "$.query: is blank"),
+        ({"query": "x" * 4_097}, "$.query: has 4097 bytes: at most 4096 are allowed, ask with less of it"),
         ({"query": "x", "limit": 101}, "$.limit: "),
         ({"query": "x", "session": "s"}, "$.session: is not known here"),
     ]

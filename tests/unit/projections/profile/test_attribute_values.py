@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from support.examples import later, remember
 from support.given import given
 
 from projections.profile.attribute_values import fault_of
-from projections.profile.dates import upcoming
+from projections.profile.dates import days_named, upcoming
 from projections.profile.profile import profile
 
 DATES = [
@@ -57,3 +59,31 @@ def test_either_colon_parts_the_name_from_the_date(value: str):
     known = given(remember("5月20日结婚", "c-1", attribute="important_dates", value=value))
     assert profile(known.memories, later(days=1))["important_dates"] == {"结婚纪念日": "05-20"}
     assert [one.name for one in upcoming(known.memories, later(days=1), 366)] == ["结婚纪念日"]
+
+
+@pytest.mark.parametrize("character", "1一正x ")
+def test_a_value_of_any_length_is_read_in_linear_time(character: str):
+    """Values of 64 KiB are in logs; the square of that took minutes."""
+    for attribute, before in (("birthday", ""), ("important_dates", "wedding: "), ("age", "")):
+        short, long = (
+            min(_seconds(attribute, before + character * length) for _ in range(3)) for length in (4_000, 64_000)
+        )
+        assert long < 16 * 6 * short + 0.01
+
+
+def test_days_are_found_in_a_long_text_in_linear_time():
+    short, long = (min(_seconds_of_days("1月1日 " * length) for _ in range(3)) for length in (800, 12_800))
+    assert len(days_named("1月1日 " * 800)) == 800
+    assert long < 16 * 6 * short
+
+
+def _seconds_of_days(text: str) -> float:
+    begin = time.perf_counter()
+    days_named(text)
+    return time.perf_counter() - begin
+
+
+def _seconds(attribute: str, value: str) -> float:
+    begin = time.perf_counter()
+    fault_of(attribute, value)
+    return time.perf_counter() - begin

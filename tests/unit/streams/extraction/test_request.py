@@ -212,3 +212,24 @@ async def test_an_embedder_that_cannot_be_reached_is_an_outage_too():
     assert isinstance(item, CandidatesExtracted)
     assert (waits, len(item.candidates)) == (["no answer"], 2)
     assert np.frombuffer(item.candidates[0].vector.data, "<f4").shape == (64,)
+
+
+async def test_a_piece_with_a_row_of_marks_rejects_its_window_and_nobody_is_asked():
+    """A producer of Kafka's may write anything: the log keeps it, and no rule or model reads it."""
+    extractor = EchoExtractor()
+    odd = replace(WINDOW, pieces=(PIECES[0], replace(PIECES[1], text="e" + "\u0301\u0323" * 16)))
+    item = await ExtractionService(CharacterEmbedder()).extract(odd, extractor)
+    assert isinstance(item, ExtractionRejected)
+    assert item.reason == "text: more than 30 combining marks in a row"
+    assert [piece.piece_id for piece in item.covered] == ["t-1#0", "t-2#0"]
+    assert extractor.windows == []
+
+
+async def test_rows_of_marks_in_an_answer_are_cut():
+    said = Proposal(content="caf" + "e\u0301" * 99, attribute="likes", value="e" + "\u0301" * 99, sources=(0,))
+    item = await ExtractionService(CharacterEmbedder()).extract(WINDOW, Saying(Extraction(proposals=(said,))))
+    assert isinstance(item, CandidatesExtracted)
+    [candidate] = item.candidates
+    assert candidate.content.text == "caf" + "e\u0301" * 99
+    assert candidate.value is not None
+    assert candidate.value.text == "e" + "\u0301" * 30

@@ -1,0 +1,42 @@
+"""A cache of the words of texts, bounded by the memory that it takes: a text may have 64 KiB."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+MAX_BYTES: Final = 64 << 20
+"""Of one cache: some 16,000 texts of one sentence."""
+_WORD_BYTES: Final = 80
+"""A short word, and its place in a tuple or set; about."""
+
+Words = TypeVar("Words", bound="Collection[str]")
+
+
+class WordCache(Generic[Words]):
+    """Returns the words of a text, and remembers them until all it has takes `max_bytes`; then it starts anew.
+
+    Safe from any thread: two that ask at once may compute the same words twice.
+    """
+
+    def __init__(self, words_of: Callable[[str], Words], max_bytes: int = MAX_BYTES) -> None:
+        """Take the function whose answers are remembered."""
+        self._words_of = words_of
+        self._max_bytes = max_bytes
+        self._words: dict[str, Words] = {}
+        self._bytes = 0
+
+    def __call__(self, text: str) -> Words:
+        """Return the words of a text."""
+        found = self._words.get(text)
+        if found is None:
+            found = self._words_of(text)
+            size = 4 * len(text) + _WORD_BYTES * (len(found) + 1)
+            if self._bytes + size > self._max_bytes:
+                self._words, self._bytes = {}, 0
+            if size <= self._max_bytes:
+                self._words[text] = found
+                self._bytes += size
+        return found
