@@ -195,31 +195,30 @@ def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: st
 
 
 def new_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: str) -> Observation:
-    """Check one input event that is to be appended: as `parse_event`, and its ids and texts for odd characters.
+    """Check one input event that is to be appended: its texts have no rows of marks, its ids no control characters.
 
-    The log may hold such ids and rows of marks from before there was a limit: what reads it must not refuse them.
-    Raises InvalidEvent.
+    The log may hold such from before there was a limit: what reads it must not refuse them. Raises InvalidEvent.
     """
     message = parse_event(raw, tenant=tenant, accepted_at=accepted_at, event_id=event_id)
-    if faults := [*_id_faults(message), *_mark_faults(message)]:
+    if faults := [*_mark_faults(message), *_id_faults(message)]:
         raise InvalidEvent(faults)
     return message
-
-
-def _id_faults(event: Observation) -> Iterator[Fault]:
-    ids = {"event_id": event.envelope.event_id, "agent_id": event.envelope.agent_id}
-    ids |= {name: getattr(event, name, None) for name in ("session_id", "screenshot_id", "article_id")}
-    for name, value in ids.items():
-        try:
-            no_controls(value or "")
-        except ValueError as error:
-            yield Fault(f"$.{name}", str(error))
 
 
 def _mark_faults(message: Observation) -> Iterator[Fault]:
     for name in ("name", "title", "summary", "content", "text"):
         try:
             refuse_marks(getattr(message, name, None) or "")
+        except ValueError as error:
+            yield Fault(f"$.{name}", str(error))
+
+
+def _id_faults(message: Observation) -> Iterator[Fault]:
+    ids = {"event_id": message.envelope.event_id, "agent_id": message.envelope.agent_id}
+    ids |= {name: getattr(message, name, None) for name in ("session_id", "screenshot_id", "article_id")}
+    for name, value in ids.items():
+        try:
+            no_controls(value or "")
         except ValueError as error:
             yield Fault(f"$.{name}", str(error))
 
