@@ -68,14 +68,14 @@ class KeyFile:
             self._trouble = str(error)
             return
         self._seen, self._trouble = seen, ""
-        log.info("%s was read again: it has %d keys", self._path, len(self._keys))
+        log.info("%s was read again: %d keys", self._path, len(self._keys))
 
 
 def read_keys(path: Path) -> dict[str, Key]:
     """Return the keys of a file by their ids. Raises KeyFileError."""
     try:
         with path.open("rb") as file:
-            _check_mode(path, os.fstat(file.fileno()))
+            check_mode(path, os.fstat(file.fileno()))
             content = json.loads(file.read(MAX_FILE_BYTES))
         entries = content["keys"]
     except FileNotFoundError:
@@ -149,7 +149,7 @@ def write_private(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def _check_mode(path: Path, found: os.stat_result) -> None:
+def check_mode(path: Path, found: os.stat_result) -> None:
     """Refuse a file that others may read or write; one of another owner, as Kubernetes mounts it, its group may read.
 
     Raises KeyFileError.

@@ -69,7 +69,7 @@ class CommandFailed(Exception):
 class Surroundings:
     """What the command line was given besides the command: variables, and the options that all commands have."""
 
-    environment: dict[str, str]
+    environment: dict[str, str] = field(repr=False)
     data: Path | None
     url: str | None
     output: Output

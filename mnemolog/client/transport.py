@@ -54,7 +54,9 @@ def connection_to(url: str, ca_file: Path | None) -> Connection:
 
 
 def headers_of(api_key: str | None) -> dict[str, str]:
-    """Return the headers of every request."""
+    """Return the headers of every request. Raises ValueError for what cannot be a key, without repeating it."""
+    if api_key is not None and not (api_key.isascii() and api_key.isprintable() and api_key):
+        raise ValueError("the API key must be printable ASCII, such as mnl_…: check where it comes from")
     return {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
 
 

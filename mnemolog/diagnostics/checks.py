@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
+from mnemolog.access.key_file import KeyFileError, read_keys
 from mnemolog.diagnostics.liveness import live_url
 from mnemolog.log.configured import opened_log, retention_of
 from mnemolog.log.private_files import find_open
@@ -93,8 +94,9 @@ async def checked(settings: Settings, log_away: str | None = None) -> list[Check
     ]
     if folder.ok:
         checks.append(_in_time("shards", _shards(settings), str(settings.data_dir), None))
+    keys = [] if settings.api_keys_file is None else [_api_keys(settings.api_keys_file)]
     certificate = [] if settings.tls_cert_file is None else [_certificate(settings, settings.tls_cert_file)]
-    return [folder, *log, *certificate, *await asyncio.gather(*checks)]
+    return [folder, *log, *keys, *certificate, *await asyncio.gather(*checks)]
 
 
 async def _in_time(name: str, check: Awaitable[Check], place: str | None, setting: str | None) -> Check:
@@ -110,6 +112,16 @@ async def _in_time(name: str, check: Awaitable[Check], place: str | None, settin
         detail = f"{place} does not answer within {REACH_SECONDS:.0f} s, and does not refuse: it hangs"
         advice = f"look at its process and its log, or correct MNEMOLOG_{setting}; nothing is lost meanwhile"
         return Check(name, ok=False, detail=detail, advice=advice)
+
+
+def _api_keys(path: Path) -> Check:
+    """Read the file of keys as a worker does."""
+    try:
+        number = len(read_keys(path))
+    except KeyFileError as error:
+        return Check("API keys", ok=False, detail=str(error), advice="correct the file, or MNEMOLOG_API_KEYS_FILE")
+    advice = "" if number else "make one by `mnemolog keys create`"
+    return Check("API keys", ok=number > 0, detail=f"{path}: {number} keys", advice=advice)
 
 
 def _data_directory(settings: Settings) -> Check:

@@ -31,7 +31,7 @@ class Gone(Exception):
 
 
 class NotRead(Exception):
-    """A body that is not kept: what comes after the answer is thrown away, for no longer than a head may take."""
+    """A body that is not kept. What comes of it after the answer is thrown away, for as long as a head may take."""
 
     def __init__(self, status: HTTPStatus, detail: str) -> None:
         super().__init__(detail)

@@ -13,6 +13,7 @@ import pytest_asyncio
 from contract.front_door import turn
 from contract.keyed_door import Caller, KeyedDoor, keyed_door
 
+from mnemolog import AsyncClient, Refused
 from mnemolog.access import key_file
 from mnemolog.access.key import Limits
 from mnemolog.access.key_file import edited_keys
@@ -314,6 +315,20 @@ async def test_more_events_a_day_than_a_key_may_publish_are_429(door: KeyedDoor)
     assert (await caller.ask("POST", "/v1/events", turn("q3", "and again"))).status_code == 202
     talk = {"user_id": "u1", "messages": [{"role": "user", "content": "hello"}]}
     assert (await caller.ask("POST", "/v1/conversations", talk)).status_code == 429
+
+
+async def test_a_client_sends_its_key(door: KeyedDoor):
+    text = door.caller(*BOTH, tenant="client").text
+    async with AsyncClient("http://127.0.0.1", text, transport=httpx.ASGITransport(door.app)) as client:
+        await client.remember("likes tea", user_id="u1")
+        found = await client.memories(user_id="u1")
+        assert [memory["content"] for memory in found["items"]] == ["likes tea"]
+        with pytest.raises(Refused, match="the role operator") as refused:
+            await client.digest()
+        assert refused.value.status == 403
+    async with AsyncClient("http://127.0.0.1", transport=httpx.ASGITransport(door.app)) as client:
+        with pytest.raises(Refused, match="needs an API key"):
+            await client.memories(user_id="u1")
 
 
 async def test_no_key_is_in_a_log_an_error_or_a_repr(door: KeyedDoor, caplog: pytest.LogCaptureFixture):

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+import os
+import stat
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mnemolog.access.key import Key, Limits, new_key
-from mnemolog.access.key_file import KeyFile, KeyFileError, edited_keys, read_keys, write_keys
+from mnemolog.access.key_file import KeyFile, KeyFileError, check_mode, edited_keys, read_keys, write_keys
 from mnemolog.access.principal import Role
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -56,6 +55,13 @@ def test_a_file_that_others_may_use_is_refused_with_what_to_do(tmp_path: Path, m
     path.chmod(mode)
     with pytest.raises(KeyFileError, match=f"chmod 600 {path}"):
         read_keys(path)
+
+
+@pytest.mark.parametrize(("mode", "is_taken"), [(0o440, True), (0o400, True), (0o444, False), (0o460, False)])
+def test_a_mounted_file_of_another_owner_may_be_read_by_its_group_alone(mode: int, is_taken: bool):  # noqa: FBT001
+    found = os.stat_result((stat.S_IFREG | mode, 1, 1, 1, os.geteuid() + 1, 0, 0, 0, 0, 0))
+    with nullcontext() if is_taken else pytest.raises(KeyFileError, match="chmod 600"):
+        check_mode(Path("/etc/keys.json"), found)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from datetime import UTC, datetime, timedelta
@@ -10,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
+from mnemolog import Client
 from mnemolog.access.key_file import read_keys
 from mnemolog.access.principal import Role
+from mnemolog.cli.invocation import Surroundings
 from mnemolog.cli.program import program
+from mnemolog.diagnostics.checks import checked
+from mnemolog.settings import SettingsError, from_environment
 from schemas.instant import read_instant
 
 if TYPE_CHECKING:
@@ -106,3 +111,39 @@ def test_a_file_that_others_may_read_is_refused(path: Path):
     done = CliRunner().invoke(program, ["keys", "create", "--tenant", "acme"])
     assert done.exit_code == 1
     assert "chmod 600" in done.output
+
+
+def test_commands_take_the_key_of_a_file_before_that_of_the_environment(path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MNEMOLOG_API_KEY", "mnl_of_the_environment")
+    assert Surroundings.given({}).api_key == "mnl_of_the_environment"
+    file = path.with_name("key")
+    file.write_text("mnl_of_the_file\n")
+    around = Surroundings.given({"api_key_file": file})
+    assert around.api_key == "mnl_of_the_file"
+    assert "mnl_of_the" not in repr(around)
+
+
+@pytest.mark.parametrize("text", ["", "two words", "schl\u00fcssel"])
+@pytest.mark.usefixtures("path")
+def test_a_file_without_a_key_is_refused_without_repeating_it(tmp_path: Path, text: str):
+    file = tmp_path / "key"
+    file.write_text(text, "utf-8")
+    with pytest.raises(SettingsError) as refused:
+        Surroundings.given({"api_key_file": file})
+    assert not text or text not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "schl\u00fcssel", "mnl_a\nX-Other: header"])
+def test_a_client_refuses_what_cannot_be_a_key_without_repeating_it(text: str):
+    with pytest.raises(ValueError, match="printable ASCII") as refused:
+        Client("http://127.0.0.1", text)
+    assert not text or text not in str(refused.value)
+
+
+def test_doctor_reads_the_file_of_keys_as_a_worker_does(path: Path, tmp_path: Path):
+    settings = from_environment({}, data_dir=tmp_path / "data", api_keys_file=path)
+    wrong = [check for check in asyncio.run(checked(settings)) if check.name == "API keys"]
+    assert [(check.ok, "is not there" in check.detail) for check in wrong] == [(False, True)]
+    run("create", "--tenant", "acme")
+    right = [check for check in asyncio.run(checked(settings)) if check.name == "API keys"]
+    assert [(check.ok, check.detail) for check in right] == [(True, f"{path}: 1 keys")]
