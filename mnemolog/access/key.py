@@ -38,6 +38,7 @@ class Limits:
 
     requests_per_second: float | None = None
     events_per_day: int | None = None
+    model_tokens_per_day: int | None = None
     streams: int | None = None
 
 
@@ -80,6 +81,7 @@ class Key:
         limits = {
             "requests_per_second": self.limits.requests_per_second,
             "events_per_day": self.limits.events_per_day,
+            "model_tokens_per_day": self.limits.model_tokens_per_day,
             "streams": self.limits.streams,
         }
         return {

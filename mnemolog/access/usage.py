@@ -1,7 +1,8 @@
-"""Usage: how many events each key with a quota has published today, kept across restarts.
+"""Usage: how many events each key with a quota has published today, and what they cost; kept across restarts.
 
 A worker counts what it accepts from callers, and adds what the other workers last told: between two exchanges a key can
-have accepted more than its quota, at most what the others take in that time.
+have accepted more than its quota, at most what the others take in that time. The model is asked later still: what is on
+its way when the tokens of a day are spent is extracted all the same.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import logging
 from collections import Counter
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from mnemolog.access.key_file import write_private
 from mnemolog.access.verifier import TooMany
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from mnemolog.access.key import Key
     from schemas.clock import Clock
+    from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 
 SAVE_SECONDS: Final = 5.0
 """How often what was counted is written; a process that is killed forgets at most so much."""
@@ -30,7 +32,7 @@ log = logging.getLogger("mnemolog.access")
 
 
 class Usage:
-    """Counts events by key and UTC day."""
+    """Counts events and the model's tokens by key and UTC day."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         """Read what was counted before; a file that cannot be read counts nothing."""
@@ -39,43 +41,61 @@ class Usage:
         self._day = clock.now().date()
         self._own: Counter[str] = Counter()
         self._others: Counter[str] = Counter()
+        self._own_tokens: Counter[str] = Counter()
+        self._others_tokens: Counter[str] = Counter()
         self._is_saved = True
         try:
             found = json.loads(path.read_bytes())
             if date.fromisoformat(found["day"]) == self._day:
                 self._own.update({str(key_id): int(events) for key_id, events in found["events"].items()})
+                self._own_tokens.update({str(key_id): int(n) for key_id, n in found.get("tokens", {}).items()})
         except FileNotFoundError:
             pass
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             log.warning("%s cannot be read: today's quotas of keys begin anew", path)
 
     def take(self, key: Key, events: int) -> None:
-        """Count events that a key publishes. Raises TooMany beyond its quota of the day, and then counts none."""
-        quota = key.limits.events_per_day
-        if quota is None:
+        """Count events that a key publishes. Raises TooMany beyond a quota of the day, and then counts none."""
+        quota, tokens = key.limits.events_per_day, key.limits.model_tokens_per_day
+        if quota is None and tokens is None:
             return
         self._turn_day()
-        if self._own[key.key_id] + self._others[key.key_id] + events > quota:
-            now = self._clock.now()
-            midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-            detail = f"the key {key.key_id} may publish {quota} events a day (UTC): send the others tomorrow"
-            raise TooMany(detail, (midnight - now).total_seconds())
+        if tokens is not None and self._own_tokens[key.key_id] + self._others_tokens[key.key_id] >= tokens:
+            self._refuse(f"the events of the key {key.key_id} have cost the {tokens} model tokens of a day (UTC)")
+        if quota is not None and self._own[key.key_id] + self._others[key.key_id] + events > quota:
+            self._refuse(f"the key {key.key_id} may publish {quota} events a day (UTC)")
         self._own[key.key_id] += events
         self._is_saved = False
 
-    async def told(self) -> dict[str, Any]:
-        """Return what this worker has counted, for the others: `{day, events: {key id: number}}`."""
+    def spend(self, item: CandidatesExtracted | ExtractionRejected) -> None:
+        """Count the tokens of an answer for the key that sent its window; a window of several keys counts for none."""
+        tokens = item.tokens_in + item.tokens_out
+        if item.envelope.by is None or tokens == 0:
+            return
         self._turn_day()
-        return {"day": self._day.isoformat(), "events": dict(self._own)}
+        self._own_tokens[item.envelope.by] += tokens
+        self._is_saved = False
+
+    def _refuse(self, what: str) -> NoReturn:
+        now = self._clock.now()
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+        raise TooMany(f"{what}: send the others tomorrow", (midnight - now).total_seconds())
+
+    async def told(self) -> dict[str, Any]:
+        """Return what this worker has counted, for the others: `{day, events: {key id: number}, tokens: the same}`."""
+        self._turn_day()
+        return self._counted()
 
     def hear(self, others: Iterable[Mapping[str, Any]]) -> None:
         """Take what all other workers have counted."""
         self._turn_day()
-        total: Counter[str] = Counter()
+        events: Counter[str] = Counter()
+        tokens: Counter[str] = Counter()
         for other in others:
             if other["day"] == self._day.isoformat():
-                total.update(other["events"])
-        self._others = total
+                events.update(other["events"])
+                tokens.update(other.get("tokens", {}))
+        self._others, self._others_tokens = events, tokens
 
     async def run(self) -> None:
         """Write what was counted, every few seconds."""
@@ -87,7 +107,7 @@ class Usage:
         """Write what was counted, if there is anything new."""
         if self._is_saved:
             return
-        content = json.dumps({"day": self._day.isoformat(), "events": dict(self._own)}).encode()
+        content = json.dumps(self._counted()).encode()
         try:
             write_private(self._path, content)
         except OSError as error:
@@ -95,7 +115,11 @@ class Usage:
             return
         self._is_saved = True
 
+    def _counted(self) -> dict[str, Any]:
+        return {"day": self._day.isoformat(), "events": dict(self._own), "tokens": dict(self._own_tokens)}
+
     def _turn_day(self) -> None:
         today = self._clock.now().date()
         if today > self._day:  # a clock that is set back does not give a second quota
             self._day, self._own, self._others = today, Counter(), Counter()
+            self._own_tokens, self._others_tokens = Counter(), Counter()

@@ -50,6 +50,12 @@ GRACE = Annotated[
 ]
 REQUESTS = Annotated[float | None, typer.Option("--requests-per-second", min=0.01, help="At most so many.")]
 EVENTS = Annotated[int | None, typer.Option("--events-per-day", min=1, help="At most so many events a day (UTC).")]
+TOKENS = Annotated[
+    int | None,
+    typer.Option(
+        "--model-tokens-per-day", min=1, help="Publishes nothing more on a day (UTC) whose events cost so many."
+    ),
+]
 STREAMS = Annotated[int | None, typer.Option("--streams", min=1, help="At most so many open streams.")]
 KEY_ID = Annotated[str, typer.Argument(metavar="KEY_ID", help="As `keys list` shows it.")]
 SOME_KEY_ID = Annotated[str | None, typer.Argument(metavar="[KEY_ID]", help="As `keys list` shows it.")]
@@ -73,11 +79,17 @@ async def create(
     expires: EXPIRES = None,
     requests_per_second: REQUESTS = None,
     events_per_day: EVENTS = None,
+    model_tokens_per_day: TOKENS = None,
     streams: STREAMS = None,
 ) -> None:
     """Make a key and print it once: only a hash of it is kept, in API_KEYS_FILE."""
     path, now = _path(around), datetime.now(UTC)
-    limits = Limits(requests_per_second=requests_per_second, events_per_day=events_per_day, streams=streams)
+    limits = Limits(
+        requests_per_second=requests_per_second,
+        events_per_day=events_per_day,
+        model_tokens_per_day=model_tokens_per_day,
+        streams=streams,
+    )
     try:
         key, text = new_key(
             tenant=tenant,

@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from mnemolog.settings import Settings
     from projections.embedding.embedder import Embedder
     from schemas.clock import Clock
+    from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from streams.extraction.protocol import Extractor
 
 log = logging.getLogger("mnemolog")
@@ -223,6 +224,8 @@ class Worker:
     def _build_agents(self) -> None:
         """Build the three agents, their pools, and the schedulers of ticks."""
         settings, metrics = self.settings, self.metrics
+        self.usage = Usage(settings.data_dir / "usage.json", self.clock)
+        self._exits.callback(self.usage.save)
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
         self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self.fail, partial(metrics.took, "extract"))
         self.remember_pool = KeyedPool(WORKED_AT_ONCE, self.fail, partial(metrics.took, "remember"))
@@ -237,7 +240,7 @@ class Worker:
             limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             memorize=settings.memorize,
             counted=metrics.counted,
-            extracted=metrics.extracted,
+            extracted=self._count_extracted,
         )
         self.retention = RetentionTask(self.log, self.shards, self.handled)
         self.remember = Remember(
@@ -282,6 +285,10 @@ class Worker:
             None if settings.is_embedded else ShardReceiver(self._patient_log, PeerShardSource(self.peers))
         )
 
+    def _count_extracted(self, item: CandidatesExtracted | ExtractionRejected) -> None:
+        self.metrics.extracted(item)
+        self.usage.spend(item)
+
     def _build_publishing(self) -> None:
         """Build what appends events, here or at the worker that has their user, and what says how far they are."""
         priority = self._priority.first if self.settings.is_embedded else nullcontext
@@ -294,8 +301,6 @@ class Worker:
     def _build_services(self) -> None:
         """Build what else HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
         settings, shards, peers, clock = self.settings, self.shards, self.peers, self.clock
-        self.usage = Usage(settings.data_dir / "usage.json", clock)
-        self._exits.callback(self.usage.save)
         self.commands = Commands(
             self.log, shards, self.remember, self.embedder, clock, suspend_deadline=suspend_deadline
         )

@@ -1,4 +1,4 @@
-"""Limits of keys: requests a second, open streams, and events a day."""
+"""Limits of keys: requests a second, open streams, events and model tokens a day."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from mnemolog.access.principal import Principal, Role
 from mnemolog.access.rates import Rates
 from mnemolog.access.usage import Usage
 from mnemolog.access.verifier import TooMany
+from schemas.messages.envelope import Envelope
+from schemas.messages.inbox import ExtractionRejected
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,6 +94,39 @@ async def test_what_other_workers_accepted_counts(tmp_path: Path):
     here.take(key, 3)
     with pytest.raises(TooMany):
         here.take(key, 1)
+
+
+def answer_of(key_id: str | None, tokens_in: int, tokens_out: int) -> ExtractionRejected:
+    envelope = Envelope(event_id="x", tenant="acme", user_id="u", occurred_at=NOON, by=key_id)
+    return ExtractionRejected(
+        envelope=envelope,
+        model="m",
+        prompt_hash="p",
+        reason="r",
+        answer=None,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        covered=[],
+    )
+
+
+async def test_what_the_model_took_for_a_key_ends_what_it_publishes_that_day(tmp_path: Path):
+    clock, key = Clock(), key_with(model_tokens_per_day=100)
+    here, there = Usage(tmp_path / "here.json", clock), Usage(tmp_path / "there.json", clock)
+    here.spend(answer_of(key.key_id, 50, 9))
+    here.spend(answer_of(None, 500, 0))
+    here.take(key, 1000)
+    there.spend(answer_of(key.key_id, 40, 1))
+    here.hear([await there.told()])
+    with pytest.raises(TooMany, match="100 model tokens of a day"):
+        here.take(key, 1)
+    here.save()
+    again = Usage(tmp_path / "here.json", clock)
+    again.hear([await there.told()])
+    with pytest.raises(TooMany):
+        again.take(key, 1)
+    clock.seconds = 12 * 3600
+    here.take(key, 1)
 
 
 def test_a_file_of_usage_that_cannot_be_read_counts_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture):
