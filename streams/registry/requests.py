@@ -18,7 +18,7 @@ class RegistryUnavailable(Exception):
 
 def without_password(url: str) -> str:
     """Return a URL without the name and password in it, for logs and errors."""
-    return re.sub(r"//.*@", "//", url)
+    return re.sub(r"//[^/@]*@", "//", url)
 
 
 def json_object(response: httpx.Response) -> dict[str, Any]:

@@ -103,6 +103,8 @@ UserId = Annotated[str, AfterValidator(check_user_id)]
 UserOrOwner = Annotated[str, AfterValidator(partial(check_user_id, instead=OR_THE_OWNER))]
 UserOrNone = Annotated[str, AfterValidator(partial(check_user_id, instead=", or leave it out"))]
 Id = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(no_controls)]
+Channel = Annotated[str, Field(min_length=1, max_length=256)]
+"""Where an agent reminds: words of the caller's, put on one line where they are shown."""
 Text = Annotated[str, AfterValidator(_fits)]
 Content = Annotated[Text, not_blank("say what to remember")]
 Query = Annotated[Text, AfterValidator(_short_question)]

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from mnemolog.commands.wakes import DEFAULT_CHANNEL, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES, fits_a_reminder
-from mnemolog.http.models.requests import Asked, Body, Id, Instant, Text, not_blank
+from mnemolog.http.models.requests import Asked, Body, Channel, Id, Instant, Text, not_blank
 from mnemolog.http.models.responses import Memory, Shape
 from projections.state.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 
@@ -35,7 +35,7 @@ class ReminderWanted(Body):
 
     due_at: Instant
     content: Annotated[str, not_blank("say what to remind of"), AfterValidator(fits_a_reminder)]
-    channel: Id = DEFAULT_CHANNEL
+    channel: Channel = DEFAULT_CHANNEL
     agent_id: Id | None = None
 
 

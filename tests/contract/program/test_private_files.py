@@ -99,7 +99,8 @@ def run(folder: Path, *command: str) -> None:
 
 async def test_the_doctor_names_what_is_open_and_what_to_do(tmp_path: Path):
     (tmp_path / "shards").mkdir(0o700)
-    (tmp_path / "shards" / "active").touch(0o644)
+    (tmp_path / "shards" / "active").touch()
+    (tmp_path / "shards" / "active").chmod(0o644)  # whatever the umask is, which commands in this process have set
     [found] = [
         one for one in await checks.checked(from_environment({}, data_dir=tmp_path)) if one.name == "data directory"
     ]
