@@ -1,4 +1,4 @@
-"""Failed attempts, counted by address: whoever guesses keys is slowed down before anything slow is done for them."""
+"""Failed attempts by address and key: whoever guesses is slowed down before anything slow is done for them."""
 
 from __future__ import annotations
 
@@ -11,38 +11,40 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 AT_ONCE: Final = 10
-"""Failures that an address may have in a row."""
+"""Failures that an address may have in a row with one key."""
 EVERY_SECONDS: Final = 6.0
 """After which one of them is forgiven."""
-MAX_ADDRESSES: Final = 10_000
+MAX_COUNTED: Final = 10_000
 _NETWORK_BITS: Final = 64
 
 
 class Failures:
-    """How many failures each address has left; of IPv6 each /64, which is what one caller has."""
+    """How many failures each address has left with each key; of IPv6 each /64, which is what one caller has.
+
+    By key as well, because behind a proxy all callers have one address.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._debts: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """Failures not yet forgiven, and when that was counted; the least recently seen first."""
 
-    def seconds_to_wait(self, address: str) -> float:
-        """Return how long an address has to wait before its next attempt; 0 for none."""
-        return max(0.0, (self._debt(_name(address)) - AT_ONCE + 1) * EVERY_SECONDS)
+    def seconds_to_wait(self, address: str, key_id: str) -> float:
+        """Return how long an address has to wait before its next attempt with a key; 0 for none."""
+        return max(0.0, (self._debt(_name(address, key_id)) - AT_ONCE + 1) * EVERY_SECONDS)
 
-    def add(self, address: str) -> None:
+    def add(self, address: str, key_id: str) -> None:
         """Count an attempt."""
-        self._set(address, +1.0)
+        self._set(_name(address, key_id), +1.0)
 
-    def forgive(self, address: str) -> None:
+    def forgive(self, address: str, key_id: str) -> None:
         """Take an attempt back: it was none."""
-        self._set(address, -1.0)
+        self._set(_name(address, key_id), -1.0)
 
-    def _set(self, address: str, change: float) -> None:
-        name = _name(address)
+    def _set(self, name: str, change: float) -> None:
         self._debts[name] = max(0.0, self._debt(name) + change), self._clock()
         self._debts.move_to_end(name)
-        while len(self._debts) > MAX_ADDRESSES:
+        while len(self._debts) > MAX_COUNTED:
             self._debts.popitem(last=False)
 
     def _debt(self, name: str) -> float:
@@ -50,7 +52,11 @@ class Failures:
         return max(0.0, debt - (self._clock() - at) / EVERY_SECONDS)
 
 
-def _name(address: str) -> str:
+def _name(address: str, key_id: str) -> str:
+    return f"{_network(address)} {key_id}"
+
+
+def _network(address: str) -> str:
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Final
 
+from schemas.identity import GLOBAL_USER
 from schemas.inputs.decoding import DEFAULT_TENANT
 
 PRINCIPAL: Final = "mnemolog.principal"
@@ -39,8 +40,10 @@ class Principal:
     """The agents that the key is for; None: all."""
 
     def has_user(self, user_id: str) -> bool:
-        """Return whether the key is for a user."""
-        return self.users is None or any(_matches(user_id, pattern) for pattern in self.users)
+        """Return whether the key is for a user; one that is for some users is not for what is for everyone."""
+        if self.users is None:
+            return True
+        return user_id != GLOBAL_USER and any(_matches(user_id, pattern) for pattern in self.users)
 
     def has_agent(self, agent_id: str | None) -> bool:
         """Return whether the key is for an agent; one that is for some agents is not for requests that name none."""

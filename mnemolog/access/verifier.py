@@ -111,11 +111,14 @@ class Verifier:
         """
         comparing = self._comparing.get(digest)
         if comparing is None:
-            if wait := self._failures.seconds_to_wait(address):
-                raise TooMany("too many keys from your address were not valid: wait, then send a valid one", wait)
+            if wait := self._failures.seconds_to_wait(address, key.key_id):
+                raise TooMany(
+                    "too many keys from your address were not valid: wait, then send the valid one",
+                    wait,
+                )
             if len(self._comparing) >= MAX_WAITING:
                 raise TooMany("too many keys are being verified: ask again in a moment", BUSY_SECONDS)
-            self._failures.add(address)  # before the hash: many attempts at the same time are many
+            self._failures.add(address, key.key_id)  # before the hash: many attempts at the same time are many
             comparing = asyncio.get_running_loop().create_task(self._compare(key, text, address))
             self._comparing[digest] = comparing
             comparing.add_done_callback(lambda _: self._comparing.pop(digest, None))
@@ -125,5 +128,5 @@ class Verifier:
         async with self._hashing:
             is_right = await asyncio.get_running_loop().run_in_executor(self._threads, key.matches, text)
         if is_right:
-            self._failures.forgive(address)
+            self._failures.forgive(address, key.key_id)
         return is_right

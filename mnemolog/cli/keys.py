@@ -152,9 +152,10 @@ def _change(
 ) -> Key | None:
     """Change a key, or without `change` remove it; add those that were `made` by it. Raises CommandFailed."""
     try:
-        with edited_keys(_path(around)) as keys:
+        path = _path(around)
+        with edited_keys(path) as keys:
             if key_id not in keys:
-                raise CommandFailed(f"there is no key {key_id!r}: `mnemolog keys list` shows those there are")
+                raise CommandFailed(f"there is no key {key_id!r} in {path}: `mnemolog keys list` shows those there are")
             old = keys.pop(key_id)
             if change is None:
                 return None

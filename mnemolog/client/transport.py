@@ -92,6 +92,9 @@ def read_answer(call: Call[T], response: httpx.Response) -> T:
 def unreachable(http: httpx.Client | httpx.AsyncClient, error: httpx.TransportError) -> Unavailable:
     """Return what a lost connection means to the caller."""
     reason = str(error) or type(error).__name__
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        advice = "name its authority, by ca_file or MNEMOLOG_CA_FILE"
+        return Unavailable(f"{http.base_url} shows a certificate that is not trusted here ({reason}): {advice}")
     return Unavailable(f"{http.base_url} does not answer ({reason}): is `mnemolog up` running there?")
 
 

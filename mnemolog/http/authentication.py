@@ -86,7 +86,7 @@ def _presented(scope: Scope) -> str:
     if len(found) > 1:
         raise NoKey("the request has two different keys: send one")
     if not found:
-        raise NoKey("this needs an API key: send `Authorization: Bearer KEY` (`mnemolog keys create` makes one)")
+        raise NoKey("this needs an API key: send `Authorization: Bearer KEY` (commands: MNEMOLOG_API_KEY)")
     return found.pop()
 
 

@@ -196,10 +196,13 @@ def _check_role(principal: Principal, roles: frozenset[Role]) -> None:
 
 
 def _body(request: Request) -> dict[str, Any]:
-    """Return the object that a request's body is; {} for none, which the route refuses by itself.
+    """Return the object that a request's body is; {} for none, and for a route that looks at none.
 
-    It is the edge's copy: what is read from the request itself is gone for a route that reads its own messages.
+    Else a name in a body that nobody reads would stand for what the request is about. It is the edge's copy: what is
+    read from the request itself is gone for a route that reads its own messages.
     """
+    if getattr(request.scope["route"], "body_field", None) is None:
+        return {}
     try:
         body = orjson.loads(request.scope[BODY])
     except orjson.JSONDecodeError:

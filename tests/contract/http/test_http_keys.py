@@ -347,3 +347,24 @@ async def test_no_key_is_in_a_log_an_error_or_a_repr(door: KeyedDoor, caplog: py
     assert [response.status_code for response in answers][:2] == [200, 403]
     for text in (*said, caplog.text, repr(caller.key), str(caller.key.as_json()), repr(door.worker.settings)):
         assert secret[:-1] not in text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "named"),
+    [
+        ("GET", "/v1/sessions/s/turns", {"user_id": "ana"}),
+        ("GET", "/v1/events/e", {"user_id": "ana"}),
+        ("GET", "/v1/sessions/s/turns?user_id=ana", {"agent_id": "luna"}),
+        ("GET", "/v1/memories?user_id=ana", {"agent_id": "luna"}),
+        ("GET", "/v1/users/ana/stats", {"agent_id": "luna"}),
+        ("DELETE", "/v1/users/ana/wake", {"agent_id": "luna"}),
+        ("POST", "/mcp", {"user_id": "ana", "agent_id": "luna"}),
+    ],
+)
+async def test_a_name_in_a_body_that_no_route_reads_opens_nothing(
+    door: KeyedDoor, method: str, path: str, named: dict[str, str]
+):
+    caller = door.caller(*BOTH, tenant="bodies", users=("ana", "ben"), agents=("luna",))
+    for body in (None, named):
+        answer = await caller.ask(method, path, body)
+        assert answer.status_code == 403, answer.text

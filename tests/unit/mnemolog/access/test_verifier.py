@@ -128,6 +128,7 @@ async def test_what_is_no_key_is_not_hashed(tmp_path: Path, times: Times, text: 
 def test_an_ipv6_caller_is_one_however_many_addresses_it_has():
     failures = Failures(lambda: 0.0)
     for number in range(AT_ONCE):
-        failures.add(f"2001:db8::{number:x}")
-    assert failures.seconds_to_wait("2001:db8::ffff:1") > 0
-    assert failures.seconds_to_wait("2001:db8:0:1::1") == 0
+        failures.add(f"2001:db8::{number:x}", "k")
+    assert failures.seconds_to_wait("2001:db8::ffff:1", "k") > 0
+    assert failures.seconds_to_wait("2001:db8:0:1::1", "k") == 0
+    assert failures.seconds_to_wait("2001:db8::1", "another") == 0  # a proxy's address is that of many callers
