@@ -145,7 +145,7 @@ async def test_one_bad_entry_is_dropped_and_the_good_ones_stay(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("mode", "reason"), [("429", "429 rate limit"), ("500", "500 internal error"), ("hang", "no answer from the model")]
+    ("mode", "reason"), [("429", "answers 429"), ("500", "answers 500"), ("hang", "no answer from the model")]
 )
 async def test_an_outage_is_waited_out_and_nothing_is_lost(tmp_path: Path, mode: Mode, reason: str):
     with MoodyModel() as model:
