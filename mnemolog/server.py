@@ -28,7 +28,7 @@ from mnemolog.worker.components import certificate_files
 from mnemolog.worker.worker import Worker
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.codec import UnknownSchema
-from schemas.disclosure import told
+from schemas.disclosure import describe
 from schemas.log import LogError
 from streams.registry.registry import RegistryRefused
 
@@ -219,7 +219,7 @@ async def _run(
         ends: set[asyncio.Future[Any]] = {failure, stop, answering}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         if failure.done() and (error := failure.exception()) is not None:
-            raise WorkerFailed(told(error)) from error
+            raise WorkerFailed(describe(error)) from error
         if answering.done():
             answering.result()
     finally:

@@ -176,7 +176,7 @@ class Settings(BaseModel):
         return bool(self.llm_base_url or self.llm_api_key)
 
     @property
-    def sight(self) -> VisionPolicy:
+    def vision(self) -> VisionPolicy:
         """Whether the model sees images, and the hosts that they may lie on."""
         hosts = (host.strip().lower() for host in (self.image_hosts or "").split(","))
         return VisionPolicy(

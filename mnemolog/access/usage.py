@@ -1,8 +1,8 @@
 """Usage: how many events each key with a quota has published today, and what they cost; kept across restarts.
 
-A worker counts what it accepts from callers, and adds what the other workers last told: between two exchanges a key can
-have accepted more than its quota, at most what the others take in that time. The model is asked later still: what is on
-its way when the tokens of a day are spent is extracted all the same.
+A worker counts what it accepts from callers, and adds what the other workers last reported: between two exchanges a
+key can have accepted more than its quota, at most what the others accept in that time. The model is asked later still:
+what is on its way when the tokens of a day are spent is extracted all the same.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ class Usage:
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
         raise TooMany(f"{what}: send the others tomorrow", (midnight - now).total_seconds())
 
-    async def told(self) -> dict[str, Any]:
+    async def counts(self) -> dict[str, Any]:
         """Return what this worker has counted, for the others: `{day, events: {key id: number}, tokens: the same}`."""
         self._turn_day()
         return self._counted()
 
-    def hear(self, others: Iterable[Mapping[str, Any]]) -> None:
-        """Take what all other workers have counted."""
+    def count_others(self, others: Iterable[Mapping[str, Any]]) -> None:
+        """Replace the counts of all other workers by what they report now."""
         self._turn_day()
         events: Counter[str] = Counter()
         tokens: Counter[str] = Counter()

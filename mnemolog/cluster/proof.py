@@ -34,11 +34,11 @@ _HEADER: Final = re.compile(r"1;(\d{1,15});([0-9a-f]{32});([0-9a-f]{64});([0-9a-
 
 
 class NotProven(Exception):
-    """A request that no worker of the group can be known to have sent; the message says why."""
+    """A request without proof that a worker of the group sent it; the message says why."""
 
 
 class Covered(NamedTuple):
-    """What of a request is signed besides its body: the receiver's URL among it, so that it is for nobody else."""
+    """What is signed of a request besides its body; no worker but the receiver accepts the signature."""
 
     method: str
     target: str
@@ -62,8 +62,8 @@ class Proof:
 
     def sign(self, covered: Covered, body: bytes) -> str:
         """Return the value of the header PROOF."""
-        told = (round(self._clock() * 1000), token_hex(16), sha256(body).hexdigest())
-        return ";".join(["1", *map(str, told), *self._signatures(covered, *told)])
+        parameters = (round(self._clock() * 1000), token_hex(16), sha256(body).hexdigest())
+        return ";".join(["1", *map(str, parameters), *self._signatures(covered, *parameters)])
 
     def verify(self, covered: Covered, header: str | None) -> str:
         """Return the SHA-256 that the body must have, in hexadecimal. Raises NotProven; the second time too."""

@@ -67,7 +67,7 @@ def _operation(method: str, path: str, operation: Schema) -> str:
         (each["name"], f"{each['in']}{', required' if each.get('required') else ''}", each["schema"], each)
         for each in operation.get("parameters", ())
     )
-    parts += _table("parameters", ((name, where, _told(schema, each)) for name, where, schema, each in rows))
+    parts += _table("parameters", ((name, where, _description(schema, each)) for name, where, schema, each in rows))
     body = operation.get("requestBody")
     if body is not None:
         kinds = ((kind, "body", _type(of.get("schema", {}))) for kind, of in body["content"].items())
@@ -94,14 +94,14 @@ def _answer(response: Schema) -> str:
 def _shape(name: str, shape: Schema) -> str:
     required = set(shape.get("required", ()))
     rows = (
-        (field, "required" if field in required else "", _told(schema, schema))
+        (field, "required" if field in required else "", _description(schema, schema))
         for field, schema in shape.get("properties", {}).items()
     )
     table = "".join(_table("fields", rows)) or f"<p>{_type(shape)}</p>"
     return f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{escape(shape.get("description", ""))}</p>{table}'
 
 
-def _told(schema: Schema, described: Schema) -> str:
+def _description(schema: Schema, described: Schema) -> str:
     """Return a value's type, its default and what is said of it, as HTML."""
     given = f", by default <code>{escape(repr(schema['default']))}</code>" if "default" in schema else ""
     return f"{_type(schema)}{given} {escape(described.get('description', ''))}"
@@ -122,7 +122,7 @@ def _type(schema: Schema) -> str:
         words = f"list of {_type(schema.get('items', {}))}"
     else:
         words = escape(str(schema.get("format") or schema.get("type") or "anything"))
-    bounds = [escape(told.format(schema[name])) for name, told in _BOUNDS.items() if name in schema]
+    bounds = [escape(bound.format(schema[name])) for name, bound in _BOUNDS.items() if name in schema]
     return f"{words} ({', '.join(bounds)})" if bounds else words
 
 

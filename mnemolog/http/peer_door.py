@@ -27,7 +27,7 @@ FROM_PEER: Final = "mnemolog.from_peer"
 None where the worker asks of its own accord."""
 WITHOUT_CALLER: Final = (BETWEEN_WORKERS, "/health/")
 """What a worker asks of its own accord."""
-TELL_EVERY_SECONDS: Final = 10.0
+WARN_EVERY_SECONDS: Final = 10.0
 
 log = logging.getLogger("mnemolog.peers")
 
@@ -40,7 +40,7 @@ class PeerDoor:
         self._app = app
         self._url = normalised(url)
         self._proof = proof
-        self._told = float("-inf")
+        self._warned_at = float("-inf")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request of another worker in, and answer 401 to any other."""
@@ -81,8 +81,8 @@ class PeerDoor:
         return body
 
     async def _refuse(self, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
-        if time.monotonic() - self._told >= TELL_EVERY_SECONDS:
-            self._told = time.monotonic()
+        if time.monotonic() - self._warned_at >= WARN_EVERY_SECONDS:
+            self._warned_at = time.monotonic()
             log.warning("a request at the port for other workers was refused: %s", reason)
         detail = f"this port is for the group's other workers, and this request is refused: {reason}"
         await problem(HTTPStatus.UNAUTHORIZED, detail, headers={"Connection": "close"})(scope, receive, send)

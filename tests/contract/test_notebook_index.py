@@ -7,10 +7,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import pytest
-from contract.followed import Followed
 from contract.front_door import front_door
 from contract.index_store import IndexStore
 from contract.index_suite import IndexSuite
+from contract.index_with_shard import IndexWithShard
 from contract.shared_index_suite import SharedIndexSuite
 from support.notebook_index import NOTEBOOK, NOTEBOOKS
 
@@ -52,7 +52,7 @@ def _empty() -> Iterator[None]:
 class TestNotebookIndex(IndexSuite):
     @pytest.fixture(params=[False, True], ids=["words loaded at the first search", "words kept up to date"])
     def index(self, request):
-        return Followed(lambda load: NOTEBOOK.make(CONFIG, load), loaded_early=request.param)
+        return IndexWithShard(lambda load: NOTEBOOK.make(CONFIG, load), loaded_early=request.param)
 
 
 class TestSharedNotebookIndex(SharedIndexSuite):
