@@ -229,7 +229,7 @@ async def _run(
 
 
 class Sockets:
-    """Where a worker listens: for everybody, and perhaps at a port of their own for the group's other workers."""
+    """Where a worker listens: for callers, and perhaps at a port of their own for the group's other workers."""
 
     def __init__(self, settings: Settings) -> None:
         """Bind before anything else is done, so that a port in use is reported at once. Raises OSError."""
@@ -245,7 +245,7 @@ class Sockets:
 
     @property
     def all(self) -> list[socket.socket]:
-        """The sockets, that for everybody first."""
+        """The sockets, the callers' first."""
         return [one for one in (self.for_everybody, self.for_workers) if one is not None]
 
     @property

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PROOF: Final = "mnemolog-proof"
 """Header of the signature, with what it covers beside the request's own parts."""
 SKEW_SECONDS: Final = 30.0
-"""How far the clocks of two workers may be apart, together with the way between them."""
+"""The allowed difference between two workers' clocks, the time on the network included."""
 MOST_NONCES: Final = 200_000
 """Kept for 2 * SKEW_SECONDS. When there are more, what was signed before the oldest of them is refused."""
 _PURPOSE: Final = b"mnemolog: requests between workers, 1"
@@ -50,10 +50,10 @@ class Covered(NamedTuple):
 
 
 class Proof:
-    """Signs what is sent to other workers, and verifies what comes from them. Each request counts once."""
+    """Signs requests to other workers, and verifies requests from them. Each signature is accepted once."""
 
     def __init__(self, secrets: Sequence[bytes], clock: Callable[[], float] = time.time) -> None:
-        """Take the secrets, one, or two while it is changed. `clock` is the time of day, in seconds."""
+        """Take one secret, or two during a rotation; the first signs. `clock` returns seconds since 1970."""
         self._keys = [_derived(secret) for secret in secrets]
         self._clock = clock
         self._seen: OrderedDict[str, float] = OrderedDict()
@@ -61,7 +61,7 @@ class Proof:
         self._floor = clock() - 0.002
 
     def sign(self, covered: Covered, body: bytes) -> str:
-        """Return the value of the header PROOF."""
+        """Return the value of the header PROOF for a request."""
         parameters = (round(self._clock() * 1000), token_hex(16), sha256(body).hexdigest())
         return ";".join(["1", *map(str, parameters), *self._signatures(covered, *parameters)])
 

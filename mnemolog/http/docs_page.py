@@ -24,7 +24,7 @@ td, th { text-align: left; vertical-align: top; border-bottom: 1px solid #e4e6ea
 """
 _DIGEST: Final = b64encode(sha256(_STYLE.encode()).digest()).decode()
 CONTENT_SECURITY_POLICY: Final = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; frame-ancestors 'none'"
-"""Of this page: its own style, and nothing else."""
+"""The page's Content-Security-Policy: its own style, and nothing else."""
 _BOUNDS: Final = {
     "minimum": "at least {}",
     "maximum": "at most {}",
@@ -102,7 +102,7 @@ def _shape(name: str, shape: Schema) -> str:
 
 
 def _description(schema: Schema, described: Schema) -> str:
-    """Return a value's type, its default and what is said of it, as HTML."""
+    """Return a value's type, default and description, as HTML."""
     given = f", by default <code>{escape(repr(schema['default']))}</code>" if "default" in schema else ""
     return f"{_type(schema)}{given} {escape(described.get('description', ''))}"
 
@@ -127,7 +127,7 @@ def _type(schema: Schema) -> str:
 
 
 def _table(caption: str, rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """Yield a table, if it has rows: a name, a word about it, and what it is, which is HTML already."""
+    """Yield a table, if it has rows of a name, a remark, and a description that is HTML already."""
     cells = [f"<tr><th><code>{escape(a)}</code><td>{escape(b)}<td>{c}" for a, b, c in rows]
     if cells:
         yield f"<table><caption>{caption}</caption>{''.join(cells)}</table>"

@@ -1,6 +1,6 @@
-"""The door for other workers: what comes in by their port is proven before its body is read, and goes in as theirs.
+"""The port for other workers: each request is authenticated before its body is read, and marked as a worker's.
 
-The door for everybody else lets in none of what only another worker may say.
+At the port for callers `let_in` refuses the headers that only a worker may send.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PeerDoor:
         self._warned_at = float("-inf")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request of another worker in, and answer 401 to any other."""
+        """Pass on a request of another worker, and answer 401 to any other."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -57,7 +57,7 @@ class PeerDoor:
             await self._refuse("its body was changed on its way", scope, receive, send)
 
     def _admit(self, scope: Scope) -> str | None:
-        """Mark the scope as another worker's; return the SHA-256 of the body, None where the connection vouches for it.
+        """Mark the scope as another worker's; return the body's SHA-256, None where TLS vouches for it.
 
         Raises NotProven, NoStatement.
         """
@@ -89,7 +89,7 @@ class PeerDoor:
 
 
 class _Body:
-    """A body whose digest was signed: the last part of another one is not handed on."""
+    """A body with a signed digest: the last part of a body with another digest is withheld."""
 
     def __init__(self, receive: Receive, expected: str | None) -> None:
         self._receive = receive

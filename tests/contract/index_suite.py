@@ -1,8 +1,8 @@
 """What every index must do when it puts, removes and searches: through the protocol alone.
 
 An adapter's test inherits IndexSuite and supplies the fixture `index`: an empty index behind a shard, as
-`IndexWithShard` is. An index that finds only later what it has written waits in that wrapper. An index that outlives the process passes
-SharedIndexSuite too.
+`IndexWithShard` is. An index that finds only later what it has written waits in that wrapper. An index that outlives
+the process passes SharedIndexSuite too.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ router = routes("agents", "/v1/tools", OF_TOOLS)
 
 
 class Tools(responses.Shape):
-    """What a model is told: the `tools` of a chat completion."""
+    """The `tools` of a chat completion, as a model gets them."""
 
     tools: list[dict[str, Any]]
 
