@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from contract.front_door import FrontDoor
 
+    from projections.index.protocol import IndexEntry
+
 CONFIG = IndexConfig(url="notebook://desk", secret=None, partitions=8)
 
 
@@ -39,6 +42,12 @@ class NotebookStore(IndexStore):
 
     async def wipe(self) -> None:
         NOTEBOOKS["desk"].wipe()
+
+    async def spoil(self, entry: IndexEntry) -> None:
+        for generation in NOTEBOOKS["desk"].generations.values():
+            for object_id, held in generation.items():
+                if held.memory_id == entry.memory_id:
+                    generation[object_id] = replace(held, vector=held.vector[:0])
 
 
 @pytest.fixture(autouse=True)
