@@ -31,6 +31,7 @@ from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
 from mnemolog.operations.generations import active_folder
+from mnemolog.operations.model_usage import ModelUsages
 from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
 from mnemolog.operations.ticks import Ticks
@@ -326,6 +327,7 @@ class Worker:
         """Build what operators run, and the gauges that they see."""
         self.dead_letters = DeadLetters(self.log)
         self.digests = Digests(self.shards, self.cluster)
+        self.model_usages = ModelUsages(self.shards, self.cluster)
         self.drain = Drain(
             log=self.log,
             shards=self.shards,

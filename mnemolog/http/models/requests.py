@@ -16,6 +16,7 @@ from pydantic import (
 )
 from starlette.convertors import Convertor, register_url_convertor
 
+from projections.queries.model_usage import Grouping
 from schemas.identity import check_user_id, no_controls
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
 from schemas.inputs.nesting import check_depth
@@ -169,6 +170,14 @@ class EpisodesAsked(Asked):
     page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
     as_of: Instant | None = None
     known_at: KnownAt = None
+
+
+class UsageAsked(Asked):
+    """What the model cost, and when: from `since` to before `until`."""
+
+    by: Annotated[Grouping, Field(description="days are UTC")] = "user"
+    since: Instant | None = None
+    until: Instant | None = None
 
 
 class SearchFilters(Body):

@@ -202,6 +202,27 @@ class Stats(Shape):
     by_category: dict[str, int]
 
 
+class UsageRow(Shape):
+    """What one user, agent or day cost: answers of the model, and tokens."""
+
+    tenant: str | None = None
+    user_id: str | None = None
+    agent_id: str | None = None
+    day: str | None = None
+    calls: int
+    tokens_in: int
+    tokens_out: int
+
+
+class ModelUsage(Shape):
+    """What the model was asked and what it cost, and the sums of all rows."""
+
+    items: list[UsageRow]
+    calls: int
+    tokens_in: int
+    tokens_out: int
+
+
 class Digest(Shape):
     """SHA-256, hexadecimal, of each projection and over all."""
 

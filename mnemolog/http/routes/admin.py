@@ -1,18 +1,20 @@
 """Operations while the worker serves: digests, drain, ticks, rebuilds and dead letters."""
 
 from http import HTTPStatus
+from typing import Annotated
 
-from fastapi import Response
+from fastapi import Query, Response
 
 from mnemolog.cluster.peers import PeerUnavailable
 from mnemolog.http.dependencies import Caller, CurrentWorker
 from mnemolog.http.models import responses
-from mnemolog.http.models.requests import Drain, KnownAt, Rebuild, Retry, TickDue
+from mnemolog.http.models.requests import Drain, KnownAt, Rebuild, Retry, TickDue, UsageAsked
 from mnemolog.http.permissions import OF_INSTALLATION
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.operations.dead_letters import may_read, view
 from mnemolog.operations.ticks import MAX_AHEAD, tick_maker
+from projections.queries.model_usage import Span
 from schemas.instant import instant
 
 MAX_LISTED = 1_000
@@ -26,6 +28,13 @@ router = routes("admin", "/v1/admin", OF_INSTALLATION)
 async def digest(worker: CurrentWorker, known_at: KnownAt = None) -> Response:  # noqa: ARG001 - refused when given
     """Return one SHA-256 for each projection, and one over all."""
     return answer(await worker.digests.read())
+
+
+@router.get("/usage", response_model=responses.ModelUsage)
+@takes_long
+async def model_usage(worker: CurrentWorker, asked: Annotated[UsageAsked, Query()]) -> Response:
+    """Return what the model was asked and what it cost, by user, agent or day (UTC), over all tenants."""
+    return answer(await worker.model_usages.read(asked.by, Span(since=asked.since, until=asked.until)))
 
 
 @router.post("/drain", response_model=responses.Drained, responses=refused(HTTPStatus.CONFLICT))

@@ -15,7 +15,14 @@ from mnemolog.cluster.peers import SHARD
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.authentication import NOT_FOR_CALLERS
 from mnemolog.http.dependencies import NOT_READY, CurrentWorker, is_ready
-from mnemolog.http.models.internal_requests import ShardWanted, SharedMemory, TenantItems, TenantMemories, TenantPlaces
+from mnemolog.http.models.internal_requests import (
+    ShardWanted,
+    SharedMemory,
+    TenantItems,
+    TenantMemories,
+    TenantPlaces,
+    UsagePart,
+)
 from mnemolog.http.models.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.models.wakes import WakesPart
 from mnemolog.http.peer_door import FROM_PEER
@@ -28,6 +35,7 @@ from mnemolog.operations.ticks import MAX_AHEAD, MAX_SKEW
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.wakes.stream import Listener
 from projections.partitions.sender import InUse
+from projections.queries.model_usage import Span
 from projections.queries.tenant_memories import Wanted
 from schemas import codec
 from schemas.inputs.slices import in_slices
@@ -122,6 +130,15 @@ async def digest(worker: CurrentWorker) -> Response:
 async def usage(worker: CurrentWorker) -> Response:
     """Return how many events keys with a quota have published at this worker today."""
     return await _answered(worker, worker.usage.counts())
+
+
+@router.post("/model-usage")
+@reads
+@takes_long
+async def model_usage(worker: CurrentWorker, body: UsagePart) -> Response:
+    """Return what this worker's users cost."""
+    span = Span(since=body.since, until=body.until)
+    return await _answered(worker, worker.model_usages.read_local(body.by, span))
 
 
 @router.post("/drain")

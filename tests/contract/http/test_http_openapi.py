@@ -83,6 +83,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (wakes.Reminders, "/v1/users/u1/reminders"),
         (wakes.Wakes, "/v1/users/u1/wakes"),
         (responses.Digest, "/v1/admin/digest"),
+        (responses.ModelUsage, "/v1/admin/usage"),
         (responses.DeadLetters, "/v1/admin/dead-letters"),
         (responses.Health, "/health/live"),
     ]:
@@ -243,6 +244,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     async with open_wake_stream(make_http(door.worker)) as stream:
         seen["GET", "/v1/wakes/stream"].add(stream.status)
     await asks("GET", "/v1/admin/digest", 200)
+    await asks("GET", "/v1/admin/usage?by=day", 200)
     await asks("POST", "/v1/admin/drain", 200)
     await asks("POST", "/v1/admin/ticks", 202, {"as_of": "2026-02-07", "timeout": 0.000001})
     await asks("POST", "/v1/admin/ticks", 200, as_of)
