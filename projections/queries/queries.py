@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.queries.filters import Filters
-    from projections.queries.search import Found
+    from projections.queries.search import Found, FoundTurn
     from projections.shard.observation_lookup import Turn
     from projections.shard.turn_statistics import TurnStatistics
     from projections.state.memory import Memory, UserState
@@ -126,6 +126,36 @@ class Queries:
             include_global=include_global,
         )
         return pool.best(limit, min_score)
+
+    async def search_said(
+        self,
+        owner: Owner,
+        query: str,
+        filters: Filters,
+        *,
+        now: datetime,
+        as_of: datetime | None = None,
+        limit: int = 5,
+        scope: str = "all",
+        include_global: bool = True,
+        min_score: float = 0.0,
+        with_memories: bool = True,
+    ) -> list[Found | FoundTurn]:
+        """Return at most `limit` turns, and memories where they are wanted too, best first."""
+        vector = await self.index_search.vector(query)
+        pool = await self.index_search.pool(
+            owner,
+            query,
+            vector,
+            filters,
+            now=now,
+            as_of=as_of,
+            limit=limit,
+            scope=scope,
+            include_global=include_global,
+        )
+        memories = pool.best(limit, min_score) if with_memories else []
+        return self.index_search.with_turns(owner, pool, memories, filters, limit=limit, min_score=min_score)
 
     def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
         """Return a session's most recent turns, oldest first."""

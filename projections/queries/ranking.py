@@ -13,6 +13,18 @@ if TYPE_CHECKING:
 
 VECTOR_WEIGHT = 0.7
 KEYWORD_WEIGHT = 0.3
+VECTOR_WEIGHT_BESIDE_TURNS = 0.4
+KEYWORD_WEIGHT_BESIDE_TURNS = 0.6
+"""The same where the turns are known that a memory came from: what was said has the words that a summary leaves out.
+docs/quality.md has what it brings, and how the weights were chosen."""
+TURNS_SHARE = 2 / 3
+"""Of the turns in the keyword part of such a memory."""
+DEFAULT_IMPORTANCE = 0.5
+"""Of a turn, which nobody has judged."""
+TURN_WEIGHT = 0.6
+"""What the best turn counts, found by its words alone, where a memory found by everything counts 1."""
+OTHERS_TURN_WEIGHT = 0.48
+"""The same for turns that somebody else than the user said."""
 IMPORTANCE_WEIGHT = 0.02
 """Share of the score, enough to order what the words and the meaning leave close."""
 RECENCY_WEIGHT = 0.01
@@ -28,10 +40,10 @@ class Ranked:
     """A memory's place in an answer. Score and parts are 0 to 1; the score is the weighted sum of the four parts."""
 
     memory_id: str
-    version: int
     score: float
     semantic: float
     keyword: float
+    """How well the words match: of the memory, and of the turns that it came from where these are known."""
     importance: float
     recency: float
     cosine: float | None
@@ -44,34 +56,38 @@ def rank(
     as_of: datetime,
     limit: int,
     min_score: float = 0.0,
+    *,
+    said: Mapping[str, float] | None = None,
 ) -> list[Ranked]:
     """Return at most `limit` memories with a score of at least `min_score`: by score, importance, then memory_id.
 
     `facts` has each memory's importance (0 to 1) and occurred_at; a hit without facts (forgotten since, or hidden from
     the caller) takes no part, not even in the scaling.
+    `said` has how well the turns match that memories came from, 0 to 1; memories that only their turns find take part.
     score = (1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) x fused + IMPORTANCE_WEIGHT x importance + RECENCY_WEIGHT x recency
     """
+    said = said or {}
     semantic = [hit for hit in legs.semantic if hit.memory_id in facts]
     keyword = [hit for hit in legs.keyword if hit.memory_id in facts]
     scaled_semantic = scale(semantic, min((hit.score for hit in semantic), default=0.0))
     scaled_keyword = scale(keyword, 0.0)
     cosines = {hit.memory_id: hit.score for hit in semantic}
-    versions: dict[str, int] = {}
-    for hit in (*semantic, *keyword):
-        versions[hit.memory_id] = max(hit.version, versions.get(hit.memory_id, hit.version))
+    found = {hit.memory_id for hit in (*semantic, *keyword)} | {i for i in said if said[i] > 0.0 and i in facts}
     placed = []
-    for memory_id in versions:
+    for memory_id in found:
         importance, occurred_at = facts[memory_id]
-        parts = (scaled_semantic.get(memory_id, 0.0), scaled_keyword.get(memory_id, 0.0))
+        words, turns = scaled_keyword.get(memory_id, 0.0), said.get(memory_id)
+        if turns is not None:
+            words += TURNS_SHARE * (turns - words)
+        parts = (scaled_semantic.get(memory_id, 0.0), words)
         age = recency(occurred_at, as_of)
-        score = _score(*parts, importance, age)
+        score = _score(*parts, importance, age, has_turns=turns is not None)
         if score >= min_score:
             placed.append((-score, -importance, memory_id, parts, age))
     placed.sort()
     return [
         Ranked(
             memory_id=memory_id,
-            version=versions[memory_id],
             score=-score,
             semantic=semantic_part,
             keyword=keyword_part,
@@ -102,7 +118,19 @@ def recency(occurred_at: datetime, as_of: datetime) -> float:
     return float(0.5 ** (days / RECENCY_HALF_LIFE_DAYS))
 
 
-def _score(semantic: float, keyword: float, importance: float, age: float) -> float:
-    fused = VECTOR_WEIGHT * semantic + KEYWORD_WEIGHT * keyword
+def turn_score(match: float, said_at: datetime, as_of: datetime, *, by_user: bool) -> float:
+    """Return the score of a turn beside memories, 0 to 1; `match` is 1 for the turn that matches best."""
+    weight = TURN_WEIGHT if by_user else OTHERS_TURN_WEIGHT
+    return _weighted(weight * match, DEFAULT_IMPORTANCE, recency(said_at, as_of))
+
+
+def _score(semantic: float, words: float, importance: float, age: float, *, has_turns: bool) -> float:
+    vector, keyword = VECTOR_WEIGHT, KEYWORD_WEIGHT
+    if has_turns:
+        vector, keyword = VECTOR_WEIGHT_BESIDE_TURNS, KEYWORD_WEIGHT_BESIDE_TURNS
+    return _weighted(vector * semantic + keyword * words, importance, age)
+
+
+def _weighted(fused: float, importance: float, age: float) -> float:
     light = IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * age
     return min(1.0, max(0.0, (1.0 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) * fused + light))

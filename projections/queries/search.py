@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from projections.index.embedded.state_search import search_state
 from projections.index.protocol import IndexQuery, Legs
-from projections.queries.ranking import POOL, rank
-from projections.state.memory import ACTIVE
+from projections.queries.ranking import POOL, rank, turn_score
+from projections.queries.turn_index import TurnIndex
+from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms
 from schemas.identity import GLOBAL_USER, Owner
+from schemas.inputs.decoding import effective_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -23,9 +26,13 @@ if TYPE_CHECKING:
     from projections.partitions.shards import Shards
     from projections.queries.filters import Filters
     from projections.queries.ranking import Ranked
+    from projections.queries.turn_index import TurnMatches
+    from projections.shard.observation_lookup import Turn
     from projections.state.memory import Memory, UserState
 
 LEAST_COSINE: Final = -1.0
+TURNS_WITH_MEMORIES: Final = 50
+"""Turns whose memories take part even where no leg found them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,17 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundTurn:
+    """A turn that a search found by its words."""
+
+    owner: Owner
+    turn: Turn
+    score: float
+    match: float
+    """0 to 1; 1 for the turn that matches best."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
     """What the legs found that is shown at an instant; there may be more, of no higher cosine than `deepest`."""
 
@@ -45,6 +63,8 @@ class Pool:
     shown: Mapping[str, tuple[Owner, Memory]]
     at: datetime
     deepest: float
+    turns: TurnMatches | None = None
+    """How the owner's turns match; None where only global memories are asked for."""
 
     def best(self, limit: int, min_score: float = 0.0) -> list[Found]:
         """Return at most `limit` memories, best first."""
@@ -57,7 +77,14 @@ class Pool:
 
     def _ranked(self, ids: Iterable[str], limit: int, min_score: float) -> list[Found]:
         facts = {i: (self.shown[i][1].importance, self.shown[i][1].occurred_at) for i in ids}
-        return [Found(*self.shown[r.memory_id], r) for r in rank(self.legs, facts, self.at, limit, min_score)]
+        said = {i: evidence for i in facts if (evidence := self._evidence(i)) is not None}
+        return [
+            Found(*self.shown[r.memory_id], r) for r in rank(self.legs, facts, self.at, limit, min_score, said=said)
+        ]
+
+    def _evidence(self, memory_id: str) -> float | None:
+        owner, memory = self.shown[memory_id]
+        return None if self.turns is None or owner.is_global else self.turns.evidence(memory.source_ids)
 
 
 class IndexSearch:
@@ -67,6 +94,7 @@ class IndexSearch:
         self._shards = shards
         self._index_sync = index_sync
         self._embedder = embedder
+        self._turn_index = TurnIndex(shards)
 
     async def vector(self, query: str) -> Vectors:
         """Return what a query means. Raises EmbedderUnavailable, EmbedderRefused."""
@@ -102,6 +130,7 @@ class IndexSearch:
         semantic: list[Hit] = []
         shown: dict[str, tuple[Owner, Memory]] = {}
         deepest = LEAST_COSINE
+        turns = await self._turn_index.matches(owner, terms(query), filters.agent_id, at) if owner in whose else None
         for one in whose:
             state = self.state(one, now, as_of)
             if not state.memories:
@@ -127,7 +156,7 @@ class IndexSearch:
                 hits = {hit.memory_id for hit in (*legs.keyword, *legs.semantic)}
                 legs, wrong = _right(state, legs)
                 found = {h.memory_id: state.memories[h.memory_id] for h in (*legs.keyword, *legs.semantic)}
-                mine = {i: m for i, m in found.items() if m.status_at(at) == ACTIVE and filters.accept(m) and sees(m)}
+                mine = {i: m for i, m in found.items() if _is_shown(m, at, filters) and sees(m)}
                 if past is None and wrong:
                     if any(memory_id not in state.memories for memory_id in wrong):
                         # of another log, or decided by another worker, who has the user now
@@ -139,16 +168,76 @@ class IndexSearch:
                 asked = replace(asked, limit=4 * asked.limit)
             keyword.extend(legs.keyword)
             semantic.extend(legs.semantic)
+            if one == owner and turns is not None:
+                cited = (state.memories.get(i) for i in self._cited(owner, turns))
+                mine |= {m.memory_id: m for m in cited if m and _is_shown(m, at, filters) and sees(m)}
             shown.update({i: (one, memory) for i, memory in mine.items()})
             if len(legs.semantic) >= asked.limit:
                 deepest = max(deepest, legs.semantic[-1].score)
-        return Pool(Legs(keyword=tuple(keyword), semantic=tuple(semantic)), shown, at, deepest)
+        return Pool(Legs(keyword=tuple(keyword), semantic=tuple(semantic)), shown, at, deepest, turns)
+
+    def with_turns(
+        self, owner: Owner, pool: Pool, memories: list[Found], filters: Filters, *, limit: int, min_score: float
+    ) -> list[Found | FoundTurn]:
+        """Return at most `limit` of the memories and of the turns that a pool found, best first.
+
+        A turn that a better memory came from is left out, and so is one that a forgotten memory came from.
+        """
+        turns = self._turns(owner, pool, filters, limit + sum(len(found.memory.source_ids) for found in memories))
+        both: list[Found | FoundTurn] = [*memories, *turns]
+        # Of equal scores the memory comes first: it is the shorter.
+        both.sort(key=lambda found: (-_score(found), isinstance(found, FoundTurn)))
+        chosen: list[Found | FoundTurn] = []
+        told: set[str] = set()
+        for found in both:
+            if isinstance(found, Found):
+                told.update(found.memory.source_ids)
+            elif found.score < min_score or found.turn.message.envelope.event_id in told:
+                continue
+            chosen.append(found)
+        return chosen[:limit]
+
+    def _turns(self, owner: Owner, pool: Pool, filters: Filters, limit: int) -> list[FoundTurn]:
+        """Return at most `limit` turns that pass the filters and are not forgotten, best match first."""
+        found: list[FoundTurn] = []
+        if pool.turns is None:
+            return found
+        observations, memories = self._shards.of(owner).observations, self._shards.state(owner).memories
+        for event_id, match, by_user in pool.turns.best():
+            if len(found) == limit:
+                break
+            citing = [memories[i] for i in observations.citing(owner, event_id) if i in memories]
+            turn = observations.turn(owner, event_id)
+            if turn is None or any(memory.status == FORGOTTEN for memory in citing):
+                continue
+            said_at = effective_time(turn.message, turn.recorded_at)
+            if filters.accept_turn(said_at):
+                score = turn_score(match, said_at, pool.at, by_user=by_user)
+                found.append(FoundTurn(owner, turn, score, match))
+        return found
+
+    def _cited(self, owner: Owner, turns: TurnMatches) -> set[str]:
+        """Return the memories that came from the turns that match best."""
+        observations = self._shards.of(owner).observations
+        return {
+            memory_id
+            for event_id, _, _ in islice(turns.best(), TURNS_WITH_MEMORIES)
+            for memory_id in observations.citing(owner, event_id)
+        }
 
     async def _legs(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""
         if past is None:
             return await self._index_sync.search(owner, asked)
         return await search_state(owner, state, self._shards.of(owner).ledger.vectors(owner).all(), asked)
+
+
+def _is_shown(memory: Memory, at: datetime, filters: Filters) -> bool:
+    return memory.status_at(at) == ACTIVE and filters.accept(memory)
+
+
+def _score(found: Found | FoundTurn) -> float:
+    return found.score if isinstance(found, FoundTurn) else found.ranked.score
 
 
 def _right(state: UserState, legs: Legs) -> tuple[Legs, set[str]]:

@@ -192,6 +192,12 @@ class SearchFilters(Body):
     min_importance: Unit | None = None
 
 
+Included = Annotated[
+    list[Literal["memories", "turns"]],
+    Field(min_length=1, max_length=2, description="what is looked for: memories, and turns as they were said"),
+]
+
+
 class Search(Body):
     """A question to the memories of a user."""
 
@@ -208,6 +214,7 @@ class Search(Body):
     known_at: KnownAt = None
     recall: bool = True
     exclude_sources: ExcludedSources = Field(default_factory=list)
+    include: Included = ["memories"]  # noqa: RUF012 - pydantic copies it
 
 
 class Message(Body):

@@ -124,12 +124,6 @@ def test_limit_and_min_score_cut_the_answer():
     assert ranked(found, plain("a", "b", "c"), limit=0) == []
 
 
-@pytest.mark.parametrize(("keyword", "semantic"), [(3, 2), (2, 3)])
-def test_of_two_versions_the_legs_saw_the_newer_is_named(keyword, semantic):
-    found = Legs(keyword=(Hit("a", keyword, 1.0),), semantic=(Hit("a", semantic, 0.5),))
-    assert [one.version for one in ranked(found, plain("a"))] == [3]
-
-
 NAMES = st.sampled_from("abcdefgh")
 WHEN = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  (given a zone)
 
