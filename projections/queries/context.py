@@ -11,6 +11,7 @@ from projections.profile.ranked_memories import in_order
 from projections.profile.visibility import Visibility, visibility_at
 from projections.queries.filters import Filters
 from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryContext
+from projections.queries.search import Question
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -101,17 +102,13 @@ class Contexts:
         sees = self._queries.ranked_memories(owner, now).shows(visibility)
 
         async def pool(kind: str | None) -> tuple[list[Found], list[Found], float]:
-            filters = Filters(agent_id=asked.agent_id, kind=kind, exclude_sources=asked.exclude_sources)
-            found = await index_search.pool(
-                owner,
-                asked.query,
-                vector,
-                filters,
-                now=now,
+            question = Question(
+                text=asked.query,
+                filters=Filters(agent_id=asked.agent_id, kind=kind, exclude_sources=asked.exclude_sources),
                 limit=asked.top_k,
                 include_global=asked.include_global,
-                sees=sees,
             )
+            found = await index_search.pool(owner, question, vector, now=now, sees=sees)
             near = found.near(EPISODIC, threshold, asked.top_k)
             return found.best(asked.top_k), near, found.deepest
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.index.protocol import Hit, Legs
+    from projections.text.time_spans import Span
 
 VECTOR_WEIGHT = 0.7
 KEYWORD_WEIGHT = 0.3
@@ -25,6 +26,10 @@ TURN_WEIGHT = 0.6
 """What the best turn counts, found by its words alone, where a memory found by everything counts 1."""
 OTHERS_TURN_WEIGHT = 0.48
 """The same for turns that somebody else than the user said."""
+SPAN_WEIGHT = 0.2
+"""Share of the span of time that a query names: what was true then comes before what matches about as well."""
+HOP_WEIGHT = 0.2
+"""Share of a second search, for what the first memories are about; half of it is of its words, half of its meaning."""
 IMPORTANCE_WEIGHT = 0.02
 """Share of the score, enough to order what the words and the meaning leave close."""
 RECENCY_WEIGHT = 0.01
@@ -58,12 +63,15 @@ def rank(
     min_score: float = 0.0,
     *,
     said: Mapping[str, float] | None = None,
+    span: Span | None = None,
+    hop: Legs | None = None,
 ) -> list[Ranked]:
     """Return at most `limit` memories with a score of at least `min_score`: by score, importance, then memory_id.
 
     `facts` has each memory's importance (0 to 1) and occurred_at; a hit without facts (forgotten since, or hidden from
     the caller) takes no part, not even in the scaling.
     `said` has how well the turns match that memories came from, 0 to 1; memories that only their turns find take part.
+    `span` is the time that the query names, and `hop` what a second search found: each has its share, if it is there.
     score = (1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) x fused + IMPORTANCE_WEIGHT x importance + RECENCY_WEIGHT x recency
     """
     said = said or {}
@@ -73,6 +81,8 @@ def rank(
     scaled_keyword = scale(keyword, 0.0)
     cosines = {hit.memory_id: hit.score for hit in semantic}
     found = {hit.memory_id for hit in (*semantic, *keyword)} | {i for i in said if said[i] > 0.0 and i in facts}
+    hops = _hop_parts(hop, facts) if hop is not None else None
+    found.update(hops or ())
     placed = []
     for memory_id in found:
         importance, occurred_at = facts[memory_id]
@@ -82,6 +92,9 @@ def rank(
         parts = (scaled_semantic.get(memory_id, 0.0), words)
         age = recency(occurred_at, as_of)
         score = _score(*parts, importance, age, has_turns=turns is not None)
+        if hops is not None:
+            score = (1.0 - HOP_WEIGHT) * score + HOP_WEIGHT * hops.get(memory_id, 0.0)
+        score = in_time(score, occurred_at, span)
         if score >= min_score:
             placed.append((-score, -importance, memory_id, parts, age))
     placed.sort()
@@ -97,6 +110,14 @@ def rank(
         )
         for score, importance, memory_id, (semantic_part, keyword_part), age in placed[:limit]
     ]
+
+
+def _hop_parts(hop: Legs, facts: Mapping[str, object]) -> dict[str, float]:
+    """Return how well each memory answers the second search, 0 to 1."""
+    semantic = [hit for hit in hop.semantic if hit.memory_id in facts]
+    words = scale([hit for hit in hop.keyword if hit.memory_id in facts], 0.0)
+    meaning = scale(semantic, min((hit.score for hit in semantic), default=0.0))
+    return {i: (words.get(i, 0.0) + meaning.get(i, 0.0)) / 2 for i in words.keys() | meaning.keys()}
 
 
 def scale(hits: Sequence[Hit], least: float) -> dict[str, float]:
@@ -116,6 +137,11 @@ def recency(occurred_at: datetime, as_of: datetime) -> float:
     """Return 0.5 ** (age in days / RECENCY_HALF_LIFE_DAYS): 1 for now and for what lies ahead."""
     days = max(0.0, (as_of - occurred_at).total_seconds() / _SECONDS_A_DAY)
     return float(0.5 ** (days / RECENCY_HALF_LIFE_DAYS))
+
+
+def in_time(score: float, moment: datetime, span: Span | None) -> float:
+    """Return a score with the share of the span that a query names; as it is where it names none."""
+    return score if span is None else (1.0 - SPAN_WEIGHT) * score + SPAN_WEIGHT * span.holds(moment)
 
 
 def turn_score(match: float, said_at: datetime, as_of: datetime, *, by_user: bool) -> float:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from projections.index.embedded.state_search import search_state
 from projections.index.protocol import IndexQuery, Legs
-from projections.queries.ranking import POOL, rank, turn_score
+from projections.queries.filters import Filters
+from projections.queries.ranking import POOL, in_time, rank, turn_score
 from projections.queries.turn_index import TurnIndex
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms
+from projections.text.time_spans import named_span
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
 
@@ -24,15 +29,38 @@ if TYPE_CHECKING:
     from projections.index.protocol import Hit
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
-    from projections.queries.filters import Filters
     from projections.queries.ranking import Ranked
     from projections.queries.turn_index import TurnMatches
     from projections.shard.observation_lookup import Turn
     from projections.state.memory import Memory, UserState
+    from projections.text.time_spans import Span
 
 LEAST_COSINE: Final = -1.0
+NO_FILTERS: Final = Filters()
+HOP_MEMORIES: Final = 3
+HOP_SCORE: Final = 0.6
+"""Memories whose score is a lower share of the best one's are not followed."""
+HOP_WORDS: Final = 8
 TURNS_WITH_MEMORIES: Final = 50
 """Turns whose memories take part even where no leg found them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is looked for in a user's memories, and how."""
+
+    text: str
+    filters: Filters = NO_FILTERS
+    as_of: datetime | None = None
+    """None: as it is now."""
+    limit: int = 5
+    scope: str = "all"
+    include_global: bool = True
+    min_score: float = 0.0
+    understand_time: bool = True
+    """Whether what was true at a time that the text names comes first."""
+    hops: int = 1
+    """2: what the best memories are about is looked for too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +84,22 @@ class FoundTurn:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as the index is asked."""
+
+    question: Question
+    tokens: tuple[str, ...]
+    vector: Vectors
+    now: datetime
+
+    @property
+    def past(self) -> datetime | None:
+        """The instant whose state is searched; None for that of now."""
+        as_of = self.question.as_of
+        return as_of if as_of is not None and as_of < self.now else None
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
     """What the legs found that is shown at an instant; there may be more, of no higher cosine than `deepest`."""
 
@@ -65,6 +109,10 @@ class Pool:
     deepest: float
     turns: TurnMatches | None = None
     """How the owner's turns match; None where only global memories are asked for."""
+    span: Span | None = None
+    """The time that the query names."""
+    hop: Legs | None = None
+    """What a second search found, for what the best memories are about."""
 
     def best(self, limit: int, min_score: float = 0.0) -> list[Found]:
         """Return at most `limit` memories, best first."""
@@ -79,7 +127,8 @@ class Pool:
         facts = {i: (self.shown[i][1].importance, self.shown[i][1].occurred_at) for i in ids}
         said = {i: evidence for i in facts if (evidence := self._evidence(i)) is not None}
         return [
-            Found(*self.shown[r.memory_id], r) for r in rank(self.legs, facts, self.at, limit, min_score, said=said)
+            Found(*self.shown[r.memory_id], r)
+            for r in rank(self.legs, facts, self.at, limit, min_score, said=said, span=self.span, hop=self.hop)
         ]
 
     def _evidence(self, memory_id: str) -> float | None:
@@ -110,36 +159,72 @@ class IndexSearch:
     async def pool(
         self,
         owner: Owner,
-        query: str,
+        question: Question,
         vector: Vectors,
-        filters: Filters,
         *,
         now: datetime,
-        as_of: datetime | None = None,
-        limit: int,
-        scope: str = "all",
-        include_global: bool = True,
         sees: Callable[[Memory], bool] = lambda _: True,
     ) -> Pool:
-        """Return what both legs found, at least `limit` memories that are shown and seen where there are so many."""
+        """Return what both legs found, at least `limit` memories that are shown and seen where there are so many.
+
+        With two hops, a second search for what the best memories are about has its share in each score.
+        """
+        tokens = terms(question.text)
+        at = question.as_of or now
+        turns = None
+        if question.scope in ("all", "personal"):
+            turns = await self._turn_index.matches(owner, tokens, question.filters.agent_id, at)
+        asked = Asked(question, tokens, vector, now)
+        legs, shown, deepest = await self._hits(owner, asked, turns, sees)
+        span = named_span(question.text, at) if question.understand_time else None
+        pool = Pool(legs, shown, at, deepest, turns, span)
+        if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
+            return pool
+        best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
+        legs, further, _ = await self._hits(owner, self._hop(asked, best, turns), turns, sees)
+        return replace(pool, shown={**shown, **further}, hop=legs)
+
+    def _hop(self, asked: Asked, best: list[Found], turns: TurnMatches | None) -> Asked:
+        """Return the second search: the rarest words of the best memories, and what they mean with the question."""
+        words = Counter({word: found.ranked.score for found in reversed(best) for word in terms(found.memory.content)})
+        if turns is not None:
+            words = Counter({word: weight * turns.words.rarity(word) for word, weight in words.items()})
+        new = [word for word, _ in words.most_common() if word not in asked.tokens][:HOP_WORDS]
+        vector = asked.vector
+        if asked.past is None:
+            vectors = [self._vector_of(found) for found in best if found.memory.embedding_model == self._embedder.model]
+            if vectors:
+                vector = vector + np.mean(vectors, axis=0, dtype=np.float32)
+                vector /= np.linalg.norm(vector)
+        return replace(asked, tokens=tuple(new), vector=vector)
+
+    def _vector_of(self, found: Found) -> Vectors:
+        raw = self._shards.of(found.owner).ledger.vectors(found.owner)[found.memory.memory_id]
+        return np.frombuffer(raw, "<f4")
+
+    async def _hits(
+        self, owner: Owner, asked: Asked, turns: TurnMatches | None, sees: Callable[[Memory], bool]
+    ) -> tuple[Legs, dict[str, tuple[Owner, Memory]], float]:
+        """Return what both legs found, of that what is shown, and the cosine below which there may be more."""
+        question, filters, now, as_of = asked.question, asked.question.filters, asked.now, asked.question.as_of
+        limit, scope = question.limit, question.scope
         whose = [owner] if scope in ("all", "personal") else []
-        if scope == "global" or (scope == "all" and include_global):
+        if scope == "global" or (scope == "all" and question.include_global):
             whose.append(Owner(owner.tenant, GLOBAL_USER))
         at = as_of or now
         keyword: list[Hit] = []
         semantic: list[Hit] = []
         shown: dict[str, tuple[Owner, Memory]] = {}
         deepest = LEAST_COSINE
-        turns = await self._turn_index.matches(owner, terms(query), filters.agent_id, at) if owner in whose else None
         for one in whose:
             state = self.state(one, now, as_of)
             if not state.memories:
                 continue
-            asked = IndexQuery(
+            query = IndexQuery(
                 tenant=one.tenant,
                 user_id=one.user_id,
-                tokens=terms(query),
-                vector=vector,
+                tokens=asked.tokens,
+                vector=asked.vector,
                 embedding_model=self._embedder.model,
                 limit=max(POOL, 2 * limit),
                 agent_id=filters.agent_id,
@@ -150,40 +235,42 @@ class IndexSearch:
                 since=filters.since,
                 until=filters.until,
             )
-            past = at if as_of is not None and as_of < now else None
             while True:
-                legs = await self._legs(one, state, asked, past)
+                legs = await self._legs(one, state, query, asked.past)
                 hits = {hit.memory_id for hit in (*legs.keyword, *legs.semantic)}
                 legs, wrong = _right(state, legs)
                 found = {h.memory_id: state.memories[h.memory_id] for h in (*legs.keyword, *legs.semantic)}
                 mine = {i: m for i, m in found.items() if _is_shown(m, at, filters) and sees(m)}
-                if past is None and wrong:
+                if asked.past is None and wrong:
                     if any(memory_id not in state.memories for memory_id in wrong):
                         # of another log, or decided by another worker, who has the user now
                         await self._shards.come_to_end(one)
                     self._index_sync.mark_dirty(one, wrong)
-                if len(mine) >= min(limit, len(hits)) or asked.limit >= len(state.memories):
+                if len(mine) >= min(limit, len(hits)) or query.limit >= len(state.memories):
                     break
                 # The index does not know expiry: some of its hits may be hidden, and visible ones lie deeper.
-                asked = replace(asked, limit=4 * asked.limit)
+                query = replace(query, limit=4 * query.limit)
             keyword.extend(legs.keyword)
             semantic.extend(legs.semantic)
             if one == owner and turns is not None:
                 cited = (state.memories.get(i) for i in self._cited(owner, turns))
                 mine |= {m.memory_id: m for m in cited if m and _is_shown(m, at, filters) and sees(m)}
             shown.update({i: (one, memory) for i, memory in mine.items()})
-            if len(legs.semantic) >= asked.limit:
+            if len(legs.semantic) >= query.limit:
                 deepest = max(deepest, legs.semantic[-1].score)
-        return Pool(Legs(keyword=tuple(keyword), semantic=tuple(semantic)), shown, at, deepest, turns)
+        return Legs(keyword=tuple(keyword), semantic=tuple(semantic)), shown, deepest
 
     def with_turns(
-        self, owner: Owner, pool: Pool, memories: list[Found], filters: Filters, *, limit: int, min_score: float
+        self, owner: Owner, pool: Pool, memories: list[Found], question: Question
     ) -> list[Found | FoundTurn]:
-        """Return at most `limit` of the memories and of the turns that a pool found, best first.
+        """Return the best of the memories and of the turns that a pool found, best first.
 
         A turn that a better memory came from is left out, and so is one that a forgotten memory came from.
         """
-        turns = self._turns(owner, pool, filters, limit + sum(len(found.memory.source_ids) for found in memories))
+        limit = question.limit
+        turns = self._turns(
+            owner, pool, question.filters, limit + sum(len(found.memory.source_ids) for found in memories)
+        )
         both: list[Found | FoundTurn] = [*memories, *turns]
         # Of equal scores the memory comes first: it is the shorter.
         both.sort(key=lambda found: (-_score(found), isinstance(found, FoundTurn)))
@@ -192,7 +279,7 @@ class IndexSearch:
         for found in both:
             if isinstance(found, Found):
                 told.update(found.memory.source_ids)
-            elif found.score < min_score or found.turn.message.envelope.event_id in told:
+            elif found.score < question.min_score or found.turn.message.envelope.event_id in told:
                 continue
             chosen.append(found)
         return chosen[:limit]
@@ -213,7 +300,7 @@ class IndexSearch:
             said_at = effective_time(turn.message, turn.recorded_at)
             if filters.accept_turn(said_at):
                 score = turn_score(match, said_at, pool.at, by_user=by_user)
-                found.append(FoundTurn(owner, turn, score, match))
+                found.append(FoundTurn(owner, turn, in_time(score, said_at, pool.span), match))
         return found
 
     def _cited(self, owner: Owner, turns: TurnMatches) -> set[str]:

@@ -126,6 +126,10 @@ class UserWords:
         self._times.append(_microseconds(effective_time(message, turn.recorded_at)))
         self._bm25.add((*words, *own))
 
+    def rarity(self, token: str) -> float:
+        """Return the weight of a token in a query: the fewer turns it stands in, the greater."""
+        return self._bm25.weight(token)
+
     def matches(self, query: Sequence[str], agent_id: str | None, until: datetime) -> TurnMatches:
         """Return how the turns match that an agent knows and that were said until an instant."""
         scores = self._bm25.scores(query)

@@ -215,6 +215,10 @@ class Search(Body):
     recall: bool = True
     exclude_sources: ExcludedSources = Field(default_factory=list)
     include: Included = ["memories"]  # noqa: RUF012 - pydantic copies it
+    hops: Annotated[int, Field(ge=1, le=2, description="2: what the best memories are about is looked for too")] = 1
+    understand_time: Annotated[bool, Field(description="what was true at a time that the query names comes first")] = (
+        True
+    )
 
 
 class Message(Body):

@@ -11,7 +11,7 @@ from mnemolog.http.models.requests import Search
 from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.routing import answer, reads, routes, takes_long
 from projections.queries.filters import Filters
-from projections.queries.search import Found, FoundTurn
+from projections.queries.search import Found, FoundTurn, Question
 from projections.queries.views import memory_view, turn_view
 from schemas.identity import Owner
 
@@ -29,20 +29,23 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
         if body.scope == "global" or body.include_global:
             await worker.follow_globals()
         filters = Filters(agent_id=body.agent_id, exclude_sources=body.exclude_sources, **body.filters.model_dump())
-        asked: dict[str, Any] = {
-            "now": now,
-            "as_of": body.as_of,
-            "limit": body.limit,
-            "scope": body.scope,
-            "include_global": body.include_global,
-            "min_score": body.min_score,
-        }
+        question = Question(
+            text=body.query,
+            filters=filters,
+            as_of=body.as_of,
+            limit=body.limit,
+            scope=body.scope,
+            include_global=body.include_global,
+            min_score=body.min_score,
+            understand_time=body.understand_time,
+            hops=body.hops,
+        )
         results: list[Any]
         if "turns" in body.include:
-            asked["with_memories"] = "memories" in body.include
-            results = await worker.queries.search_said(owner, body.query, filters, **asked)
+            memories = "memories" in body.include
+            results = await worker.queries.search_said(owner, question, now=now, with_memories=memories)
         else:
-            results = await worker.queries.search(owner, body.query, filters, **asked)
+            results = await worker.queries.search(owner, question, now=now)
     worker.metrics.counted("query", "found" if results else "nothing")
     # A search of the past is no recall, and global memories have no user whose recall it would be.
     shown = [f.memory.memory_id for f in results if isinstance(f, Found) and not f.owner.is_global]

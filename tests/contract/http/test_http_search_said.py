@@ -136,6 +136,30 @@ async def test_what_comes_later_is_found_and_what_retention_removes_is_not(door:
     assert await search(door, "kept", "ocelot") == []
 
 
+async def test_what_a_query_names_of_time_comes_first_unless_told_otherwise(door: FrontDoor):
+    for number, month in enumerate(("2025-03", "2025-06", "2025-09"), start=1):
+        said_at = f"{month}-05T08:00:00Z"
+        await say(door, f"time-{number}", "Any walrus?", "time", occurred_at=said_at, session_id=month)
+    named = ids(await search(door, "time", "the walrus in June 2025"))
+    assert named[0] == "time-2"
+    assert len(named) == 3
+    blind = await search(door, "time", "the walrus in June 2025", understand_time=False)
+    assert len({round(turn["score"], 2) for turn in blind}) == 1
+
+
+async def test_a_second_hop_finds_what_the_first_memory_is_about(door: FrontDoor):
+    await door.remember("Ana is married to Bernd", "hops")
+    await door.remember("Bernd builds violins", "hops")
+    for filler in ("the office has a red door", "coffee costs four euros", "rain fell all week"):
+        await door.remember(filler, "hops")
+    one, two = [
+        [result["memory"] for result in await search(door, "hops", "Ana married", hops=hops, limit=2)]
+        for hops in (1, 2)
+    ]
+    assert one[0] == two[0] == "Ana is married to Bernd"
+    assert two[1] == "Bernd builds violins"
+
+
 async def test_nothing_else_can_be_included(door: FrontDoor):
     for include in ([], ["letters"], "turns", [*BOTH, "turns"]):
         answer = await door.post("/v1/search", {"user_id": "u1", "query": "tea", "include": include})
