@@ -124,6 +124,7 @@ class Queries:
             limit=limit,
             scope=scope,
             include_global=include_global,
+            with_past=True,
         )
         return pool.best(limit, min_score)
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 VECTOR_WEIGHT = 0.7
 KEYWORD_WEIGHT = 0.3
+SLOT_WEIGHT = 0.5
+"""Share of the slot where a question asks for one that is filled: what fills it comes before all that does not."""
 IMPORTANCE_WEIGHT = 0.02
 """Share of the score, enough to order what the words and the meaning leave close."""
 RECENCY_WEIGHT = 0.01
@@ -25,13 +27,14 @@ _SECONDS_A_DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A memory's place in an answer. Score and parts are 0 to 1; the score is the weighted sum of the four parts."""
+    """A memory's place in an answer. Score and parts are 0 to 1; the score is the weighted sum of the parts."""
 
     memory_id: str
-    version: int
     score: float
     semantic: float
     keyword: float
+    slot: float
+    """How well it fills the slot that the question asks for; 0 where it asks for none."""
     importance: float
     recency: float
     cosine: float | None
@@ -44,37 +47,42 @@ def rank(
     as_of: datetime,
     limit: int,
     min_score: float = 0.0,
+    *,
+    slots: Mapping[str, float] | None = None,
 ) -> list[Ranked]:
     """Return at most `limit` memories with a score of at least `min_score`: by score, importance, then memory_id.
 
     `facts` has each memory's importance (0 to 1) and occurred_at; a hit without facts (forgotten since, or hidden from
     the caller) takes no part, not even in the scaling.
+    `slots` has how well memories fill the slot that is asked for, 0 to 1; those that no leg found take part too.
     score = (1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) x fused + IMPORTANCE_WEIGHT x importance + RECENCY_WEIGHT x recency
+    and where a slot is filled, (1 - SLOT_WEIGHT) x that score + SLOT_WEIGHT x slot, for every memory
     """
+    slots = {memory_id: share for memory_id, share in (slots or {}).items() if memory_id in facts}
     semantic = [hit for hit in legs.semantic if hit.memory_id in facts]
     keyword = [hit for hit in legs.keyword if hit.memory_id in facts]
     scaled_semantic = scale(semantic, min((hit.score for hit in semantic), default=0.0))
     scaled_keyword = scale(keyword, 0.0)
     cosines = {hit.memory_id: hit.score for hit in semantic}
-    versions: dict[str, int] = {}
-    for hit in (*semantic, *keyword):
-        versions[hit.memory_id] = max(hit.version, versions.get(hit.memory_id, hit.version))
+    found = {hit.memory_id for hit in (*semantic, *keyword)} | slots.keys()
     placed = []
-    for memory_id in versions:
+    for memory_id in found:
         importance, occurred_at = facts[memory_id]
         parts = (scaled_semantic.get(memory_id, 0.0), scaled_keyword.get(memory_id, 0.0))
         age = recency(occurred_at, as_of)
         score = _score(*parts, importance, age)
+        if slots:
+            score = (1.0 - SLOT_WEIGHT) * score + SLOT_WEIGHT * slots.get(memory_id, 0.0)
         if score >= min_score:
             placed.append((-score, -importance, memory_id, parts, age))
     placed.sort()
     return [
         Ranked(
             memory_id=memory_id,
-            version=versions[memory_id],
             score=-score,
             semantic=semantic_part,
             keyword=keyword_part,
+            slot=slots.get(memory_id, 0.0),
             importance=-importance,
             recency=age,
             cosine=cosines.get(memory_id),

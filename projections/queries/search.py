@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from projections.index.embedded.state_search import search_state
 from projections.index.protocol import IndexQuery, Legs
+from projections.profile.slot_question import filling, slot_asked
 from projections.queries.ranking import POOL, rank
 from projections.state.memory import ACTIVE
 from projections.state.time_travel import state_at
@@ -45,6 +46,8 @@ class Pool:
     shown: Mapping[str, tuple[Owner, Memory]]
     at: datetime
     deepest: float
+    slots: Mapping[str, float] = field(default_factory=dict)
+    """How well memories fill the slot that the query asks for, 0 to 1."""
 
     def best(self, limit: int, min_score: float = 0.0) -> list[Found]:
         """Return at most `limit` memories, best first."""
@@ -57,7 +60,8 @@ class Pool:
 
     def _ranked(self, ids: Iterable[str], limit: int, min_score: float) -> list[Found]:
         facts = {i: (self.shown[i][1].importance, self.shown[i][1].occurred_at) for i in ids}
-        return [Found(*self.shown[r.memory_id], r) for r in rank(self.legs, facts, self.at, limit, min_score)]
+        ranked = rank(self.legs, facts, self.at, limit, min_score, slots=self.slots)
+        return [Found(*self.shown[r.memory_id], r) for r in ranked]
 
 
 class IndexSearch:
@@ -79,7 +83,7 @@ class IndexSearch:
             return self._shards.state(owner)
         return state_at(owner, [d for _, d in self._shards.of(owner).ledger.decisions(owner)], as_of)
 
-    async def pool(
+    async def pool(  # noqa: PLR0913 - what a request may say, nearly all by name
         self,
         owner: Owner,
         query: str,
@@ -92,8 +96,13 @@ class IndexSearch:
         scope: str = "all",
         include_global: bool = True,
         sees: Callable[[Memory], bool] = lambda _: True,
+        with_past: bool = False,
     ) -> Pool:
-        """Return what both legs found, at least `limit` memories that are shown and seen where there are so many."""
+        """Return what both legs found, at least `limit` memories that are shown and seen where there are so many.
+
+        What fills the slot that the query asks for is among them; `with_past`, what was superseded in it too, where the
+        query asks for what was before.
+        """
         whose = [owner] if scope in ("all", "personal") else []
         if scope == "global" or (scope == "all" and include_global):
             whose.append(Owner(owner.tenant, GLOBAL_USER))
@@ -102,6 +111,8 @@ class IndexSearch:
         semantic: list[Hit] = []
         shown: dict[str, tuple[Owner, Memory]] = {}
         deepest = LEAST_COSINE
+        slots: dict[str, float] = {}
+        asked_for = slot_asked(query)
         for one in whose:
             state = self.state(one, now, as_of)
             if not state.memories:
@@ -139,10 +150,15 @@ class IndexSearch:
                 asked = replace(asked, limit=4 * asked.limit)
             keyword.extend(legs.keyword)
             semantic.extend(legs.semantic)
+            if asked_for is not None and not one.is_global:
+                filled = filling(state, asked_for, at, agent_id=filters.agent_id, with_past=with_past)
+                fills = {i: share for i, share in filled.items() if filters.accept(m := state.memories[i]) and sees(m)}
+                mine |= {i: state.memories[i] for i in fills}
+                slots |= fills
             shown.update({i: (one, memory) for i, memory in mine.items()})
             if len(legs.semantic) >= asked.limit:
                 deepest = max(deepest, legs.semantic[-1].score)
-        return Pool(Legs(keyword=tuple(keyword), semantic=tuple(semantic)), shown, at, deepest)
+        return Pool(Legs(keyword=tuple(keyword), semantic=tuple(semantic)), shown, at, deepest, slots)
 
     async def _legs(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""

@@ -65,6 +65,8 @@ class Scores(Shape):
 
     semantic: float
     keyword: float
+    slot: float
+    """How well it fills the slot of the profile that the question asks for; 0 where it asks for none."""
     importance: float
     recency: float
 

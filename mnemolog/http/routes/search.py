@@ -50,6 +50,6 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
 def result(found: Found, at: datetime) -> dict[str, Any]:
     """Return a memory that was found, with its scores, as it is shown at an instant."""
     view, ranked = memory_view(found.owner, found.memory, at), found.ranked
-    scores = {name: getattr(ranked, name) for name in ("semantic", "keyword", "importance", "recency")}
+    scores = {name: getattr(ranked, name) for name in ("semantic", "keyword", "slot", "importance", "recency")}
     ours = {"memory_id": view["memory_id"], "memory": view["content"], "score": ranked.score, "scores": scores}
     return ours | view

@@ -14,6 +14,7 @@ from projections.queries.ranking import (
     KEYWORD_WEIGHT,
     RECENCY_HALF_LIFE_DAYS,
     RECENCY_WEIGHT,
+    SLOT_WEIGHT,
     VECTOR_WEIGHT,
     rank,
     recency,
@@ -124,10 +125,22 @@ def test_limit_and_min_score_cut_the_answer():
     assert ranked(found, plain("a", "b", "c"), limit=0) == []
 
 
-@pytest.mark.parametrize(("keyword", "semantic"), [(3, 2), (2, 3)])
-def test_of_two_versions_the_legs_saw_the_newer_is_named(keyword, semantic):
-    found = Legs(keyword=(Hit("a", keyword, 1.0),), semantic=(Hit("a", semantic, 0.5),))
-    assert [one.version for one in ranked(found, plain("a"))] == [3]
+def test_what_fills_the_slot_comes_before_what_both_legs_find_best():
+    found = legs(semantic={"best": 0.9, "fills": 0.2, "other": 0.1}, keyword={"best": 9.0})
+    facts = {"best": (1.0, NOON), "fills": (0.0, NOON), "unfound": (0.0, NOON), "other": (0.5, NOON)}
+    plain_scores = {one.memory_id: one.score for one in ranked(found, facts)}
+    answer = rank(found, facts, NOON, 10, slots={"fills": 1.0, "unfound": 1.0, "hidden": 1.0})
+    assert order(answer) == ["fills", "unfound", "best", "other"]
+    assert [one.slot for one in answer] == [1.0, 1.0, 0.0, 0.0]
+    scores = {one.memory_id: one.score for one in answer}
+    assert scores["best"] == pytest.approx((1 - SLOT_WEIGHT) * plain_scores["best"])
+    assert scores["fills"] == pytest.approx((1 - SLOT_WEIGHT) * plain_scores["fills"] + SLOT_WEIGHT)
+
+
+def test_a_slot_that_nothing_shown_fills_changes_no_score():
+    found = legs(semantic={"a": 0.9, "b": 0.2}, keyword={"b": 3.0})
+    facts = plain("a", "b")
+    assert rank(found, facts, NOON, 10, slots={"hidden": 1.0}) == rank(found, facts, NOON, 10)
 
 
 NAMES = st.sampled_from("abcdefgh")
