@@ -107,6 +107,7 @@ class Contexts:
                 filters=Filters(agent_id=asked.agent_id, kind=kind, exclude_sources=asked.exclude_sources),
                 limit=asked.top_k,
                 include_global=asked.include_global,
+                with_past=False,
             )
             found = await index_search.pool(owner, question, vector, now=now, sees=sees)
             near = found.near(EPISODIC, threshold, asked.top_k)

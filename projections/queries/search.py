@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from projections.index.embedded.state_search import search_state
 from projections.index.protocol import IndexQuery, Legs
+from projections.profile.slot_question import filling, slot_asked
 from projections.queries.filters import Filters
-from projections.queries.ranking import POOL, in_time, rank, turn_score
+from projections.queries.ranking import POOL, Shares, rank, turn_score
 from projections.queries.turn_index import TurnIndex
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
@@ -59,6 +60,8 @@ class Question:
     min_score: float = 0.0
     understand_time: bool = True
     """Whether what was true at a time that the text names comes first."""
+    with_past: bool = True
+    """Whether a question for what was before finds what was superseded."""
     hops: int = 1
     """2: what the best memories are about is looked for too."""
 
@@ -111,6 +114,8 @@ class Pool:
     """How the owner's turns match; None where only global memories are asked for."""
     span: Span | None = None
     """The time that the query names."""
+    slots: Mapping[str, float] = field(default_factory=dict)
+    """How well memories fill the slot that the question asks for, 0 to 1."""
     hop: Legs | None = None
     """What a second search found, for what the best memories are about."""
 
@@ -126,10 +131,9 @@ class Pool:
     def _ranked(self, ids: Iterable[str], limit: int, min_score: float) -> list[Found]:
         facts = {i: (self.shown[i][1].importance, self.shown[i][1].occurred_at) for i in ids}
         said = {i: evidence for i in facts if (evidence := self._evidence(i)) is not None}
-        return [
-            Found(*self.shown[r.memory_id], r)
-            for r in rank(self.legs, facts, self.at, limit, min_score, said=said, span=self.span, hop=self.hop)
-        ]
+        shares = Shares(said=said, slots=self.slots, span=self.span, hop=self.hop)
+        ranked = rank(self.legs, facts, self.at, limit, min_score, shares=shares)
+        return [Found(*self.shown[one.memory_id], one) for one in ranked]
 
     def _evidence(self, memory_id: str) -> float | None:
         owner, memory = self.shown[memory_id]
@@ -167,7 +171,8 @@ class IndexSearch:
     ) -> Pool:
         """Return what both legs found, at least `limit` memories that are shown and seen where there are so many.
 
-        With two hops, a second search for what the best memories are about has its share in each score.
+        What fills the slot that the question asks for is among them. With two hops, a second search for what the best
+        memories are about has its share in each score.
         """
         tokens = terms(question.text)
         at = question.as_of or now
@@ -177,12 +182,27 @@ class IndexSearch:
         asked = Asked(question, tokens, vector, now)
         legs, shown, deepest = await self._hits(owner, asked, turns, sees)
         span = named_span(question.text, at) if question.understand_time else None
-        pool = Pool(legs, shown, at, deepest, turns, span)
+        slots = self._slots(owner, question, now, sees)
+        shown |= {i: (owner, self.state(owner, now, question.as_of).memories[i]) for i in slots}
+        pool = Pool(legs, shown, at, deepest, turns, span, slots)
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
         best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
         legs, further, _ = await self._hits(owner, self._hop(asked, best, turns), turns, sees)
         return replace(pool, shown={**shown, **further}, hop=legs)
+
+    def _slots(
+        self, owner: Owner, question: Question, now: datetime, sees: Callable[[Memory], bool]
+    ) -> dict[str, float]:
+        """Return how well the user's memories fill the slot that is asked for; none where it asks for none."""
+        asked_for = slot_asked(question.text)
+        if asked_for is None or question.scope not in ("all", "personal"):
+            return {}
+        filters, state = question.filters, self.state(owner, now, question.as_of)
+        filled = filling(
+            state, asked_for, question.as_of or now, agent_id=filters.agent_id, with_past=question.with_past
+        )
+        return {i: share for i, share in filled.items() if filters.accept(m := state.memories[i]) and sees(m)}
 
     def _hop(self, asked: Asked, best: list[Found], turns: TurnMatches | None) -> Asked:
         """Return the second search: the rarest words of the best memories, and what they mean with the question."""
@@ -299,8 +319,8 @@ class IndexSearch:
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
             if filters.accept_turn(said_at):
-                score = turn_score(match, said_at, pool.at, by_user=by_user)
-                found.append(FoundTurn(owner, turn, in_time(score, said_at, pool.span), match))
+                score = turn_score(match, said_at, pool.at, pool.span, by_user=by_user, has_slots=bool(pool.slots))
+                found.append(FoundTurn(owner, turn, score, match))
         return found
 
     def _cited(self, owner: Owner, turns: TurnMatches) -> set[str]:
