@@ -6,7 +6,7 @@ Users with 20, 60, 200, 2,000 and 10,000 memories beside 200 users of 20, all in
 `bench/search.py`, each asked in three rounds.
 `Queries.search` (both legs, the shard's state, ranking) against weaviate-client alone, which has the same vectors and
 tokens in a collection of its own, asks for both legs there (BM25 and nearest vectors, 200 hits each, the same filters)
-at the same time and does nothing with them. Its tokens carry their user, so that it reads nobody else's.
+at the same time and does nothing with them. Its tokens carry their user, so that it reads no other user's.
 """
 
 from __future__ import annotations

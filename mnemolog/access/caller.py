@@ -1,4 +1,4 @@
-"""The caller on whose behalf something is done: what another worker is asked for a request is asked in its name."""
+"""The caller of the current request: other workers are asked on behalf of that principal."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ if TYPE_CHECKING:
     from mnemolog.access.principal import Principal
 
 CALLER: Final[ContextVar[Principal | None]] = ContextVar("mnemolog.caller", default=None)
-"""The principal of the request that is answered now; None: the worker does something of its own."""
+"""The principal of the current request; None where the worker acts on its own behalf."""

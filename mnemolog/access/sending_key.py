@@ -1,7 +1,7 @@
-"""The key that the request at hand was sent with: what the request publishes and commands names it.
+"""The id of the current request's API key, which the envelopes of its events and commands carry.
 
 It travels with the request as its deadline does, and not through every signature in between: only whoever makes an
-envelope for a caller asks for it. What no request asked for (ticks, recalls, the settings' wake) is by nobody.
+envelope for a caller asks for it. What no request asked for (ticks, recalls, the settings' wake) has no sender.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _KEY_ID: Final[ContextVar[str | None]] = ContextVar("id of the key that the requ
 
 
 def sending_key() -> str | None:
-    """Return the id of the key that the request at hand was sent with; None without keys, and outside of requests."""
+    """Return the id of the current request's key; None without keys, and outside of requests."""
     return _KEY_ID.get()
 
 
 @contextmanager
 def sent_with(key_id: str | None) -> Iterator[None]:
-    """Have what is sent meanwhile name this key."""
+    """Set the key whose id envelopes carry inside the block."""
     token = _KEY_ID.set(key_id)
     try:
         yield

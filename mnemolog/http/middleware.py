@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from mnemolog.access.caller import CALLER
 from mnemolog.access.principal import PRINCIPAL
-from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_everybody
+from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_without_key
 from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
 from mnemolog.http.bounds.paths import malformed
 from mnemolog.http.bounds.streams import Streams, TooManyStreams
@@ -58,7 +58,7 @@ class Edge:
         paths: Paths | None = None,
         scheme: str | None = None,
     ) -> None:
-        """Take the names that the server goes by in Host headers (None: any), and who verifies keys (None: nobody).
+        """Take the names that the server goes by in Host headers (None: any), and what verifies keys (None: no keys).
 
         `names_suffice`: another worker is known by its name, and comes in by this door. `paths` are those that routes
         answer (None: any), `scheme` is what browsers reach the server by (None: that of the connection).
@@ -141,7 +141,7 @@ class Edge:
         if self._paths is not None and (refusal := self._paths.refusal(scope)) is not None:
             return refusal
         if self._authentication is None:
-            admit_everybody(scope)
+            admit_without_key(scope)
             return None
         return await self._authentication.refusal(scope, until_answered)
 

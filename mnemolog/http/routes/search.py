@@ -27,7 +27,7 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
     at = body.as_of or now
     with worker.metrics.timed("query"):
         if body.scope == "global" or body.include_global:
-            await worker.follow_globals()
+            await worker.fold_globals()
         filters = Filters(agent_id=body.agent_id, exclude_sources=body.exclude_sources, **body.filters.model_dump())
         question = Question(
             text=body.query,
