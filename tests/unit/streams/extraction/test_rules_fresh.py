@@ -1,7 +1,7 @@
 """The rules are measured on 200 sentences a language of daily life, written before the rules were read again.
 
-`docs/quality.md` has the figures of the first run and of today's; the bounds here are what is promised. `-m` is not
-needed to see the figures: `python tests/unit/streams/extraction/test_rules_fresh.py` prints them, with every miss.
+`docs/quality.md` has the figures of the first run and of today's; the bounds here are what is promised.
+`python tests/unit/streams/extraction/test_rules_fresh.py` prints the figures with every miss.
 
 A fact names the slots it may fill (null: none) and its words: of each list one must stand in the memory. A memory is
 right where it meets a fact of its sentence; a fact that is optional may be missed, and is not counted when it is found.
@@ -13,7 +13,7 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -22,7 +22,8 @@ sys.path.insert(0, str(TESTS))
 
 from unit.streams.extraction.test_rules_labelled import proposals  # noqa: E402
 
-from streams.extraction.protocol import Proposal  # noqa: E402
+if TYPE_CHECKING:
+    from streams.extraction.protocol import Proposal
 
 
 class Score(NamedTuple):
@@ -93,16 +94,14 @@ def test_two_hundred_sentences_a_language_of_which_a_quarter_hold_nothing(langua
     assert 0.2 <= sum(not row["facts"] for row in said) / len(said) <= 0.5
 
 
-def show(language: str) -> None:
+def report(language: str) -> str:
     measured = asyncio.run(score(language))
-    print(f"{language}: precision {measured.precision:.3f} ({measured.right}/{measured.formed})", end=", ")
-    print(f"recall {measured.recall:.3f} ({measured.found}/{measured.wanted})")
-    for text, what in measured.false:
-        print(f"  false   {text}  ->  {what}")
-    for text, what in measured.missed:
-        print(f"  missed  {text}  {what}")
+    precise = f"precision {measured.precision:.3f} ({measured.right}/{measured.formed})"
+    lines = [f"{language}: {precise}, recall {measured.recall:.3f} ({measured.found}/{measured.wanted})"]
+    lines += [f"  false   {text}  ->  {what}" for text, what in measured.false]
+    lines += [f"  missed  {text}  {what}" for text, what in measured.missed]
+    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":
-    show("zh")
-    show("en")
+    sys.stdout.write(report("zh") + report("en"))
