@@ -86,16 +86,14 @@ def with_phrase_last(clauses: list[list[str]]) -> list[list[str]]:
 
     Unchanged where there is none, where there are further clauses, or where the phrase may belong to something else.
     """
-    if len(clauses) == 1:
-        units = clauses[0]
-        length = _phrase_length([unit.casefold() for unit in units[: _LONGEST + 1]])
-        phrase, rest = units[:length], units[length:]
-    elif len(clauses) == 2:  # noqa: PLR2004  # the phrase, a comma, and the statement
-        phrase, rest = clauses
-        if _PHRASE.fullmatch(" ".join(phrase).casefold()) is None:
+    match [clause for clause in clauses if clause]:
+        case [units]:
+            length = _phrase_length([unit.casefold() for unit in units[: _LONGEST + 1]])
+            phrase, rest = units[:length], units[length:]
+        case [phrase, rest] if _PHRASE.fullmatch(" ".join(phrase).casefold()):
+            pass
+        case _:
             return clauses
-    else:
-        return clauses
     if not phrase or not rest or not _may_move(rest):
         return clauses
     return [[*rest, *phrase]]
