@@ -12,7 +12,9 @@ from mnemolog.cluster.trust import PeerTrust
 from mnemolog.operations.ticks import tick_maker
 from mnemolog.settings import PREFIX, SettingsError, revealed, split_secrets
 from mnemolog.tls import CertificateFiles, Renewed, client_context
-from projections.embedding.builtin import BuiltinEmbedder
+from projections.embedding import choice
+from projections.embedding.choice import Endpoint
+from projections.embedding.embedder import EmbedderUnusable
 from projections.index.adapter import IndexConfig
 from projections.index.registry import INDEXES
 from projections.queries.context import Contexts
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
 
     from mnemolog.settings import Settings
     from mnemolog.worker.metrics import Metrics
-    from projections.embedding.openai import OpenAIEmbedder
+    from projections.embedding.embedder import Encoder
+    from projections.embedding.languages import LanguageEmbedder
     from projections.index.adapter import IndexAdapter
     from projections.index.protocol import Index, LoadEntries
     from projections.queries.queries import Queries
@@ -135,17 +138,13 @@ def index_maker(settings: Settings) -> Callable[[LoadEntries], Index]:
     return partial(adapter.make, config)
 
 
-def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:
-    """Return the configured embedder."""
-    if settings.embedding_model == "builtin":
-        return BuiltinEmbedder()
-    from projections.embedding.openai import OpenAIEmbedder  # noqa: PLC0415 - its client takes a second to import
-
-    return OpenAIEmbedder(
-        base_url=settings.embedding_base_url or OPENAI_URL,
-        api_key=revealed(settings.embedding_api_key) or "none",
-        model=settings.embedding_model,
-    )
+def make_embedder(settings: Settings) -> Encoder | LanguageEmbedder:
+    """Return the configured embedder. Raises SettingsError where its files or packages are missing."""
+    endpoint = Endpoint(settings.embedding_base_url or OPENAI_URL, revealed(settings.embedding_api_key) or "none")
+    try:
+        return choice.make_embedder(settings.embedding_model, endpoint)
+    except EmbedderUnusable as error:
+        raise SettingsError(f"{PREFIX}EMBEDDING_MODEL {error}") from error
 
 
 def make_contexts(settings: Settings, queries: Queries) -> Contexts:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from projections.embedding.languages import LanguageEmbedder, View
 from projections.index.embedded.state_search import search_state
-from projections.index.protocol import IndexQuery, Legs
+from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
 from projections.queries.ranking import POOL, rank
 from projections.state.memory import ACTIVE
 from projections.state.time_travel import state_at
@@ -14,10 +15,10 @@ from projections.text.analyser import terms
 from schemas.identity import GLOBAL_USER, Owner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from projections.embedding.embedder import Embedder, Vectors
+    from projections.embedding.embedder import Embedder
     from projections.index.protocol import Hit
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
@@ -68,10 +69,11 @@ class IndexSearch:
         self._index_sync = index_sync
         self._embedder = embedder
 
-    async def vector(self, query: str) -> Vectors:
-        """Return what a query means. Raises EmbedderUnavailable, EmbedderRefused."""
-        vector: Vectors = (await self._embedder.embed([query], urgent=True))[0]
-        return vector
+    async def vector(self, query: str) -> Sequence[View]:
+        """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
+        if isinstance(self._embedder, LanguageEmbedder):
+            return await self._embedder.views(query)
+        return [View((await self._embedder.embed([query], urgent=True))[0])]
 
     def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
         """Return a user's state; with a past `as_of`, as it was effective then."""
@@ -83,7 +85,7 @@ class IndexSearch:
         self,
         owner: Owner,
         query: str,
-        vector: Vectors,
+        vector: Sequence[View],
         filters: Filters,
         *,
         now: datetime,
@@ -110,7 +112,7 @@ class IndexSearch:
                 tenant=one.tenant,
                 user_id=one.user_id,
                 tokens=terms(query),
-                vector=vector,
+                vector=vector[0].vector,
                 embedding_model=self._embedder.model,
                 limit=max(POOL, 2 * limit),
                 agent_id=filters.agent_id,
@@ -123,7 +125,7 @@ class IndexSearch:
             )
             past = at if as_of is not None and as_of < now else None
             while True:
-                legs = await self._legs(one, state, asked, past)
+                legs = await self._legs(one, state, asked, vector, past)
                 hits = {hit.memory_id for hit in (*legs.keyword, *legs.semantic)}
                 legs, wrong = _right(state, legs)
                 found = {h.memory_id: state.memories[h.memory_id] for h in (*legs.keyword, *legs.semantic)}
@@ -144,7 +146,25 @@ class IndexSearch:
                 deepest = max(deepest, legs.semantic[-1].score)
         return Pool(Legs(keyword=tuple(keyword), semantic=tuple(semantic)), shown, at, deepest)
 
-    async def _legs(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
+    async def _legs(
+        self, owner: Owner, state: UserState, asked: IndexQuery, views: Sequence[View], past: datetime | None
+    ) -> Legs:
+        """Search the index by the words and by each view; a memory is in one space, and found by one view at most."""
+        found = [
+            await self._search(owner, state, replace(asked, vector=view.vector, tokens=() if n else asked.tokens), past)
+            for n, view in enumerate(views)
+        ]
+        if len(found) == 1:
+            return found[0]
+        hits = [
+            replace(hit, score=round(view.score(hit.score), SCORE_DIGITS))
+            for view, legs in zip(views, found, strict=True)
+            for hit in legs.semantic
+        ]
+        hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
+        return Legs(keyword=found[0].keyword, semantic=tuple(hits[: asked.limit]))
+
+    async def _search(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""
         if past is None:
             return await self._index_sync.search(owner, asked)

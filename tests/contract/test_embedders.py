@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 from contract.embedder_suite import EmbedderSuite
 
-from projections.embedding.builtin import MAX_CHARACTERS, BuiltinEmbedder
+from projections.embedding.builtin import BuiltinEmbedder
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, unit_vectors
 from projections.embedding.encoder_process import BATCH_CHARACTERS
+from projections.embedding.local import MAX_CHARACTERS
 from projections.embedding.openai import OpenAIEmbedder
 
 
