@@ -5,5 +5,6 @@
    program that runs there. `builtin` is the one that is always there; `onnx_folder` reads what a folder says about its
    model, `onnx_encoder` runs it.
 3. `openai` asks any OpenAI-compatible endpoint.
-4. `languages` puts one encoder for each language beside the multilingual one; `anchors` bring their cosines to one scale.
+4. `languages` puts one encoder for each language beside the multilingual one; `anchors` bring their cosines to one
+   scale.
 """

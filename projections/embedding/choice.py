@@ -22,6 +22,7 @@ from projections.embedding.encoder_process import EncoderProcess
 from projections.embedding.languages import LANGUAGES, LanguageEmbedder
 from projections.embedding.local import LocalEmbedder
 from projections.embedding.onnx_folder import read_folder
+from projections.embedding.openai import OpenAIEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,8 +97,6 @@ def _make(choice: Choice, endpoint: Endpoint) -> Encoder:
     if choice.kind == BUILTIN:
         return BuiltinEmbedder()
     if choice.kind == ENDPOINT:
-        from projections.embedding.openai import OpenAIEmbedder  # noqa: PLC0415 - its client takes a second to import
-
         return OpenAIEmbedder(base_url=endpoint.base_url, api_key=endpoint.api_key, model=choice.name)
     for package in _PACKAGES[choice.kind]:
         if find_spec(package) is None:
