@@ -20,6 +20,7 @@ from mnemolog.cli.commands import (
     profile,
     publish,
     rebuild,
+    reembed,
     search,
     tick,
     topics,
@@ -48,6 +49,7 @@ for noun in (
     import_memories,
     context,
     rebuild,
+    reembed,
     doctor,
 ):
     noun.install(program)

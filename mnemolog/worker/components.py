@@ -138,11 +138,19 @@ def index_maker(settings: Settings) -> Callable[[LoadEntries], Index]:
     return partial(adapter.make, config)
 
 
+def make_encoder(settings: Settings, encoder: str) -> Encoder | LanguageEmbedder:
+    """Return an embedder, spelt as EMBEDDING_MODEL is. Raises EmbedderUnusable."""
+    needs_endpoint = any(one.kind == choice.ENDPOINT for one in choice.read_choice(encoder).values())
+    if needs_endpoint and not (settings.embedding_base_url or settings.embedding_api_key):
+        raise EmbedderUnusable(f"needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
+    endpoint = Endpoint(settings.embedding_base_url or OPENAI_URL, revealed(settings.embedding_api_key) or "none")
+    return choice.make_embedder(encoder, endpoint)
+
+
 def make_embedder(settings: Settings) -> Encoder | LanguageEmbedder:
     """Return the configured embedder. Raises SettingsError where its files or packages are missing."""
-    endpoint = Endpoint(settings.embedding_base_url or OPENAI_URL, revealed(settings.embedding_api_key) or "none")
     try:
-        return choice.make_embedder(settings.embedding_model, endpoint)
+        return make_encoder(settings, settings.embedding_model)
     except EmbedderUnusable as error:
         raise SettingsError(f"{PREFIX}EMBEDDING_MODEL {error}") from error
 

@@ -47,6 +47,14 @@ class Embedder(Protocol):
         ...
 
 
+class ClosableEmbedder(Embedder, Protocol):
+    """An embedder with what its maker ends."""
+
+    async def close(self) -> None:
+        """End its process, or close its connections."""
+        ...
+
+
 class Encoder(Protocol):
     """An embedder whose vectors are all equally long, with what its maker ends."""
 

@@ -37,6 +37,7 @@ _LATIN_FOR_A_WORD: Final = 5
 class View:
     """How a question is asked in one space: a unit vector, and `scale` x cosine + `shift` as the score."""
 
+    model: str
     vector: Vectors
     scale: float = 1.0
     shift: float = 0.0
@@ -97,16 +98,16 @@ class LanguageEmbedder:
         await self._measure()
         language = self._served(question)
         shared = (await self._shared.embed([question], urgent=True))[0]
-        found = [View(shared)]
+        found = [View(self.model, shared)]
         for other, length in self._lengths.items():
             if other == language:
                 [vector] = await self._in(language, [question], urgent=True)
-                found.append(View(vector, *self._scales[language]))
+                found.append(View(self.model, vector, *self._scales[language]))
             else:
                 vector = np.zeros(length, np.float32)
                 end = length - self._padding[other]
                 vector[end - len(shared) : end] = shared
-                found.append(View(vector, scale=float(1 / _SHARED)))
+                found.append(View(self.model, vector, scale=float(1 / _SHARED)))
         return found
 
     async def close(self) -> None:

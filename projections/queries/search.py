@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from projections.embedding.languages import LanguageEmbedder, View
+from projections.embedding.serving import views_of
 from projections.index.embedded.state_search import search_state
+from projections.index.encoding import Chosen
 from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
 from projections.queries.ranking import POOL, rank
 from projections.state.memory import ACTIVE
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.embedding.embedder import Embedder
+    from projections.embedding.languages import View
     from projections.index.protocol import Hit
-    from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.queries.filters import Filters
     from projections.queries.ranking import Ranked
@@ -61,19 +62,29 @@ class Pool:
         return [Found(*self.shown[r.memory_id], r) for r in rank(self.legs, facts, self.at, limit, min_score)]
 
 
+class SearchedIndex(Protocol):
+    """What is searched: IndexSync, or an index that was made for a comparison."""
+
+    async def search(self, owner: Owner, query: IndexQuery) -> Legs:
+        """Search one user's memories. Raises IndexUnavailable, ShardUnavailable."""
+        ...
+
+    def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
+        """Have memories written again: what was found is not what the shard has."""
+        ...
+
+
 class IndexSearch:
     """Search by words and by meaning. Hits give ids; text, importance and status come from the shard."""
 
-    def __init__(self, shards: Shards, index_sync: IndexSync, embedder: Embedder) -> None:
+    def __init__(self, shards: Shards, index_sync: SearchedIndex, embedder: Embedder) -> None:
         self._shards = shards
         self._index_sync = index_sync
         self._embedder = embedder
 
     async def vector(self, query: str) -> Sequence[View]:
         """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
-        if isinstance(self._embedder, LanguageEmbedder):
-            return await self._embedder.views(query)
-        return [View((await self._embedder.embed([query], urgent=True))[0])]
+        return await views_of(self._embedder, query)
 
     def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
         """Return a user's state; with a past `as_of`, as it was effective then."""
@@ -113,7 +124,7 @@ class IndexSearch:
                 user_id=one.user_id,
                 tokens=terms(query),
                 vector=vector[0].vector,
-                embedding_model=self._embedder.model,
+                embedding_model=vector[0].model,
                 limit=max(POOL, 2 * limit),
                 agent_id=filters.agent_id,
                 kind=filters.kind,
@@ -168,7 +179,8 @@ class IndexSearch:
         """Search the index; a past state has an index of its own, made for this one question."""
         if past is None:
             return await self._index_sync.search(owner, asked)
-        return await search_state(owner, state, self._shards.of(owner).ledger.vectors(owner).all(), asked)
+        logged = self._shards.of(owner).ledger.vectors(owner).all()
+        return await search_state(owner, state, Chosen(owner, logged, self._shards.encoding), asked)
 
 
 def _right(state: UserState, legs: Legs) -> tuple[Legs, set[str]]:
