@@ -20,7 +20,6 @@ from mnemolog.cli.commands import (
     profile,
     publish,
     rebuild,
-    reembed,
     search,
     tick,
     topics,
@@ -49,7 +48,6 @@ for noun in (
     import_memories,
     context,
     rebuild,
-    reembed,
     doctor,
 ):
     noun.install(program)
