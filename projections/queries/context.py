@@ -98,7 +98,7 @@ class Contexts:
     ) -> tuple[list[Found], list[Found]]:
         """Return what was found for the query, and the episodes that are near enough; as a rule by one search."""
         index_search = self._queries.index_search
-        vector = await index_search.vector(asked.query)
+        views = await index_search.views(asked.query)
         sees = self._queries.ranked_memories(owner, now).shows(visibility)
 
         async def pool(kind: str | None) -> tuple[list[Found], list[Found], float]:
@@ -109,7 +109,7 @@ class Contexts:
                 include_global=asked.include_global,
                 with_past=False,
             )
-            found = await index_search.pool(owner, question, vector, now=now, sees=sees)
+            found = await index_search.pool(owner, question, views, now=now, sees=sees)
             near = found.near(EPISODIC, threshold, asked.top_k)
             return found.best(asked.top_k), near, found.deepest
 

@@ -113,8 +113,8 @@ class Queries:
         return self.index_search.with_turns(owner, pool, memories, question)
 
     async def _pool(self, owner: Owner, question: Question, now: datetime) -> Pool:
-        vector = await self.index_search.vector(question.text)
-        return await self.index_search.pool(owner, question, vector, now=now)
+        views = await self.index_search.views(question.text)
+        return await self.index_search.pool(owner, question, views, now=now)
 
     def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
         """Return a session's most recent turns, oldest first."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
+from projections.embedding.serving import views_of
 from projections.index.embedded.state_search import search_state
-from projections.index.protocol import IndexQuery, Legs
+from projections.index.encoding import Chosen
+from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
 from projections.profile.slot_question import filling, slot_asked
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_score
@@ -23,12 +25,12 @@ from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from projections.embedding.embedder import Embedder, Vectors
+    from projections.embedding.languages import View
     from projections.index.protocol import Hit
-    from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.queries.ranking import Ranked
     from projections.queries.turn_index import TurnMatches
@@ -92,7 +94,7 @@ class Asked:
 
     question: Question
     tokens: tuple[str, ...]
-    vector: Vectors
+    views: Sequence[View]
     now: datetime
 
     @property
@@ -140,19 +142,30 @@ class Pool:
         return None if self.turns is None or owner.is_global else self.turns.evidence(memory.source_ids)
 
 
+class SearchedIndex(Protocol):
+    """What is searched: IndexSync, or an index that was made for a comparison."""
+
+    async def search(self, owner: Owner, query: IndexQuery) -> Legs:
+        """Search one user's memories. Raises IndexUnavailable, ShardUnavailable."""
+        ...
+
+    def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
+        """Have memories written again: what was found is not what the shard has."""
+        ...
+
+
 class IndexSearch:
     """Search by words and by meaning. Hits give ids; text, importance and status come from the shard."""
 
-    def __init__(self, shards: Shards, index_sync: IndexSync, embedder: Embedder) -> None:
+    def __init__(self, shards: Shards, index_sync: SearchedIndex, embedder: Embedder) -> None:
         self._shards = shards
         self._index_sync = index_sync
         self._embedder = embedder
         self._turn_index = TurnIndex(shards)
 
-    async def vector(self, query: str) -> Vectors:
-        """Return what a query means. Raises EmbedderUnavailable, EmbedderRefused."""
-        vector: Vectors = (await self._embedder.embed([query], urgent=True))[0]
-        return vector
+    async def views(self, query: str) -> Sequence[View]:
+        """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
+        return await views_of(self._embedder, query)
 
     def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
         """Return a user's state; with a past `as_of`, as it was effective then."""
@@ -164,7 +177,7 @@ class IndexSearch:
         self,
         owner: Owner,
         question: Question,
-        vector: Vectors,
+        views: Sequence[View],
         *,
         now: datetime,
         sees: Callable[[Memory], bool] = lambda _: True,
@@ -179,7 +192,7 @@ class IndexSearch:
         turns = None
         if question.scope in ("all", "personal"):
             turns = await self._turn_index.matches(owner, tokens, question.filters.agent_id, at)
-        asked = Asked(question, tokens, vector, now)
+        asked = Asked(question, tokens, views, now)
         legs, shown, deepest = await self._hits(owner, asked, turns, sees)
         span = named_span(question.text, at) if question.understand_time else None
         slots = self._slots(owner, question, now, sees)
@@ -210,13 +223,17 @@ class IndexSearch:
         if turns is not None:
             words = Counter({word: weight * turns.words.rarity(word) for word, weight in words.items()})
         new = [word for word, _ in words.most_common() if word not in asked.tokens][:HOP_WORDS]
-        vector = asked.vector
-        if asked.past is None:
-            vectors = [self._vector_of(found) for found in best if found.memory.embedding_model == self._embedder.model]
-            if vectors:
-                vector = vector + np.mean(vectors, axis=0, dtype=np.float32)
-                vector /= np.linalg.norm(vector)
-        return replace(asked, tokens=tuple(new), vector=vector)
+        views = asked.views if asked.past is not None else [self._toward(view, best) for view in asked.views]
+        return replace(asked, tokens=tuple(new), views=views)
+
+    def _toward(self, view: View, best: list[Found]) -> View:
+        """Return a view between the question and what the best memories of its space mean."""
+        found = [self._vector_of(one) for one in best if one.memory.embedding_model == view.model]
+        vectors = [vector for vector in found if len(vector) == len(view.vector)]
+        if not vectors:
+            return view
+        vector = view.vector + np.mean(vectors, axis=0, dtype=np.float32)
+        return replace(view, vector=vector / np.linalg.norm(vector))
 
     def _vector_of(self, found: Found) -> Vectors:
         raw = self._shards.of(found.owner).ledger.vectors(found.owner)[found.memory.memory_id]
@@ -244,8 +261,8 @@ class IndexSearch:
                 tenant=one.tenant,
                 user_id=one.user_id,
                 tokens=asked.tokens,
-                vector=asked.vector,
-                embedding_model=self._embedder.model,
+                vector=asked.views[0].vector,
+                embedding_model=asked.views[0].model,
                 limit=max(POOL, 2 * limit),
                 agent_id=filters.agent_id,
                 kind=filters.kind,
@@ -256,7 +273,7 @@ class IndexSearch:
                 until=filters.until,
             )
             while True:
-                legs = await self._legs(one, state, query, asked.past)
+                legs = await self._legs(one, state, query, asked)
                 hits = {hit.memory_id for hit in (*legs.keyword, *legs.semantic)}
                 legs, wrong = _right(state, legs)
                 found = {h.memory_id: state.memories[h.memory_id] for h in (*legs.keyword, *legs.semantic)}
@@ -332,11 +349,31 @@ class IndexSearch:
             for memory_id in observations.citing(owner, event_id)
         }
 
-    async def _legs(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
+    async def _legs(self, owner: Owner, state: UserState, query: IndexQuery, asked: Asked) -> Legs:
+        """Search the index by the words and by each view; a memory is in one space, and found by one view at most."""
+        views = asked.views
+        found = [
+            await self._search(
+                owner, state, replace(query, vector=view.vector, tokens=() if n else query.tokens), asked.past
+            )
+            for n, view in enumerate(views)
+        ]
+        if len(found) == 1:
+            return found[0]
+        hits = [
+            replace(hit, score=round(view.score(hit.score), SCORE_DIGITS))
+            for view, legs in zip(views, found, strict=True)
+            for hit in legs.semantic
+        ]
+        hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
+        return Legs(keyword=found[0].keyword, semantic=tuple(hits[: query.limit]))
+
+    async def _search(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""
         if past is None:
             return await self._index_sync.search(owner, asked)
-        return await search_state(owner, state, self._shards.of(owner).ledger.vectors(owner).all(), asked)
+        logged = self._shards.of(owner).ledger.vectors(owner).all()
+        return await search_state(owner, state, Chosen(owner, logged, self._shards.encoding), asked)
 
 
 def _is_shown(memory: Memory, at: datetime, filters: Filters) -> bool:

@@ -274,6 +274,28 @@ class Rebuild(Body):
     activate: Annotated[int, Field(ge=1)] | None = None
 
 
+class Reembed(Body):
+    """What to do with an encoder's vectors. It is spelt as EMBEDDING_MODEL is; without one it is the active encoder."""
+
+    encoder: Annotated[str, Field(min_length=1, max_length=4_096)] | None = None
+    what: Literal["forecast", "build", "activate"] = "build"
+
+
+class KnownQuestion(Body):
+    """A question of a user, and the ids of what answers it: of memories, or of the events that they are from."""
+
+    user_id: UserId
+    query: Question
+    expected: Annotated[list[Id], Field(min_length=1, max_length=100)]
+
+
+class Comparison(Body):
+    """Questions by which an encoder is compared with the active one."""
+
+    encoder: Annotated[str, Field(min_length=1, max_length=4_096)]
+    questions: Annotated[list[KnownQuestion], Field(min_length=1, max_length=MAX_EVENTS)]
+
+
 class RebuildPart(Body):
     """The generation that a worker is to build its part of, or to switch to."""
 

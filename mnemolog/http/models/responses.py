@@ -311,6 +311,55 @@ class Generations(Shape):
     generations: list[int]
 
 
+class Reembedded(Shape):
+    """What a reembedding made, or in a forecast, would take."""
+
+    encoder: str
+    memories: int
+    seconds: float
+    model: str | None = None
+    bytes: int | None = None
+    characters: int | None = None
+    tokens: int | None = None
+
+
+class Reembedding(Shape):
+    """A reembedding that is running."""
+
+    encoder: str
+    done: int
+    total: int
+    remaining_seconds: float | None
+
+
+class ServingEncoder(Shape):
+    """The encoder that serves, and how far a running reembedding is."""
+
+    active: str
+    model: str
+    configured: str
+    is_encoding: bool
+    running: Reembedding | None
+
+
+class EncoderRecall(Shape):
+    """What an encoder finds of what is expected, 0 to 1, and how long a question takes."""
+
+    encoder: str
+    recall_at_5: float
+    recall_at_10: float
+    milliseconds: float
+
+
+class EncoderComparison(Shape):
+    """Two encoders on the same questions; `differing` has the places of those whose recall at 5 is not the same."""
+
+    questions: int
+    active: EncoderRecall
+    other: EncoderRecall
+    differing: list[int]
+
+
 class DeadLetter(Shape):
     """A record that was put aside, with the beginning of its bytes."""
 
