@@ -321,8 +321,6 @@ class ForwardedSnapshots(Body):
     user_id: UserId | None = None
     snapshots: Annotated[list[dict[str, Any]], Field(max_length=MAX_EVENTS)]
     wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 0.0
-    by: str | None = None
-    """The id of the caller's key."""
 
 
 class Retry(Body):

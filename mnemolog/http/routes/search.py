@@ -8,8 +8,8 @@ from fastapi import Response
 from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Search
-from mnemolog.http.permissions import OF_USERS
-from mnemolog.http.routing import answer, reads, routes, takes_long
+from mnemolog.http.permissions import OF_USERS, reads
+from mnemolog.http.routing import answer, routes, takes_long
 from projections.queries.filters import Filters
 from projections.queries.search import Found, FoundTurn, Question
 from projections.queries.views import memory_view, turn_view
