@@ -34,6 +34,7 @@ from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.queries.ranking import POOL
+from projections.queries.search import Question
 from projections.text.analyser import terms
 from schemas.identity import Owner
 from schemas.topics import TOPICS
@@ -124,7 +125,7 @@ async def through(queries: Queries, embedder: OneVector, owner: Owner, chance: n
     """Return the seconds of one search through mnemolog."""
     embedder.vector, query = unit(chance, 1)[0], words(chance, 8)
     began = time.perf_counter()
-    found = await queries.search(owner, query, FILTERS, now=NOW)
+    found = await queries.search(owner, Question(text=query, filters=FILTERS), now=NOW)
     seconds = time.perf_counter() - began
     assert len(found) == 5
     return seconds

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from mnemolog.reminder_template import REMINDER_TEMPLATE, check_template
+from projections.embedding.choice import ENDPOINT, read_choice
+from projections.embedding.embedder import EmbedderUnusable
 from projections.index.registry import INDEXES
 from schemas.disclosure import masked
 from schemas.inputs.faults import plain
@@ -324,9 +326,19 @@ def _checked(settings: Settings) -> Settings:
             f"{PREFIX}INTIMACY_LEVELS={settings.intimacy_levels!r} must be two ascending numbers, 0 to 100"
         )
     _check_model(settings)
-    if settings.embedding_model != "builtin" and not (settings.embedding_base_url or settings.embedding_api_key):
-        raise SettingsError(f"{PREFIX}EMBEDDING_MODEL needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
+    _check_embedder(settings)
     return settings
+
+
+def _check_embedder(settings: Settings) -> None:
+    """Refuse an encoder that is misspelt, and one behind an endpoint without an endpoint."""
+    try:
+        chosen = read_choice(settings.embedding_model)
+    except EmbedderUnusable as error:
+        raise SettingsError(f"{PREFIX}EMBEDDING_MODEL {error}") from None
+    asks = any(choice.kind == ENDPOINT for choice in chosen.values())
+    if asks and not (settings.embedding_base_url or settings.embedding_api_key):
+        raise SettingsError(f"{PREFIX}EMBEDDING_MODEL needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
 
 
 def _check_listening(settings: Settings) -> None:

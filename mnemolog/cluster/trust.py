@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from mnemolog.access.caller import CALLER
+from mnemolog.access.caller import caller
 from mnemolog.access.statement import write_statement
 from mnemolog.cluster.peer_hosts import PeerHosts
 from mnemolog.cluster.proof import PROOF, Covered, Proof, normalised
@@ -44,8 +44,8 @@ class PeerTrust:
         request.headers[FORWARDED] = sender
         if not self.is_proven:
             return
-        caller = CALLER.get()
-        stated = "" if caller is None else write_statement(caller, time.time())
+        whose = caller()
+        stated = "" if whose is None else write_statement(whose, time.time())
         if stated:
             request.headers[STATED] = stated
         if self.proof is not None:

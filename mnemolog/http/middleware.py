@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from mnemolog.access.caller import CALLER
+from mnemolog.access.caller import in_name_of
 from mnemolog.access.principal import PRINCIPAL
 from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_without_key
 from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
@@ -106,11 +106,8 @@ class Edge:
             until_answered.enter_context(self._streams.counted(scope))
             scope[BODY] = body = await self._bodies.read(scope, receive, until_answered)
             _add_key(scope)
-            caller = CALLER.set(scope[FROM_PEER] if FROM_PEER in scope else scope.get(PRINCIPAL))
-            try:
+            with in_name_of(scope[FROM_PEER] if FROM_PEER in scope else scope.get(PRINCIPAL)):
                 await self._app(scope, _replay(body, receive), send)
-            finally:
-                CALLER.reset(caller)
         except Gone:
             return
         except NotRead as error:
@@ -142,8 +139,9 @@ class Edge:
             return refusal
         if self._authentication is None:
             admit_without_key(scope)
-            return None
-        return await self._authentication.refusal(scope, until_answered)
+        elif (refusal := await self._authentication.refusal(scope, until_answered)) is not None:
+            return refusal
+        return None if self._paths is None else self._paths.denial(scope)
 
 
 def _route(scope: Scope) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 _ACCESS: Final = "mnemolog_access"
+_READS: Final = "mnemolog_reads"
 
 
 class Reach(StrEnum):
@@ -111,13 +112,38 @@ def access_of(endpoint: Callable[..., Any]) -> Access | None:
     return getattr(endpoint, _ACCESS, None)
 
 
-def permit(request: Request, endpoint: Callable[..., Any], *, is_reading: bool) -> None:
+def reads(endpoint: Endpoint) -> Endpoint:
+    """Mark a route that is no GET, and that only reads: it is answered as a GET is."""
+    setattr(endpoint, _READS, True)
+    return endpoint
+
+
+def is_reading(request: Request, endpoint: Callable[..., Any]) -> bool:
+    """Return whether a request only reads."""
+    return request.method == "GET" or hasattr(endpoint, _READS)
+
+
+def permit(request: Request, endpoint: Callable[..., Any]) -> None:
     """Let a request pass that its key allows. Raises Problem, and UnknownMemory for a memory of another user."""
+    found = permit_role(request, endpoint)
+    if found is None:
+        return
+    principal, access = found
+    if not principal.is_narrowed or access.reach is Reach.NOTHING or access.checks_itself:
+        return
+    _check_named(request, principal, access, is_reading=is_reading(request, endpoint))
+
+
+def permit_role(request: Request, endpoint: Callable[..., Any]) -> tuple[Principal, Access] | None:
+    """Let a request pass that the roles of its key allow, which its body has no say in. Raises Problem.
+
+    Return who sent it and what the route takes, None where it takes nothing.
+    """
     access = access_of(endpoint)
     if access is None:
         raise _denied("this route declares no role, so nobody may use it: a bug of mnemolog")
     if access in (OPEN, BETWEEN_WORKERS):
-        return
+        return None
     principal: Principal | None = request.scope.get(PRINCIPAL)
     if principal is None:
         raise Problem(HTTPStatus.UNAUTHORIZED, "nobody is known to have sent this request")
@@ -127,15 +153,12 @@ def permit(request: Request, endpoint: Callable[..., Any], *, is_reading: bool) 
         if principal.users is not None:
             raise _denied("the key is for some users only: say which of them")
     else:
-        _check_role(principal, access.reading if is_reading else access.changing)
+        _check_role(principal, access.reading if is_reading(request, endpoint) else access.changing)
     if access.reach is Reach.KEYS_USER and principal.key_id is not None and principal.users is None:
         raise _denied("a model uses this route: it takes a key for its user (`mnemolog keys create --user NAME`)")
-    if not principal.is_narrowed or access.reach is Reach.NOTHING:
-        return
-    if access.reach is Reach.INSTALLATION:
+    if principal.is_narrowed and access.reach is Reach.INSTALLATION:
         raise _denied("the key is for some users or agents only, and this is about the whole installation")
-    if not access.checks_itself:
-        _check_named(request, principal, access, is_reading=is_reading)
+    return principal, access
 
 
 def check_owner(principal: Principal, user_id: str, agent_id: str | None) -> None:

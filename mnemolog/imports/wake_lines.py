@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, field_validator
 
-from mnemolog.access.sending_key import sending_key
+from mnemolog.access.caller import callers_key
 from mnemolog.commands.wakes import DEFAULT_CHANNEL, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES, Periodic, fits_a_reminder
 from projections.queries.export import PERIODIC_WAKE, REMINDER
 from projections.state.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
@@ -106,7 +106,7 @@ class ImportableWake:
             user_id=self.owner.user_id,
             agent_id=line.agent_id,
             occurred_at=at,
-            by=sending_key(),
+            by=callers_key(),
         )
         if isinstance(line, _Reminder):
             return commands.reminder(envelope, line.due_at, line.content, line.channel)

@@ -34,6 +34,7 @@ from mnemolog.operations.generations import active_folder
 from mnemolog.operations.model_usage import ModelUsages
 from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
+from mnemolog.operations.reembedding import Reembedder
 from mnemolog.operations.ticks import Ticks
 from mnemolog.publishing.publisher import Publisher
 from mnemolog.publishing.router import PublishRouter
@@ -45,6 +46,7 @@ from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, measur
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.metrics import Metrics
+from projections.embedding.serving import ServingEmbedder
 from projections.index.sync import IndexSync
 from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.receiver import ShardReceiver
@@ -201,15 +203,25 @@ class Worker:
         if self._embedder is None:
             embedder = components.make_embedder(settings)
             self._exits.push_async_callback(embedder.close)
-            self.embedder: Embedder = embedder
+            self.embedder = ServingEmbedder(embedder)
         else:
-            self.embedder = self._embedder
+            self.embedder = ServingEmbedder(self._embedder)
         self.extractor = self._extractor or self._make_extractor()
         self.shards = Shards(active_folder(settings.data_dir), self._retrying_log, settings.partitions)
         self.index_sync = IndexSync(components.index_maker(settings), ShardIndexSource(self.shards))
         self.shards.subscribe(self.index_sync)
         self._exits.callback(self.shards.close)
         self._exits.push_async_callback(self.index_sync.close)
+        self.reembedder = Reembedder(
+            folder=settings.data_dir / "encodings",
+            configured=settings.embedding_model,
+            make=partial(components.make_encoder, settings),
+            serving=self.embedder,
+            shards=self.shards,
+            index_sync=self.index_sync,
+        )
+        self._exits.push_async_callback(self.reembedder.close)
+        self.reembedder.open()
         self.queries = Queries(self.shards, self.index_sync, self.embedder)
 
     def _make_extractor(self) -> Extractor:
@@ -365,6 +377,7 @@ class Worker:
             self.wake_scheduler.run,
             self.wake_settings.run,
             self.usage.run,
+            self.reembedder.run,
             *(scheduler.run for scheduler in self.tick_schedulers),
         ]
         if not self.settings.is_embedded:  # there may be others

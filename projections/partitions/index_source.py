@@ -31,8 +31,8 @@ class ShardIndexSource:
 
     def entries(self, owner: Owner) -> list[IndexEntry]:
         """Return index entries of a user's active memories. Raises NotHeld."""
-        return entries_of(owner, self._shards.of(owner).ledger)
+        return entries_of(owner, self._shards.of(owner).ledger, self._shards.encoding)
 
     def split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
         """Return entries of the active ones of these memories, and at which version others are gone. Raises NotHeld."""
-        return split(owner, self._shards.of(owner).ledger, ids)
+        return split(owner, self._shards.of(owner).ledger, ids, self._shards.encoding)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
+    from projections.index.encoding import Encoding
     from projections.partitions.assignment import Lease
     from projections.partitions.receiver import ShardReceiver
     from projections.shard.errors import ShardUnavailable
@@ -70,6 +71,8 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         self._folder = folder
         self._log = log
         self._listener: ShardListener = _NoListener()
+        self.encoding: Encoding | None = None
+        """Vectors that searches read instead of the log's; None: the log's."""
         self.assignment = Assignment(move_seconds)
         self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Held while a partition is opened and folded: nothing else may use its file then."""

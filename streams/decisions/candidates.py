@@ -192,6 +192,9 @@ def _decide_entry(
         draft.say(entry.subject, "nothing", reason, present[0].memory_id)
         return
     held = held or slots.opposed(draft.state, said, keeps=parameters.profile_keeps)
+    if entry.by_user and entry.candidate.category not in slots.OF_OCCASIONS:
+        against = slots.contradicted(draft.state, said, keeps=parameters.profile_keeps)
+        held = sorted([*held, *(m for m in against if m not in held)], key=lambda m: m.said_at)
     _form(draft, item, entry, held)
     slots.supersede(draft, echoes, entry.memory_id, said.effective)
 
@@ -327,7 +330,7 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
         )
     )
     if newer is not None:
-        draft.say(entry.subject, "superseded", f"a newer {newer.attribute} is known", entry.memory_id)
+        draft.say(entry.subject, "superseded", f"a newer {newer.attribute or 'statement'} is known", entry.memory_id)
         return
     untrusted = f"new; only the user's own words say what the {entry.refused} is"
     draft.say(entry.subject, "formed", untrusted if entry.refused else "new", entry.memory_id)

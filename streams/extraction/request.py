@@ -24,7 +24,7 @@ from streams.delivery.retry import append_with_retry, pauses
 from streams.extraction.protocol import Outage, Rejected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from projections.embedding.embedder import Embedder, Vectors
     from schemas.log import Log, RecordTooLarge
@@ -95,13 +95,13 @@ class ExtractionService:
                 self.successes += 1
                 return self._answer(window, extractor, extraction, vectors)
 
-    async def _vectors(self, extraction: Extraction) -> Vectors:
+    async def _vectors(self, extraction: Extraction) -> Vectors | Sequence[Vectors]:
         if not extraction.proposals:
             return np.empty((0, 0), np.float32)
         return await self.embedder.embed([p.content for p in extraction.proposals])
 
     def _answer(
-        self, window: Window, extractor: Extractor, extraction: Extraction, vectors: Vectors
+        self, window: Window, extractor: Extractor, extraction: Extraction, vectors: Vectors | Sequence[Vectors]
     ) -> CandidatesExtracted:
         return CandidatesExtracted(
             envelope=_envelope(window, extractor),

@@ -10,10 +10,10 @@ from mnemolog.commands.recalls import Recalls
 from mnemolog.http.dependencies import Caller, CurrentWorker, Tenant
 from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import Context, Greeting
-from mnemolog.http.permissions import OF_USERS
+from mnemolog.http.permissions import OF_USERS, reads
 from mnemolog.http.routes.agents import fold_turns, recent_turns
 from mnemolog.http.routes.search import result
-from mnemolog.http.routing import answer, reads, routes
+from mnemolog.http.routing import answer, routes
 from mnemolog.log.deadline import suspend_deadline
 from projections.queries.context import ContextAsked
 from projections.queries.prompt import MemoryContext

@@ -11,9 +11,9 @@ from mnemolog.http.bounds.json_body import NDJSON, read_events
 from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, IdempotencyKey, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
-from mnemolog.http.permissions import OF_EVENTS, PUBLISHING, check_owner, needs
+from mnemolog.http.permissions import OF_EVENTS, PUBLISHING, check_owner, needs, reads
 from mnemolog.http.problems import MAX_ERRORS, Problem, summary
-from mnemolog.http.routing import answer, answers, reads, refused, routes
+from mnemolog.http.routing import answer, answers, refused, routes
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.publishing.router import PublishRouter
 from schemas.identity import Owner, derived_id

@@ -11,9 +11,9 @@ from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.memory_requests import NewMemory
 from mnemolog.http.models.requests import MAX_FOUND, Body, Content, Id, Question, Search, UserOrOwner
-from mnemolog.http.permissions import DESCRIPTION, OF_TOOLS, default_user, needs
+from mnemolog.http.permissions import DESCRIPTION, OF_TOOLS, default_user, needs, reads
 from mnemolog.http.routes import memories, search
-from mnemolog.http.routing import answer, answers, reads, refused, routes, takes_long
+from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.http.tool_definitions import TOOLS
 from schemas.inputs.input_events import DEFAULT_USER
 from schemas.vocabulary.words import Category, MemoryType, Scope
