@@ -178,7 +178,7 @@ class Settings(BaseModel):
         return bool(self.llm_base_url or self.llm_api_key)
 
     @property
-    def sight(self) -> VisionPolicy:
+    def vision(self) -> VisionPolicy:
         """Whether the model sees images, and the hosts that they may lie on."""
         hosts = (host.strip().lower() for host in (self.image_hosts or "").split(","))
         return VisionPolicy(
@@ -197,14 +197,14 @@ class Settings(BaseModel):
 
     @property
     def port_for_workers(self) -> int | None:
-        """The port where other workers are answered; None where they use the one for everybody, or there are none."""
+        """The port where other workers are answered; None where they use the callers' port, or there are none."""
         if not self.has_proof or self.advertised_url is None or self.is_embedded:
             return None
         return self.internal_port or self.port + 1
 
     @property
     def url_for_workers(self) -> str | None:
-        """Where other workers reach this one, as the group is told; None: where it listens.
+        """Where other workers reach this one, as it is announced in the group; None: where it listens.
 
         That is ADVERTISED_URL, with the port for workers in the place of PORT or of none.
         """
@@ -218,7 +218,7 @@ class Settings(BaseModel):
 
 
 def revealed(secret: SecretStr | None) -> str | None:
-    """Return a secret as text, for who sends it and shows it to nobody."""
+    """Return a secret as text, to be sent where it belongs and never shown."""
     return None if secret is None else secret.get_secret_value()
 
 
@@ -251,7 +251,7 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
 
 
 def _given(error: Mapping[str, Any]) -> str:
-    """Return what was given, as far as it may be told: of a secret nothing, of an address the host."""
+    """Return what may be shown of a value: of a secret nothing, of an address the host."""
     field = Settings.model_fields.get(str(error["loc"][0])) if error["loc"] else None
     if field is None or "SecretStr" in repr(field.annotation):
         return ""

@@ -90,8 +90,8 @@ def retry_dead_letters(ids: Sequence[str] | None = None) -> Call[Json]:
     return _post("dead-letters", given(ids=None if ids is None else list(ids)))
 
 
-def _post(name: str, body: Json, patience_seconds: float = 0.0) -> Call[Json]:
-    return Call(method="POST", path=f"/v1/admin/{name}", body=body, patience_seconds=patience_seconds, read=whole)
+def _post(name: str, body: Json, wait_seconds: float = 0.0) -> Call[Json]:
+    return Call(method="POST", path=f"/v1/admin/{name}", body=body, wait_seconds=wait_seconds, read=whole)
 
 
 class AsyncAdminMethods(AsyncCarrier):

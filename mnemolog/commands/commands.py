@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
-from mnemolog.access.sending_key import sending_key
+from mnemolog.access.caller import callers_key
 from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
 from schemas import codec
@@ -291,7 +291,7 @@ class Commands:
             user_id=owner.user_id,
             agent_id=agent_id,
             occurred_at=await self._now(owner),
-            by=sending_key(),
+            by=callers_key(),
         )
 
     async def _now(self, owner: Owner) -> datetime:

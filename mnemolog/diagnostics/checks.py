@@ -17,17 +17,17 @@ import httpx
 
 from mnemolog.access.key_file import KeyFileError, read_keys
 from mnemolog.diagnostics.liveness import live_url
-from mnemolog.log.configured import opened_log, retention_of
+from mnemolog.log.connection import opened_log, retention_of
 from mnemolog.log.private_files import find_open
 from mnemolog.operations.generations import Generations
 from mnemolog.settings import SettingsError, revealed
 from mnemolog.tls import TlsFailed, ends_at, server_context
 from mnemolog.worker.components import certificate_files, configured_index, make_embedder, make_registry, make_trust
+from projections.blocking_work import run_in_thread
 from projections.embedding.choice import ENDPOINT, read_choice
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import find_damaged
-from projections.threads import in_thread
 from schemas.disclosure import masked
 from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
 from schemas.topics import TOPICS
@@ -159,16 +159,18 @@ def _data_directory(settings: Settings) -> Check:
 async def _shards(settings: Settings) -> Check:
     """Read through the shards, as far as there is time: damage may go unnoticed for long."""
     generations = Generations(settings.data_dir.resolve())
-    complete = await in_thread(generations.complete)
+    complete = await run_in_thread(generations.complete)
     if not complete:
         return Check("shards", ok=True, detail="none yet")
-    active = await in_thread(lambda: generations.active)
-    damaged = await in_thread(find_damaged, generations.folder(active), REACH_SECONDS / 2)
+    active = await run_in_thread(lambda: generations.active)
+    damaged = await run_in_thread(find_damaged, generations.folder(active), REACH_SECONDS / 2)
     if damaged:
         detail = f"damaged: {', '.join(map(str, damaged))}"
         advice = "start the worker again, or give any command: they are set aside and folded anew from the log"
         return Check("shards", ok=False, detail=detail, advice=advice)
-    others = {g: await in_thread(find_damaged, generations.folder(g), _KEPT_SECONDS) for g in complete if g != active}
+    others = {
+        g: await run_in_thread(find_damaged, generations.folder(g), _KEPT_SECONDS) for g in complete if g != active
+    }
     kept = [g for g, found in others.items() if found]
     if kept:
         detail = (

@@ -21,8 +21,7 @@ from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable,
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.encoding import Encoding
 from projections.index.entries import entries_of
-from projections.queries.filters import Filters
-from projections.queries.search import IndexSearch
+from projections.queries.search import IndexSearch, Question
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
@@ -50,7 +49,7 @@ class ReembedRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LabelledQuestion:
     """A question whose answer is known: memories, or the events that they are from."""
 
     owner: Owner
@@ -235,7 +234,7 @@ class Reembedder:
         log.info("%s serves now", encoder)
         return built
 
-    async def compare(self, encoder: str, questions: Sequence[Question], now: datetime) -> dict[str, Any]:
+    async def compare(self, encoder: str, questions: Sequence[LabelledQuestion], now: datetime) -> dict[str, Any]:
         """Return what of the expected the active encoder finds, and another one that has been built. Raises as `build`.
 
         Recall at 5 and 10, 0 to 1: the mean share of what a question expects. `differing` has the questions, by their
@@ -321,15 +320,15 @@ class Reembedder:
         return made
 
     async def _ask(
-        self, embedder: Embedder, encoding: Encoding | None, questions: Sequence[Question], now: datetime
+        self, embedder: Embedder, encoding: Encoding | None, questions: Sequence[LabelledQuestion], now: datetime
     ) -> list[tuple[float, float, float]]:
         """Return for each question its recall at both depths, and the seconds that it took."""
         search = IndexSearch(self._shards, _FreshIndex(self._shards, encoding), embedder)
         results = []
         for question in questions:
             begin = time.monotonic()
-            vector = await search.vector(question.query)
-            pool = await search.pool(question.owner, question.query, vector, Filters(), now=now, limit=max(_DEPTHS))
+            asked = Question(text=question.query, limit=max(_DEPTHS))
+            pool = await search.pool(question.owner, asked, await search.views(question.query), now=now)
             best = [found.memory for found in pool.best(max(_DEPTHS))]
             names = [{memory.memory_id, *memory.source_ids} for memory in best]
             shares = [len(question.expected & set[str]().union(*names[:k])) / len(question.expected) for k in _DEPTHS]

@@ -202,7 +202,7 @@ def _answer(pairs: Sequence[Answer]) -> None:
     for pair in pairs:
         by_loop.setdefault(pair[0].loop, []).append(pair)
     for loop, some in by_loop.items():
-        with suppress(RuntimeError):  # the loop is closed: nobody waits in it any more
+        with suppress(RuntimeError):  # the loop is closed: no caller waits in it any more
             loop.call_soon_threadsafe(_resolve, some)
 
 

@@ -119,7 +119,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
                     if await self.receiver.replace_if_ahead(shard, lease, self._give_up):
                         shard = self.open(partition)
                 await shard.catch_up_at_start()
-                await self.follow_globals()
+                await self.fold_globals()
             finally:  # also when this is cancelled, or the lease has ended: it is open, and may soon be held again
                 self.assignment.put_back(partition, shard)
             if lease.is_valid:
@@ -130,7 +130,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         """Stop answering for a partition: from now on its users may belong to another worker."""
         self.assignment.release(partition)
 
-    async def follow_globals(self) -> None:
+    async def fold_globals(self) -> None:
         """Fold global memories, which another worker may have decided. Raises ShardDamaged, ShardUnavailable."""
         async with self._globals_opening:
             if not self._globals_opened:

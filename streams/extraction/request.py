@@ -12,7 +12,7 @@ import orjson
 
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from schemas import codec
-from schemas.disclosure import told
+from schemas.disclosure import describe
 from schemas.identity import derived_id
 from schemas.inputs.images import VisionPolicy
 from schemas.log import NewRecord
@@ -129,7 +129,7 @@ async def _extracted(window: Window, extractor: Extractor) -> Extraction:
         extraction = await extractor.extract(window)
     except _BUGS as bug:
         log.exception("the extractor failed at a window of %d pieces", len(window.pieces))
-        raise Rejected(f"the extractor failed: {told(bug)}") from bug
+        raise Rejected(f"the extractor failed: {describe(bug)}") from bug
     return replace(extraction, proposals=tuple(map(_without_many_marks, extraction.proposals)))
 
 

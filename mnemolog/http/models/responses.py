@@ -1,6 +1,6 @@
 """Answers, for the OpenAPI document; routes write them from what was read, without these models."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -69,6 +69,32 @@ class Scores(Shape):
     recency: float
 
 
+class TurnScores(Shape):
+    """How well the words of a turn match, 0 to 1."""
+
+    keyword: float
+
+
+class TurnResult(Shape):
+    """A turn that a search found; `memory` is what was said, after the name of who said it."""
+
+    kind: Literal["turn"]
+    turn_id: str
+    memory: str
+    score: float
+    scores: TurnScores
+    user_id: str
+    agent_id: str | None
+    session_id: str
+    role: str
+    name: str | None
+    content: str
+    provenance: str
+    source_ids: list[str]
+    occurred_at: str
+    recorded_at: str
+
+
 class Result(Memory):
     """A memory that a search found; `memory` is its content."""
 
@@ -80,7 +106,7 @@ class Result(Memory):
 class Results(Shape):
     """What a search found, best first."""
 
-    results: list[Result]
+    results: list[Result | TurnResult]
 
 
 class AcceptedEvent(Shape):

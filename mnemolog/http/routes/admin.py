@@ -13,7 +13,7 @@ from mnemolog.http.permissions import OF_INSTALLATION
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.operations.dead_letters import may_read, view
-from mnemolog.operations.reembedding import Question
+from mnemolog.operations.reembedding import LabelledQuestion
 from mnemolog.operations.ticks import MAX_AHEAD, tick_maker
 from projections.queries.model_usage import Span
 from schemas.identity import Owner
@@ -110,7 +110,9 @@ async def reembedding(worker: CurrentWorker) -> Response:
 @takes_long
 async def compared(body: Comparison, worker: CurrentWorker, tenant: Tenant) -> Response:
     """Ask both the active encoder and another one, and say what of the expected each finds."""
-    questions = [Question(Owner(tenant, one.user_id), one.query, frozenset(one.expected)) for one in body.questions]
+    questions = [
+        LabelledQuestion(Owner(tenant, one.user_id), one.query, frozenset(one.expected)) for one in body.questions
+    ]
     return answer(await worker.reembedder.compare(body.encoder, questions, worker.clock.now()))
 
 

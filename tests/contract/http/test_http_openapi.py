@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
-from contract.listening import listening
 from contract.wake_calls import ask_for_each_status
+from contract.wake_stream_client import open_wake_stream
 
 from mnemolog.http.app import make_http
 from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
@@ -247,7 +247,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("DELETE", "/api/memories/none", 404)
     assert (await door.post(f"{one}/restore", **{"idempotency-key": "codes-back"})).status_code == 200
     await ask_for_each_status(asks, decided=True)
-    async with listening(make_http(door.worker)) as stream:
+    async with open_wake_stream(make_http(door.worker)) as stream:
         seen["GET", "/v1/wakes/stream"].add(stream.status)
     await asks("GET", "/v1/admin/digest", 200)
     await asks("GET", "/v1/admin/usage?by=day", 200)
