@@ -12,7 +12,7 @@ from mnemolog.cluster.trust import PeerTrust
 from mnemolog.operations.ticks import tick_maker
 from mnemolog.settings import PREFIX, SettingsError, revealed, split_secrets
 from mnemolog.tls import CertificateFiles, Renewed, client_context
-from projections.embedding.builtin import BuiltinEmbedder
+from projections.embedding.builtin import RELEVANT, BuiltinEmbedder
 from projections.index.adapter import IndexConfig
 from projections.index.registry import INDEXES
 from projections.queries.context import Contexts
@@ -153,9 +153,19 @@ def make_contexts(settings: Settings, queries: Queries) -> Contexts:
     return Contexts(
         queries,
         levels=settings.levels,
-        threshold=settings.similarity_threshold,
+        threshold=episode_threshold(settings),
         shows_profile=settings.user_profile,
     )
+
+
+def episode_threshold(settings: Settings) -> float:
+    """Return the least cosine of a relevant episode: as configured, else as the embedding model's own evidence has it.
+
+    Luna's 0.7 is the default for models that were not measured here.
+    """
+    if settings.embedding_model == "builtin" and "similarity_threshold" not in settings.model_fields_set:
+        return RELEVANT
+    return settings.similarity_threshold
 
 
 def make_registry(settings: Settings) -> SchemaRegistry | NoRegistry:
