@@ -13,7 +13,7 @@ from projections.queries.filters import Filters
 from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryContext
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from datetime import datetime
 
     from projections.profile.ranked_memories import RankedMemories
@@ -85,6 +85,14 @@ class Contexts:
         return self._profile(
             self._queries.ranked_memories(owner, now), owner, asked, self._visibility(owner, asked), now
         )
+
+    def visibility(self, owner: Owner, agent_id: str | None) -> Visibility:
+        """Return what an agent is shown of a user at the last intimacy that a turn carried. Raises NotHeld."""
+        return self._visibility(owner, ContextAsked(query="", agent_id=agent_id))
+
+    def sees(self, owner: Owner, agent_id: str | None, now: datetime) -> Callable[[Memory], bool]:
+        """Return the test whether an agent is shown a memory, as in a context. Raises NotHeld."""
+        return self._queries.ranked_memories(owner, now).shows(self.visibility(owner, agent_id))
 
     def _visibility(self, owner: Owner, asked: ContextAsked) -> Visibility:
         intimacy = asked.intimacy

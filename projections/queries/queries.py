@@ -25,7 +25,7 @@ from schemas.messages.observations import TurnRecorded
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from projections.embedding.embedder import Embedder
@@ -111,8 +111,9 @@ class Queries:
         scope: str = "all",
         include_global: bool = True,
         min_score: float = 0.0,
+        sees: Callable[[Memory], bool] = lambda _: True,
     ) -> list[Found]:
-        """Return at most `limit` memories that are shown at the instant, best first."""
+        """Return at most `limit` memories that are shown at the instant, and seen, best first."""
         vector = await self.index_search.vector(query)
         pool = await self.index_search.pool(
             owner,
@@ -124,6 +125,7 @@ class Queries:
             limit=limit,
             scope=scope,
             include_global=include_global,
+            sees=sees,
         )
         return pool.best(limit, min_score)
 
@@ -131,9 +133,18 @@ class Queries:
         """Return a session's most recent turns, oldest first."""
         return self._shards.of(owner).observations.turns(owner, session_id, limit)
 
-    def profile(self, owner: Owner, now: datetime, as_of: datetime | None, agent_id: str | None) -> dict[str, Any]:
+    def profile(
+        self,
+        owner: Owner,
+        now: datetime,
+        as_of: datetime | None,
+        agent_id: str | None,
+        visibility: Visibility = Visibility.EVERYTHING,
+    ) -> dict[str, Any]:
         """Return the profile of a user, as an agent sees it, with the patterns of use that were counted."""
-        found = self.ranked_memories(owner, now, as_of).profile(as_of or now, agent_id, Visibility.EVERYTHING)
+        found = self.ranked_memories(owner, now, as_of).profile(as_of or now, agent_id, visibility)
+        if visibility is Visibility.NAME_ONLY:
+            return found
         return with_usage(found, patterns(self.turn_statistics(owner).usage(owner, agent_id, as_of)))
 
     def intimacy(self, owner: Owner, agent_id: str | None) -> float | None:

@@ -47,7 +47,7 @@ async def profile(
     if not worker.settings.user_profile:
         return answer(profile_of((), now))
     await follow_turns(worker.log, worker.shards, owner)  # how the user talks is counted from them
-    return answer(worker.queries.profile(owner, now, as_of, agent_id))
+    return answer(worker.queries.profile(owner, now, as_of, agent_id, worker.contexts.visibility(owner, agent_id)))
 
 
 @router.get("/users/{user_id:text}/episodes", response_model=responses.Memories)

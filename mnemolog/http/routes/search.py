@@ -38,6 +38,7 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
             scope=body.scope,
             include_global=body.include_global,
             min_score=body.min_score,
+            sees=worker.contexts.sees(owner, body.agent_id, now),
         )
     worker.metrics.counted("query", "found" if results else "nothing")
     # A search of the past is no recall, and global memories have no user whose recall it would be.
