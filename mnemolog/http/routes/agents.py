@@ -59,7 +59,9 @@ async def episodes(
     filters = Filters(kind="episodic", agent_id=query.agent_id)
     memories = worker.queries.memories(owner, filters, now=now, as_of=query.as_of)
     memories.sort(key=lambda memory: memory.occurred_at, reverse=True)
-    return answer(paged([(owner, memory) for memory in memories], query.page, query.page_size, query.as_of or now))
+    known = {owner: worker.queries.state(owner, now, query.as_of).memories}
+    shown = [(owner, memory) for memory in memories]
+    return answer(paged(shown, query.page, query.page_size, query.as_of or now, known))
 
 
 @router.get("/users/{user_id:text}/stats", response_model=responses.Stats)
