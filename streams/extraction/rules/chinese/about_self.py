@@ -146,7 +146,7 @@ def _name_and_age(bare: str, clause: Clause) -> Iterator[Finding]:
             yield _name(stated[1])
     elif not this_year:
         return
-    m = _AGE.match(bare) or (_AGE_BARE.match(bare) if this_year else None)
+    m = _AGE.match(bare) or (_AGE_BARE.match(bare) if this_year or clause.core.endswith("了") else None)
     age = number(m[1]) if m else None
     if age and _AGES[0] <= age <= _AGES[1]:
         yield profile("age", str(age), f"用户{age}岁")

@@ -53,7 +53,7 @@ _DOING: Final = (
     " practising practicing getting starting joining changing switching retiring trying organising organizing hosting"
     " coaching volunteering teaching cutting struggling suffering thinking considering remodelling remodeling"
     " paying undergoing playing"
-    " growing doing running quitting divorcing adopting buying selling fostering"
+    " growing doing running quitting divorcing adopting buying selling fostering expecting wearing"
 )
 _NO_DOING_NOW: Final = re.compile(
     r"^am (?:(?:looking (?:at|forward|up|into)|trying to (?!cut|quit|lose|eat|learn|stop|save|get|become"
@@ -70,11 +70,13 @@ _IS: Final = (
     r"|c(?:o)?eliac|autistic"
     r"|retired|unemployed|self[- ]employed|bilingual|adopted|divorced|widowed|near[- ]sighted|short[- ]sighted|anemic"
     r"|bald|jewish|muslim|christian|catholic|buddhist|hindu|atheist|claustrophobic|vegetarian|vegan|pescatarian|sober"
-    r"|allergic|gay|lesbian|bisexual|transgender|nocturnal|between jobs|on (?:a diet|medication|maternity leave"
+    r"|allergic|gay|lesbian|bisexual|transgender|nocturnal|between jobs|on (?:a diet|medication"
+    r"|antibiotics\b.*|insulin\b.*|statins\b.*|the pill|maternity leave"
     r"|paternity leave|parental leave|sick leave|the night shift|night shifts?|a (?:business"
     r"|work) trip\b.*|call\b.*|night shift\b.*|the (?:night|day|early|late) shift\b.*"
     r"|the (?:board|committee|\w+ team)\b.*)|in (?:my (?:first|second|third|fourth|final|last) year\b.*|therapy\b.*)"
-    r"|(?:originally |actually )?from [A-Z].*|(?:\d+|one|two|three|four|five|six|seven) (?:foot|feet|cm"
+    r"|(?:originally |actually )?from (?:an? (?:[\w-]+ ){0,3}(?:village|town|city|family|farm|island)\b"
+    r"|[A-Z]).*|(?:\d+|one|two|three|four|five|six|seven) (?:foot|feet|cm"
     r"|metres?|meters?|kilos)\b.*"
     r"|(?:more of )?(?:not )?an? (?:(?!bit|little|lot|good|huge|big|friend|human|real|person"
     r"|fan)[\w-]+ ){0,3}(?:person|owl|bird|lover"
@@ -144,11 +146,14 @@ _CORE: Final = tuple(
             r"^(?:go by|come from|commute|weigh|stand|identify as|major in|specialise in|specialize in|sleep"
             r"|prefer|sit on) .+"
         ),
+        (r"^(?:need|have|must) (?:to )?(?:renew|return|submit|finish|pay|file|hand in|book|cancel|replace"
+        r"|repair) (?:my|our|the) .+"),
         r"^(?:always|usually|only|mostly) (?:order|have|eat|drink|take|buy|wear|use) .+",
     )
 )
 _ALWAYS_HAS: Final = re.compile(
-    r"^(?:have|order|eat|drink|take|buy|wear|use|forget|get|put|add) (?!to\b|a feeling|an idea)\S.*"
+    r"^(?:have|order|eat|drink|take|buy|wear|use|forget|get|put|add|watch|read|listen to|speak|cook"
+    r"|work) (?!to\b|a feeling|an idea)\S.*"
 )
 _OFTEN: Final = re.compile(r"\b(?:always|usually|only|mostly|normally|generally|typically|rarely)\b")
 _PAST_CORE: Final = re.compile(
@@ -216,6 +221,10 @@ _ADVISED: Final = re.compile(
 )
 
 
+_EVERY: Final = re.compile(r"every|each|on \w+days\b", re.IGNORECASE)
+_OUR_PLANS: Final = re.compile(r"are (?:expecting|moving|getting married|renovating|adopting|planning)\b")
+
+
 def biography(clause: Clause) -> Iterator[Finding]:
     """Yield what a clause in which nothing else was found tells of the user's life, in its words."""
     text, core = clause.text, clause.core
@@ -224,21 +233,26 @@ def biography(clause: Clause) -> Iterator[Finding]:
     if clause.subject == "other":
         yield from _of_mine(clause)
         return
-    if _POINTS.search(core):
-        return
-    if clause.past or _PAST_CORE.match(core):
-        if _PAST_CORE.match(core) and not _NO_HAPPENING.match(core):
-            yield Finding(content=third_person(clause))
-        return
+    if not _POINTS.search(core) and (
+        _is_past(clause) if clause.past or _PAST_CORE.match(core) else _is_present(clause)
+    ):
+        yield Finding(content=third_person(clause), category="habit" if _EVERY.match(clause.when) else "fact")
+
+
+def _is_past(clause: Clause) -> bool:
+    return _PAST_CORE.match(clause.core) is not None and _NO_HAPPENING.match(clause.core) is None
+
+
+def _is_present(clause: Clause) -> bool:
+    core = clause.core
     if _NO_DOING_NOW.match(core) or (core.startswith("work") and any(map(left_work, clause.rest))):
-        return
-    regular = re.match(r"(?i)every|each|on \w+days\b", clause.when) is not None
-    if regular:
-        yield Finding(content=third_person(clause), category="habit")
-    elif _NO_DOING.match(core):
-        return
-    elif any(pattern.match(core) for pattern in _CORE) or (_OFTEN.search(clause.adverbs) and _ALWAYS_HAS.match(core)):
-        yield Finding(content=third_person(clause))
+        return False
+    if _EVERY.match(clause.when) or (clause.subject == "we" and _OUR_PLANS.match(core)):
+        return True
+    if _NO_DOING.match(core):
+        return False
+    usual = _OFTEN.search(clause.adverbs) is not None and _ALWAYS_HAS.match(core) is not None
+    return usual or any(pattern.match(core) for pattern in _CORE)
 
 
 def _of_mine(clause: Clause) -> Iterator[Finding]:
