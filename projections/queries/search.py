@@ -16,7 +16,7 @@ from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
 from projections.profile.slot_question import filling, slot_asked
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_score
-from projections.queries.turn_index import TurnIndex
+from projections.queries.turn_index import TurnIndex, said_by
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms
@@ -298,11 +298,17 @@ class IndexSearch:
         return Legs(keyword=tuple(keyword), semantic=tuple(semantic)), shown, deepest
 
     def with_turns(
-        self, owner: Owner, pool: Pool, memories: list[Found], question: Question
+        self,
+        owner: Owner,
+        pool: Pool,
+        memories: list[Found],
+        question: Question,
+        hides: Callable[[str], bool],
     ) -> list[Found | FoundTurn]:
         """Return the best of the memories and of the turns that a pool found, best first.
 
-        A turn that a better memory came from is left out, and so is one that a forgotten memory came from.
+        A turn that a better memory came from is left out, and so are those that a forgotten memory came from, and those
+        whose text is hidden.
         """
         limit = question.limit
         turns = self._turns(
@@ -316,7 +322,11 @@ class IndexSearch:
         for found in both:
             if isinstance(found, Found):
                 told.update(found.memory.source_ids)
-            elif found.score < question.min_score or found.turn.message.envelope.event_id in told:
+            elif (
+                found.score < question.min_score
+                or found.turn.message.envelope.event_id in told
+                or hides(said_by(found.turn))
+            ):
                 continue
             chosen.append(found)
         return chosen[:limit]
