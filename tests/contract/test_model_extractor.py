@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
 MORNING = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
-COFFEE, TEA = "我喜欢喝咖啡", "He prefers tea"
+COFFEE, TEA = "用户喜欢喝咖啡", "He prefers tea"
 
 
 def window(*texts: str) -> Window:
@@ -95,7 +95,7 @@ async def test_the_request_carries_the_settings_and_what_the_answer_should_look_
     (request,) = model.requests
     assert (request["model"], request["temperature"], request["max_tokens"]) == ("scripted", 0.2, 2048)
     assert request["response_format"]["json_schema"]["schema"]["required"] == ["memories"]
-    assert [message["role"] for message in request["messages"]] == ["system", "user"]
+    assert [message["role"] for message in request["messages"]][::7] == ["system", "user"]
     assert request["messages"][-1]["content"].splitlines()[0] == f"[1] 2026-01-05 08:00 user: {COFFEE}"
 
 
@@ -190,8 +190,8 @@ async def test_a_repair_keeps_the_question_and_adds_the_answer_and_what_was_wron
     model.play(mode, count=1)
     extraction = await extractor.extract(WINDOW)
     first, second = (request["messages"] for request in model.requests)
-    assert second[:2] == first
-    assert [message["role"] for message in second[2:]] == ["assistant", "user"]
+    assert second[:-2] == first
+    assert [message["role"] for message in second[-2:]] == ["assistant", "user"]
     assert [p.content for p in extraction.proposals] == [COFFEE, TEA]
     assert (extraction.tokens_in, extraction.tokens_out) == (200, 20)
     assert outcomes == ["repair", "ok"]
