@@ -15,7 +15,7 @@ from schemas.vocabulary.attributes import MAPS, is_single
 from streams.extraction.model import days, wording
 from streams.extraction.model.answer import Answer
 from streams.extraction.model.examples import EXAMPLES
-from streams.extraction.model.tastes import says_taste
+from schemas.vocabulary.tastes import says_taste
 
 if TYPE_CHECKING:
     from streams.extraction.protocol import Piece, Proposal, Window
