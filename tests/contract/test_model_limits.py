@@ -156,7 +156,7 @@ async def test_what_no_context_can_hold_is_rejected_with_its_reason():
 
 @pytest.mark.parametrize(("context_tokens", "examples"), [(None, True), (8_000, True), (1_700, False)])
 async def test_prompt_and_answer_fit_the_context_that_is_set(
-    model: ScriptedModel, context_tokens: int | None, examples: bool
+    model: ScriptedModel, *, context_tokens: int | None, examples: bool
 ):
     made = make(model, context_tokens=context_tokens)
     assert len((await made.extract(FOUR)).proposals) == 4
@@ -179,7 +179,7 @@ async def test_an_answer_that_cannot_be_used_is_no_reason_to_divide_the_window()
     with SmallModel(2_400, {"message": "too long", "code": "context_length_exceeded"}) as model:
         made = make(model)
         model.play_body(completion("Sure! " * 800))
-        with pytest.raises(Rejected, match="^not JSON: "):
+        with pytest.raises(Rejected, match=r"^not JSON: "):
             await made.extract(FOUR)
         assert len(model.requests) == 2
         await made.aclose()

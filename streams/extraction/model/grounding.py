@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from schemas.vocabulary.attributes import MAPS, is_single
+from schemas.vocabulary.tastes import says_taste
 from streams.extraction.model import days, wording
 from streams.extraction.model.answer import Answer
 from streams.extraction.model.examples import EXAMPLES
-from schemas.vocabulary.tastes import says_taste
 
 if TYPE_CHECKING:
     from streams.extraction.protocol import Piece, Proposal, Window
@@ -147,17 +147,20 @@ class _Reading:
         return proposal
 
     def _sources(self, proposal: Proposal) -> tuple[int, ...]:
-        """Return the lines that an entry comes from: those cited; another where none of those says it."""
+        """Return the lines that an entry comes from: those cited; the user's that says it where all are
+        the assistant's.
+
+        What the user confirmed comes from both lines.
+        """
+        if any(i in self._of_user for i in proposal.sources) or not self._of_user:
+            return proposal.sources
         terms = wording.terms(proposal.content)
-        cited = [i for i in proposal.sources if i in self._of_user]
-        best = max(self._of_user, key=lambda i: (len(terms & self._lines[i].terms), i in cited, -i), default=None)
-        shared = len(terms & self._lines[best].terms) if best is not None else 0
+        best = max(self._of_user, key=lambda i: (len(terms & self._lines[i].terms), -i))
         held = max((len(terms & self._lines[i].terms) for i in proposal.sources), default=0)
-        if best is not None and best not in proposal.sources and shared > held:
-            told = [i for i in proposal.sources if terms & self._lines[i].terms and i in self._of_user]
-            return (best, *told)
         confirming = [self._confirmed[i] for i in proposal.sources if i in self._confirmed]
-        return tuple(dict.fromkeys((*proposal.sources, *(confirming if not cited else ()))))
+        if not confirming and len(terms & self._lines[best].terms) > held:
+            return (best,)
+        return (*proposal.sources, *confirming)
 
     def _refuse(self, proposal: Proposal) -> None:
         """Raise _UngroundedError where an entry is not the user's."""
@@ -182,16 +185,18 @@ class _Reading:
             raise _UngroundedError("it shares no name, number or word with what the user said")
         if len(terms & theirs) > len(terms & users) * MOST_ONLY_ASSISTANTS and not self._confirms(proposal):
             raise _UngroundedError("its words are the assistant's")
-        if said not in {line.letters for line in user_lines} and all(self._only_asks(i) for i in own):
+        if all(said != self._lines[i].letters and self._only_asks(i, content) for i in own):
             raise _UngroundedError("the user only asked")
 
     def _confirms(self, proposal: Proposal) -> bool:
         return any(self._confirmed[i] in proposal.sources for i in self._confirmed)
 
-    def _only_asks(self, index: int) -> bool:
-        """Return whether a line asks about the world: nothing is left of it but a word or two, nor the user in it."""
-        text = self._text(index)
+    def _only_asks(self, index: int, content: str) -> bool:
+        """Return whether a line asks about the world, and the user is neither in it nor named in the entry."""
+        text, name = self._text(index), self._lines[index].piece.name
         rest = _QUESTION.sub("", text)
+        if name and name in content:
+            return False
         return rest != text and not _OWN.search(text) and not wording.terms(rest)
 
     def _quotes(self, proposal: Proposal) -> tuple[str, ...]:

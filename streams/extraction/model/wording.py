@@ -44,11 +44,17 @@ _AUXILIARY_WORDS: Final = (
 )
 _AUXILIARY: Final = frozenset(_AUXILIARY_WORDS.split())
 _ADVERB: Final = r"(?:(?:really|also|just|always|never|usually|often|still|only|already|now|actually|even|recently) )"
-_CONTRACTED: Final = ((r"\bI[’']m\b", "I am"), (r"\bI[’']ve\b", "I have"), (r"\bI[’']ll\b", "I will"))
+_CONTRACTED: Final = (
+    (r"\bI[’']m\b", "I am"),
+    (r"\bI[’']ve\b", "I have"),
+    (r"\bI[’']ll\b", "I will"),
+    (r"\bI[’']d\b", "I would"),
+)
 _I_VERB: Final = re.compile(rf"\bI (?P<adverb>{_ADVERB}?)(?P<verb>[A-Za-z]+(?:[’'][a-z]+)?)")
-_MY: Final = re.compile(r"\b(?P<word>[Mm]y|[Oo]ur)\b")
-_ME: Final = re.compile(r"\b(?:me|I)\b")
-_FIRST_PERSON: Final = re.compile(r"\bI\b|\b(?:my|me)\b|(?<!自)我(?!们)", re.IGNORECASE)
+_MY: Final = re.compile(r"(?<![\w-])(?:[Mm]y|[Oo]ur)(?![\w-])")
+_ME: Final = re.compile(r"(?<![\w-])(?:me|I)(?![\w-])")
+_BEGINS: Final = re.compile(r"(?:^|[.!?] )the user\b")
+_FIRST_PERSON: Final = re.compile(r"(?<![\w-])(?:I|[Mm]y|me)(?![\w-])|(?<!自)我(?!们)")
 
 
 def terms(text: str) -> frozenset[str]:
@@ -100,7 +106,7 @@ def of_the_user(content: str, name: str | None = None) -> str:
     text = re.sub(r"\bmyself\b", "themselves", text)
     text = re.sub(r"\b[Mm]ine\b", f"{who}'s", text)
     text = _ME.sub(who, _MY.sub(f"{who}'s", text))
-    return text[:1].upper() + text[1:]
+    return _BEGINS.sub(lambda m: m.group().replace("the user", "The user"), text)
 
 
 def _third(verb: str) -> str:
