@@ -39,8 +39,8 @@ def _install() -> None:
         pinned.write_text(RUNTIME_PACKAGE)
         made = Path(folder) / "runtime"
         venv.create(made, with_pip=True)
-        pip = [made / "bin" / "python", "-m", "pip", "install", "-q", "--no-deps", "--require-hashes", "-r", pinned]
-        subprocess.run(pip, check=True)  # noqa: S603 - words of our own
+        pip = [str(made / "bin" / "python"), "-m", "pip", "install", "-q", "--no-deps", "--require-hashes"]
+        subprocess.run([*pip, "-r", str(pinned)], check=True)  # noqa: S603 - words of our own
         made.rename(RUNTIME)
 
 

@@ -27,7 +27,7 @@ from scores import Score, table
 from streams.extraction.model.answer import UnusableAnswerError, read_answer
 from streams.extraction.model.extractor import ModelExtractor
 from streams.extraction.model.grounding import grounded
-from streams.extraction.protocol import Extraction, ExtractorError, Piece, Window
+from streams.extraction.protocol import Extraction, Piece, Rejected, Window
 from streams.extraction.rules.extractor import read_window
 
 HERE = Path(__file__).parent
@@ -76,8 +76,8 @@ async def ask(windows: list[dict[str, Any]], base_url: str, answers: Path) -> No
         try:
             extraction = await extractor.extract(window_of(labelled))
             found = {"answer": extraction.answer, "in": extraction.tokens_in, "out": extraction.tokens_out}
-        except ExtractorError as error:
-            found = {"answer": getattr(error, "answer", None), "error": str(error)}
+        except Rejected as rejected:
+            found = {"answer": rejected.answer, "error": rejected.reason}
         with answers.open("a", encoding="utf-8") as file:
             line = {"id": labelled["id"], "seconds": round(time.monotonic() - began, 1), **found}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -108,8 +108,9 @@ def _lines(file: Path) -> list[dict[str, Any]]:
 def serve(port: int, *, grammar: bool) -> subprocess.Popen[bytes]:
     """Start the model's server and wait until it answers."""
     options = [] if grammar else ["--no-grammar"]
-    command = [RUNTIME / "bin" / "python", HERE / "model_server.py", MODEL, "--port", str(port), *options]
-    server = subprocess.Popen([os.fspath(part) for part in command])  # noqa: S603 - words of our own
+    python = os.fspath(RUNTIME / "bin" / "python")
+    command = [python, os.fspath(HERE / "model_server.py"), os.fspath(MODEL), "--port", str(port), *options]
+    server = subprocess.Popen(command)  # noqa: S603 - words of our own
     while True:
         if server.poll() is not None:
             raise SystemExit("the model's server ended, see above")

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 MOST_ONLY_ASSISTANTS: Final = 0.5
 """The share of an entry's words that only the assistant used, from which on it is the assistant's."""
 _YES: Final = re.compile(
-    r"\s*(?:yes|yeah|yep|exactly|correct|right|that[’']s (?:right|true|it)|true|indeed|sure|of course|absolutely|deal"
+    r"(?:yes|yeah|yep|exactly|correct|right|that[’']s (?:right|true|it)|true|indeed|sure|of course|absolutely|deal"
     r"|对|是的|是啊|没错|正是|正确|好的?[，。！!,.]|好啊|就这么|可以|当然)",
     re.IGNORECASE,
 )
-_NO: Final = re.compile(r"\s*(?:对不|对了|right, (?:but|no))", re.IGNORECASE)
+_NO: Final = re.compile(r"(?:对不|对了|right, (?:but|no))", re.IGNORECASE)
 _OF_THE_TALK: Final = re.compile(
     r"(?:the )?user (?:says?|said|greets?|greeted|thanks?|thanked|asks?|asked|inquire[sd]?|wants to know"
     r"|wanted to know|replied|responded|requests?|requested|mentioned asking)\b"
     r"|用户(?:说|问|询问|打招呼|打了|想知道|感谢|回复|请求|要求|向助手|表示感谢|表示知道|知道了)",
     re.IGNORECASE,
 )
-_QUESTION: Final = re.compile(r"[^。！？!?.]*[？?]")
+_QUESTION: Final = re.compile(r"[^。！？!?.]{0,300}[？?]")
 _OWN: Final = re.compile(r"\b(?:I|my|me|mine|we|our|us)\b|[我咱]", re.IGNORECASE)
 _SUBJECT: Final = re.compile(r"\busers?\b|用户|\b(?:I|my|we|our)\b|[我咱]", re.IGNORECASE)
 _OF_ANOTHER: Final = re.compile(
@@ -112,7 +112,9 @@ class _Reading:
         self._confirmed = {
             i: i + 1
             for i in self._of_assistant
-            if i + 1 in self._of_user and _YES.match(self._text(i + 1)) and not _NO.match(self._text(i + 1))
+            if i + 1 in self._of_user
+            and _YES.match(self._text(i + 1).lstrip())
+            and not _NO.match(self._text(i + 1).lstrip())
         }
         self._corrections = days.corrections(window)
 
@@ -147,8 +149,7 @@ class _Reading:
         return proposal
 
     def _sources(self, proposal: Proposal) -> tuple[int, ...]:
-        """Return the lines that an entry comes from: those cited; the user's that says it where all are
-        the assistant's.
+        """Return the lines that an entry comes from: those cited, or the user's that says it where all are another's.
 
         What the user confirmed comes from both lines.
         """

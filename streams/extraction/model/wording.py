@@ -25,7 +25,7 @@ _COMMON_HAN: Final = frozenset(
     "的了是在有和与也都就很不我你他她它们这那个吗呢吧啊呀哦嗯一上下来去到说用户要会能对把被给"
 )
 
-_QUOTED: Final = re.compile(r"“[^”]*”|\"[^\"]*\"|「[^」]*」|『[^』]*』")
+_QUOTED: Final = re.compile(r"“[^”]{0,500}”|\"[^\"]{0,500}\"|「[^」]{0,500}」|『[^』]{0,500}』")
 _BE: Final = {
     "am": "is",
     "have": "has",
