@@ -59,12 +59,13 @@ class Correction:
         """Return an entry that has the words of before with those of now, and with the line that corrects them."""
         if self.before not in proposal.content or self.after in proposal.content:
             return proposal
-        value = proposal.value
-        if value is not None and proposal.attribute not in _TIMELESS:
-            value = value.replace(self.before, self.after)
+        attribute, value = proposal.attribute, proposal.value and proposal.value.replace(self.before, self.after)
+        if attribute in _TIMELESS and value == proposal.value:  # it is spelt in another way, and wrong
+            attribute = value = None
         return replace(
             proposal,
             content=proposal.content.replace(self.before, self.after),
+            attribute=attribute,
             value=value,
             occurred_on=None,
             sources=(self.index, *(i for i in proposal.sources if i != self.index)),

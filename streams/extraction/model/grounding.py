@@ -35,15 +35,21 @@ _OF_THE_TALK: Final = re.compile(
     re.IGNORECASE,
 )
 _QUESTION: Final = re.compile(r"[^。！？!?.]{0,300}[？?]")
+_ENDS: Final = re.compile(r"[。！？!?]|\.(?=\s|$)")
 _OWN: Final = re.compile(r"\b(?:I|my|me|mine|we|our|us)\b|[我咱]", re.IGNORECASE)
 _SUBJECT: Final = re.compile(r"\busers?\b|用户|\b(?:I|my|we|our)\b|[我咱]", re.IGNORECASE)
 _OF_ANOTHER: Final = re.compile(
     r"(?:the )?user[’']s (?!(?:full |first |last |current |native |preferred |real |mother )?"
     r"(?:name|nickname|age|birthday|date|job|occupation|profession|employer|company|workplace|work|city|home|hometown|residence|address|language"
     r"|tongue|relationship|marital|communication|style)\b)"
+    r"|用户的?(?:妈|爸|母|父|弟|哥|姐|妹|儿子|女儿|老婆|老公|妻|丈夫|爱人|男友|女友|朋友|同事|爷|奶|外婆|外公|孩子|猫|狗|宠物)"
     r"|用户的(?!名字|姓名|昵称|年龄|年纪|生日|出生|职业|工作|公司|单位|雇主|城市|家(?:在|乡)|住|语言|母语|感情|婚姻|沟通)",
     re.IGNORECASE,
 )
+_CALLED: Final = re.compile(
+    r"\b(?:calls?|called|calling) me\b|\bnick ?name|[叫喊唤]我|昵称|小名|绰号|外号", re.IGNORECASE
+)
+"""What a pet name of the user's comes with; a pet's name is none."""
 _LETTER: Final = re.compile(r"\w")
 
 
@@ -129,9 +135,17 @@ class _Reading:
         self._refuse(proposal)
         first = next((i for i in proposal.sources if i in self._of_user), None)
         name = self._lines[first].piece.name if first is not None else None
+        proposal = self._with_slot(replace(proposal, key_dialogue=self._quotes(proposal)))
+        if self._is_a_whole_turn(proposal):
+            return replace(proposal, occurred_on=days.with_day(proposal, self._window).occurred_on)
         said = wording.of_the_user(proposal.content, name)
-        proposal = self._with_slot(replace(proposal, content=said, key_dialogue=self._quotes(proposal)))
-        return days.with_day(proposal, self._window)
+        return days.with_day(replace(proposal, content=said), self._window)
+
+    def _is_a_whole_turn(self, proposal: Proposal) -> bool:
+        """Return whether an entry is a turn of several sentences, word for word: a quotation, which stays as it is."""
+        said = wording.letters(proposal.content)
+        several = len(_ENDS.findall(proposal.content.strip())) > 1
+        return several and any(said == self._lines[i].letters for i in proposal.sources)
 
     def _text(self, index: int) -> str:
         return self._lines[index].piece.text
@@ -218,6 +232,8 @@ class _Reading:
         holding = [i for i in lines if self._holds(i, attribute, value)]
         if attribute in ("likes", "dislikes"):
             return any(says_taste(self._text(i)) for i in holding)
+        if attribute == "pet_names":
+            return any(_CALLED.search(self._text(i)) for i in holding)
         return bool(holding)
 
     def _is_of_the_user(self, proposal: Proposal) -> bool:
