@@ -132,8 +132,13 @@ def main() -> int:
     parser.add_argument("--base-url", help="of a server that runs already, instead of starting one")
     parser.add_argument("--replay", action="store_true", help="score the kept answers, ask nothing")
     parser.add_argument("--show", action="store_true", help="print each window's entries and what became of them")
+    parser.add_argument("--answered", action="store_true", help="with --replay: only windows that have an answer")
     chosen = parser.parse_args()
     windows = [w for w in _lines(WINDOWS) if chosen.half in ("both", w["half"].replace(" ", "-"))]
+    if chosen.answered:
+        kept = [_lines(chosen.answers / f"{form}.jsonl") for form in chosen.forms.split(",")]
+        have = set.intersection(*({line["id"] for line in lines if line["answer"]} for lines in kept))
+        windows = [labelled for labelled in windows if labelled["id"] in have]
     scores = {"rules": Score.of(windows, [read_window(window_of(labelled)) for labelled in windows])}
     chosen.answers.mkdir(parents=True, exist_ok=True)
     for form in chosen.forms.split(","):

@@ -35,6 +35,7 @@ _OF_THE_TALK: Final = re.compile(
     re.IGNORECASE,
 )
 _QUESTION: Final = re.compile(r"[^。！？!?.]{0,300}[？?]")
+_YOU: Final = re.compile(r"\byou\b|[你您]", re.IGNORECASE)
 _ENDS: Final = re.compile(r"[。！？!?]|\.(?=\s|$)")
 _OWN: Final = re.compile(r"\b(?:I|my|me|mine|we|our|us)\b|[我咱]", re.IGNORECASE)
 _SUBJECT: Final = re.compile(r"\busers?\b|用户|\b(?:I|my|we|our)\b|[我咱]", re.IGNORECASE)
@@ -142,10 +143,13 @@ class _Reading:
         return days.with_day(replace(proposal, content=said), self._window)
 
     def _is_a_whole_turn(self, proposal: Proposal) -> bool:
-        """Return whether an entry is a turn of several sentences, word for word: a quotation, which stays as it is."""
+        """Return whether an entry is a turn word for word, of several sentences or addressed to somebody.
+
+        It is a quotation, and stays as it is.
+        """
         said = wording.letters(proposal.content)
-        several = len(_ENDS.findall(proposal.content.strip())) > 1
-        return several and any(said == self._lines[i].letters for i in proposal.sources)
+        quoted = len(_ENDS.findall(proposal.content.strip())) > 1 or _YOU.search(proposal.content)
+        return bool(quoted) and any(said == self._lines[i].letters for i in proposal.sources)
 
     def _text(self, index: int) -> str:
         return self._lines[index].piece.text

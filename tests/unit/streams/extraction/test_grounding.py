@@ -195,8 +195,8 @@ def test_what_is_said_in_the_first_person_is_remembered_of_the_user(said: str, e
     assert [p.content for p in ground(talk(f"U: {said}"), entry(said, 1)).proposals] == [expected]
 
 
-def test_a_turn_of_several_sentences_that_is_kept_word_for_word_stays_as_it_was_said():
-    text = "昨天我去了公园。我看到一朵樱花！"
+@pytest.mark.parametrize("text", ["昨天我去了公园。我看到一朵樱花！", "昨天我去了公园，你呢"])
+def test_a_turn_that_is_kept_word_for_word_stays_as_it_was_said(text: str):
     [proposal] = ground(talk(f"U: {text}"), entry(text, 1)).proposals
     assert (proposal.content, proposal.occurred_on) == (text, date(2026, 3, 9))
 
