@@ -207,5 +207,6 @@ def make_model(settings: Settings, metrics: Metrics) -> ModelExtractor:
         temperature=settings.llm_temperature,
         max_tokens=settings.llm_max_tokens,
         timeout_seconds=settings.llm_timeout_seconds,
+        context_tokens=settings.llm_context_tokens,
         observe=metrics.asked,
     )
