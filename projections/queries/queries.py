@@ -127,9 +127,9 @@ class Queries:
         )
         return pool.best(limit, min_score)
 
-    def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
-        """Return a session's most recent turns, oldest first."""
-        return self._shards.of(owner).observations.turns(owner, session_id, limit)
+    def turns(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
+        """Return a session's most recent turns, of all or of those with an agent, oldest first."""
+        return self._shards.of(owner).observations.turns(owner, session_id, limit, agent_id)
 
     def profile(self, owner: Owner, now: datetime, as_of: datetime | None, agent_id: str | None) -> dict[str, Any]:
         """Return the profile of a user, as an agent sees it, with the patterns of use that were counted."""

@@ -61,12 +61,13 @@ class Listening:
     async def events(self, count: int) -> list[Heard]:
         """Return the first so many wakes, when they have come."""
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while len(found := self._events()) < count:
+            while len(found := self.so_far()) < count:
                 self._more.clear()
                 await self._more.wait()
         return found[:count]
 
-    def _events(self) -> list[Heard]:
+    def so_far(self) -> list[Heard]:
+        """Return the wakes that have come."""
         found = []
         for block in self._text.split("\n\n")[:-1]:
             fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
@@ -76,7 +77,9 @@ class Listening:
 
 
 @asynccontextmanager
-async def listening(app: FastAPI, query: str = "", last_event_id: str | None = None) -> AsyncIterator[Listening]:
+async def listening(
+    app: FastAPI, query: str = "", last_event_id: str | None = None, key: str | None = None
+) -> AsyncIterator[Listening]:
     """Open a stream of wakes, and hang up at the end of the block."""
     heard, hung_up = Listening(), asyncio.Event()
     asked = [{"type": "http.request", "body": b"", "more_body": False}]
@@ -91,6 +94,8 @@ async def listening(app: FastAPI, query: str = "", last_event_id: str | None = N
         heard.take(message)
 
     headers = [(b"host", b"127.0.0.1")]
+    if key is not None:
+        headers.append((b"x-api-key", key.encode()))
     if last_event_id is not None:
         headers.append((b"last-event-id", last_event_id.encode()))
     scope = {
