@@ -273,10 +273,13 @@ class Commands:
         partition = self._shards.partition(owner)
         return NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))
 
-    async def vector(self, text: str) -> Sealed:
-        """Return a text's embedding as messages carry it. Raises EmbedderUnavailable, EmbedderRefused."""
+    async def vector(self, text: str, *, urgent: bool = False) -> Sealed:
+        """Return a text's embedding as messages carry it. Raises EmbedderUnavailable, EmbedderRefused.
+
+        `urgent` as for an Embedder: the text is a question.
+        """
         with self._suspend_deadline():
-            vectors = await self._embedder.embed([text])
+            vectors = await self._embedder.embed([text], urgent=urgent)
         return Sealed.clear(np.asarray(vectors[0], "<f4").tobytes())
 
     async def envelope(self, owner: Owner, command_id: str, agent_id: str | None = None) -> Envelope:

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from mnemolog.access.caller import in_name_of
 from mnemolog.access.principal import PRINCIPAL
-from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_everybody
+from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_without_key
 from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
 from mnemolog.http.bounds.paths import malformed
 from mnemolog.http.bounds.streams import Streams, TooManyStreams
@@ -58,7 +58,7 @@ class Edge:
         paths: Paths | None = None,
         scheme: str | None = None,
     ) -> None:
-        """Take the names that the server goes by in Host headers (None: any), and who verifies keys (None: nobody).
+        """Take the names that the server goes by in Host headers (None: any), and what verifies keys (None: no keys).
 
         `names_suffice`: another worker is known by its name, and comes in by this door. `paths` are those that routes
         answer (None: any), `scheme` is what browsers reach the server by (None: that of the connection).
@@ -138,7 +138,7 @@ class Edge:
         if self._paths is not None and (refusal := self._paths.refusal(scope)) is not None:
             return refusal
         if self._authentication is None:
-            admit_everybody(scope)
+            admit_without_key(scope)
         elif (refusal := await self._authentication.refusal(scope, until_answered)) is not None:
             return refusal
         return None if self._paths is None else self._paths.denial(scope)

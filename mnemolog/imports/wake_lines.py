@@ -134,7 +134,7 @@ def parse_wake_line(raw: dict[str, Any], *, tenant: str, user_id: str | None) ->
     try:
         return ImportableWake(_LINES.validate_python(raw), tenant, user_id)
     except ValidationError as error:
-        told = faults_of(error, lambda one: fault_of(one, "this line: remove it", WAKE_LINES))
-        raise InvalidEvent(told) from None
+        faults = faults_of(error, lambda one: fault_of(one, "this line: remove it", WAKE_LINES))
+        raise InvalidEvent(faults) from None
     except ValueError as error:
         raise InvalidEvent([Fault("$.user_id", str(error))]) from None

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from asyncio.events import TimerHandle
 
 HEAD_SECONDS: Final = 10.0
-"""From the connection, or from the first byte after an answer, to the end of a request's head."""
+"""The time from the connection, or from the first byte after an answer, to the end of a request's head."""
 KEPT_ALIVE_SECONDS: Final = 5
-"""From an answer to the first byte of the next request."""
+"""The time from an answer to the first byte of the next request."""
 MAX_HEAD_BYTES: Final = 64 * 1024
-"""Of a request's line and headers, and of what follows a body in chunks."""
+"""Bytes of a request's line and headers, and of what follows a body in chunks."""
 UNREAD_SECONDS: Final = 30.0
-"""After which a caller who reads nothing of an answer is cut off."""
+"""The time after which a connection is cut off whose caller reads nothing of an answer."""
 MAX_CONNECTIONS: Final = 4_096
-"""At one port."""
+"""Connections at one port."""
 MAX_DESCRIPTORS: Final = 65_536
-"""File descriptors that the process asks for, if it may have so many."""
+"""File descriptors that the process asks for."""
 OTHER_DESCRIPTORS: Final = 256
-"""Descriptors for everything that is no connection of a caller: log, shards, other workers, the model."""
+"""Descriptors that are kept for log, shards, other workers and the model."""
 _ON_EVERY_ANSWER: Final = (
     b"Connection: close\r\nContent-Length: 0\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
     b"Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
@@ -44,7 +44,7 @@ _OF_CALLERS.setLevel(logging.ERROR)  # what a stranger sends is worth no line: t
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """What holds for the connections of one port."""
+    """The limits of one port's connections."""
 
     most: int = MAX_CONNECTIONS
     head_seconds: float = HEAD_SECONDS
@@ -52,7 +52,7 @@ class ConnectionLimits:
 
 
 def raise_file_limit() -> None:
-    """Let this process open as many files as it may; a shell's usual limit of 1,024 would be the first to be met."""
+    """Raise this process's limit of open files; a shell's usual 1,024 would be reached first."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -60,7 +60,7 @@ def raise_file_limit() -> None:
 
 
 def limits_of_process(ports: int) -> ConnectionLimits:
-    """Return what holds for each of so many ports, given how many files this process may open."""
+    """Return the limits of each of so many ports, from the number of files that this process may open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return ConnectionLimits()
@@ -174,5 +174,5 @@ class _Bounded(HttpToolsProtocol):
 
 
 def protocol_settings(limits: ConnectionLimits) -> dict[str, Any]:
-    """Return what uvicorn is told about connections."""
+    """Return uvicorn's settings of connections."""
     return {"http": bounded_protocol(limits), "timeout_keep_alive": KEPT_ALIVE_SECONDS}

@@ -127,7 +127,7 @@ async def digest(worker: CurrentWorker) -> Response:
 @reads
 async def usage(worker: CurrentWorker) -> Response:
     """Return how many events keys with a quota have published at this worker today."""
-    return await _answered(worker, worker.usage.told())
+    return await _answered(worker, worker.usage.counts())
 
 
 @router.post("/model-usage")

@@ -22,7 +22,7 @@ router = routes("agents", "/v1/tools", OF_TOOLS)
 
 
 class Tools(responses.Shape):
-    """What a model is told: the `tools` of a chat completion."""
+    """The `tools` of a chat completion, as a model gets them."""
 
     tools: list[dict[str, Any]]
 
@@ -52,9 +52,9 @@ class MemorySearch(Body):
     limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5
 
 
-@router.get("", response_model=Tools)
+@router.get("", response_model=Tools, operation_id="told_v1_tools_get")  # its published name
 @needs(DESCRIPTION)
-async def told(worker: CurrentWorker) -> Response:  # noqa: ARG001 - as every route, only of a started worker
+async def list_tools(worker: CurrentWorker) -> Response:  # noqa: ARG001 - as every route, only of a started worker
     """Return the tools as OpenAI function schemas; who calls them is not for the model to say."""
     return answer({"tools": [tool.as_function for tool in TOOLS]})
 

@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 from contract.front_door import turn
 from contract.keyed_door import Caller, KeyedDoor, keyed_door
-from contract.listening import listening
+from contract.wake_stream_client import open_wake_stream
 
 from mnemolog import AsyncClient, Refused
 from mnemolog.access import key_file
@@ -399,7 +399,7 @@ async def test_a_name_in_a_body_that_no_route_reads_opens_nothing(
 
 async def test_a_stream_ends_with_its_key_and_tells_nothing_more(door: KeyedDoor):
     listens, speaks = (door.caller(*BOTH, tenant="streams") for _ in range(2))
-    async with listening(door.app, "user_id=u1", key=listens.text) as stream:
+    async with open_wake_stream(door.app, "user_id=u1", key=listens.text) as stream:
         reminder = {"due_at": "2020-01-01", "content": "while the key is valid"}
         assert (await speaks.ask("POST", "/v1/users/u1/reminders", reminder)).status_code == 201
         await stream.events(1)
