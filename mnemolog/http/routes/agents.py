@@ -80,16 +80,18 @@ async def stats(user_id: str, worker: CurrentWorker, tenant: Tenant, agent_id: I
 
 @router.get("/sessions/{session_id:text}/turns", response_model=responses.Turns)
 async def turns(
+    *,
     session_id: str,
     worker: CurrentWorker,
     tenant: Tenant,
     user_id: UserOrOwner = DEFAULT_USER,
+    agent_id: Id | None = None,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE)] = 20,
 ) -> Response:
-    """Return working memory: a session's most recent turns as published, oldest first."""
+    """Return working memory: a session's most recent turns as published, of all or of an agent's, oldest first."""
     owner = Owner(tenant, user_id)
     await fold_turns(worker.log, worker.shards, owner)  # those that were accepted a moment ago are shown too
-    return answer({"items": recent_turns(worker.queries, owner, session_id, limit)})
+    return answer({"items": recent_turns(worker.queries, owner, session_id, limit, agent_id)})
 
 
 async def fold_turns(log: Log, shards: Shards, owner: Owner) -> None:
@@ -102,9 +104,11 @@ async def fold_turns(log: Log, shards: Shards, owner: Owner) -> None:
             await shards.up_to(CONVERSATIONS.name, partition, end)
 
 
-def recent_turns(queries: Queries, owner: Owner, session_id: str, limit: int) -> list[dict[str, Any]]:
+def recent_turns(
+    queries: Queries, owner: Owner, session_id: str, limit: int, agent_id: str | None = None
+) -> list[dict[str, Any]]:
     """Return a session's most recent turns as they are answered, oldest first."""
-    return [_turn(turn) for turn in queries.turns(owner, session_id, limit)]
+    return [_turn(turn) for turn in queries.turns(owner, session_id, limit, agent_id)]
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
