@@ -311,9 +311,8 @@ class IndexSearch:
         whose text is hidden.
         """
         limit = question.limit
-        turns = self._turns(
-            owner, pool, question.filters, limit + sum(len(found.memory.source_ids) for found in memories)
-        )
+        most = limit + sum(len(found.memory.source_ids) for found in memories)
+        turns = self._turns(owner, pool, question.filters, most, hides)
         both: list[Found | FoundTurn] = [*memories, *turns]
         # Of equal scores the memory comes first: it is the shorter.
         both.sort(key=lambda found: (-_score(found), isinstance(found, FoundTurn)))
@@ -322,17 +321,15 @@ class IndexSearch:
         for found in both:
             if isinstance(found, Found):
                 told.update(found.memory.source_ids)
-            elif (
-                found.score < question.min_score
-                or found.turn.message.envelope.event_id in told
-                or hides(said_by(found.turn))
-            ):
+            elif found.turn.message.envelope.event_id in told or found.score < question.min_score:
                 continue
             chosen.append(found)
         return chosen[:limit]
 
-    def _turns(self, owner: Owner, pool: Pool, filters: Filters, limit: int) -> list[FoundTurn]:
-        """Return at most `limit` turns that pass the filters and are not forgotten, best match first."""
+    def _turns(
+        self, owner: Owner, pool: Pool, filters: Filters, limit: int, hides: Callable[[str], bool]
+    ) -> list[FoundTurn]:
+        """Return at most `limit` turns that pass the filters and are neither forgotten nor hidden, best first."""
         found: list[FoundTurn] = []
         if pool.turns is None:
             return found
@@ -345,7 +342,7 @@ class IndexSearch:
             if turn is None or any(memory.status == FORGOTTEN for memory in citing):
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
-            if filters.accept_turn(said_at):
+            if filters.accept_turn(said_at) and not hides(said_by(turn)):
                 score = turn_score(match, said_at, pool.at, pool.span, by_user=by_user, has_slots=bool(pool.slots))
                 found.append(FoundTurn(owner, turn, score, match))
         return found

@@ -40,8 +40,8 @@ async def cosines(door: FrontDoor, query: str = "likes coffee") -> dict[str, flo
 async def reembed(door: FrontDoor, status: int = 200, **body: object) -> dict[str, Any]:
     answer = await door.post("/v1/admin/reembed", body)
     assert answer.status_code == status, answer.text
-    body: dict[str, Any] = answer.json()
-    return body
+    said: dict[str, Any] = answer.json()
+    return said
 
 
 async def serving(door: FrontDoor) -> dict[str, Any]:
