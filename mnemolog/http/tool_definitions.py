@@ -78,6 +78,14 @@ SEARCH: Final = Tool(
             "maximum": 100,
             "default": 5,
         },
+        include={
+            "type": "array",
+            "description": "turns: what was said, word for word, is searched too.",
+            "items": {"type": "string", "enum": ["memories", "turns"]},
+            "minItems": 1,
+            "maxItems": 2,
+            "default": ["memories"],
+        },
     ),
 )
 TOOLS: Final = (ADD, SEARCH)

@@ -95,9 +95,17 @@ class Contexts:
         """Return the test whether an agent is shown a memory, as in a context. Raises NotHeld."""
         return self._queries.ranked_memories(owner, now).shows(self.visibility(owner, agent_id))
 
-    def hides(self, owner: Owner, agent_id: str | None, now: datetime) -> Callable[[str], bool]:
-        """Return the test whether a text is hidden from an agent, as in a context. Raises NotHeld."""
-        ranked, visibility = self._queries.ranked_memories(owner, now), self.visibility(owner, agent_id)
+    def hides(
+        self, owner: Owner, agent_id: str | None, now: datetime, intimacy: float | None = None
+    ) -> Callable[[str], bool]:
+        """Return the test whether what was said is hidden from an agent. Raises NotHeld.
+
+        `intimacy` is 0 to 100, None the last that a turn carried. Who may see the name alone is told nothing.
+        """
+        visibility = self._visibility(owner, ContextAsked(query="", agent_id=agent_id, intimacy=intimacy))
+        if visibility is Visibility.NAME_ONLY:
+            return lambda _: True
+        ranked = self._queries.ranked_memories(owner, now)
         return lambda text: ranked.names_sensitive(text, visibility)
 
     def _visibility(self, owner: Owner, asked: ContextAsked) -> Visibility:

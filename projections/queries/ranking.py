@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 VECTOR_WEIGHT = 0.7
 KEYWORD_WEIGHT = 0.3
-VECTOR_WEIGHT_BESIDE_TURNS = 0.4
-KEYWORD_WEIGHT_BESIDE_TURNS = 0.6
+VECTOR_WEIGHT_BESIDE_TURNS = 0.35
+KEYWORD_WEIGHT_BESIDE_TURNS = 0.65
 """The same where the turns are known that a memory came from: what was said has the words that a summary leaves out.
 docs/quality.md has what it brings, and how the weights were chosen."""
-TURNS_SHARE = 2 / 3
+TURNS_SHARE = 10 / 13
 """Of the turns in the keyword part of such a memory."""
 DEFAULT_IMPORTANCE = 0.5
 """Of a turn, which nobody has judged."""
-TURN_WEIGHT = 0.6
+TURN_WEIGHT = 0.7
 """What the best turn counts, found by its words alone, where a memory found by everything counts 1."""
-OTHERS_TURN_WEIGHT = 0.48
+OTHERS_TURN_WEIGHT = 0.56
 """The same for turns that somebody else than the user said."""
 SPAN_WEIGHT = 0.2
 """Share of the span of time that a query names: what was true then comes before what matches about as well."""

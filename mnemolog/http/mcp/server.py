@@ -119,10 +119,15 @@ def _add_text(status: int, memory: dict[str, Any]) -> str:
     return f"{'Remembered' if status == HTTPStatus.CREATED else 'Known already'}: {on_one_line(memory['content'])}"
 
 
+def _kind(found: dict[str, Any]) -> str:
+    """Return a memory's category; of a turn, by whom it was said."""
+    return f"said by the {found['role']}" if found["kind"] == "turn" else str(found["category"])
+
+
 def _search_text(results: dict[str, Any]) -> str:
-    """Return the results as text: a line for each memory, with the day on which it was true and where it is from."""
+    """Return the results as text: a line for each memory or turn, with its day and where it is from."""
     lines = [
-        f"- {memory['occurred_at'][:10]} [{memory['category']}] {marked(memory['content'], memory['provenance'])}"
-        for memory in results["results"]
+        f"- {found['occurred_at'][:10]} [{_kind(found)}] {marked(found['memory'], found['provenance'])}"
+        for found in results["results"]
     ]
     return "\n".join(lines) or f"Nothing is remembered about this. {ADD.name} remembers something."

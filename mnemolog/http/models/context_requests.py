@@ -11,6 +11,7 @@ from mnemolog.http.models.requests import (
     Body,
     ExcludedSources,
     Id,
+    Included,
     Instant,
     KnownAt,
     Query,
@@ -55,6 +56,7 @@ class Context(Body):
     recall: bool = True
     marked: Annotated[bool, Field(description="whether each line says where it is from")] = False
     exclude_sources: ExcludedSources = Field(default_factory=list)
+    include: Included = ["memories"]  # noqa: RUF012 - pydantic copies it
 
 
 class Greeting(Body):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mnemolog.http.models.responses import Memory, Result, Shape
+from mnemolog.http.models.responses import Memory, Result, Shape, TurnResult
 
 
 class RelevantEpisode(Memory):
@@ -30,6 +30,8 @@ class Context(Shape):
     prompt: str
     block: str
     message: str
+    turns: list[TurnResult] | None = None
+    """What was said that matches the query, best first; only where `include` has turns."""
 
 
 class Feeling(Shape):

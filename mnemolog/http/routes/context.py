@@ -16,8 +16,9 @@ from mnemolog.http.routes.search import result
 from mnemolog.http.routing import answer, routes
 from mnemolog.log.deadline import suspend_deadline
 from projections.queries.context import ContextAsked
+from projections.queries.filters import Filters
 from projections.queries.prompt import MemoryContext
-from projections.queries.search import Found
+from projections.queries.search import Found, Question
 from projections.queries.views import memory_view
 from schemas.identity import Owner, derived_id
 
@@ -57,7 +58,19 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
     worker.metrics.counted("query", "found" if memory_context.memories else "nothing")
     if body.recall:
         _note_recalls(worker.recalls, owner, [*memory_context.memories, *memory_context.relevant_episodes], now)
-    return answer(_context_view(owner, memory_context, working, now))
+    view = _context_view(owner, memory_context, working, now)
+    if "turns" in body.include and body.query.strip() and body.tier == "paid":
+        question = Question(
+            text=body.query,
+            filters=Filters(agent_id=body.agent_id, exclude_sources=body.exclude_sources),
+            limit=body.top_k,
+            include_global=False,
+        )
+        hides = worker.contexts.hides(owner, body.agent_id, now, body.intimacy)
+        with suspend_deadline():
+            said = await worker.queries.search_said(owner, question, now=now, hides=hides, with_memories=False)
+        view["turns"] = [result(found, now) for found in said]
+    return answer(view)
 
 
 @router.post("/greeting", response_model=shapes.Greeting)

@@ -10,7 +10,7 @@ from mnemolog.access.principal import Principal
 from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.memory_requests import NewMemory
-from mnemolog.http.models.requests import MAX_FOUND, Body, Content, Id, Question, Search, UserOrOwner
+from mnemolog.http.models.requests import MAX_FOUND, Body, Content, Id, Included, Question, Search, UserOrOwner
 from mnemolog.http.permissions import DESCRIPTION, OF_TOOLS, default_user, needs, reads
 from mnemolog.http.routes import memories, search
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
@@ -50,6 +50,7 @@ class MemorySearch(Body):
     query: Question
     scope: Literal["all", "global", "personal"] = "all"
     limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5
+    include: Included = ["memories"]  # noqa: RUF012 - pydantic copies it
 
 
 @router.get("", response_model=Tools, operation_id="told_v1_tools_get")  # its published name
