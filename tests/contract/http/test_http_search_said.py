@@ -160,6 +160,29 @@ async def test_a_second_hop_finds_what_the_first_memory_is_about(door: FrontDoor
     assert two[1] == "Bernd builds violins"
 
 
+async def test_a_context_and_a_models_tool_have_turns_where_they_are_asked_for(door: FrontDoor):
+    await say(door, "c-1", "The narwhal swam past?", "asked", agent_id="luna")
+    body = {"user_id": "asked", "query": "narwhal", "agent_id": "luna"}
+    assert "turns" not in (await door.post("/v1/context", body)).json()
+    told = (await door.post("/v1/context", body | {"include": BOTH})).json()
+    assert [turn["turn_id"] for turn in told["turns"]] == ["c-1"]
+    assert (await door.post("/v1/context", body | {"include": BOTH, "tier": "free"})).json().get("turns") is None
+    found = (await door.post("/v1/tools/memory_search", body | {"include": ["turns"]})).json()["results"]
+    assert ids(found) == ["c-1"]
+
+
+async def test_turns_are_hidden_as_a_context_hides_them(door: FrontDoor):
+    await door.remember("do not mention the former boss", "shy", attribute="sensitive_topics", value="former boss")
+    await say(door, "h-1", "Lunch with my former boss?", "shy", agent_id="luna", session_id="one")
+    await say(door, "h-2", "Lunch with my sister?", "shy", agent_id="luna", session_id="two")
+    body = {"user_id": "shy", "query": "lunch", "agent_id": "luna", "include": BOTH}
+    shown = {}
+    for intimacy in (100, 40, 0):
+        told = (await door.post("/v1/context", body | {"intimacy": intimacy})).json()
+        shown[intimacy] = {turn["turn_id"] for turn in told["turns"]}
+    assert shown == {100: {"h-1", "h-2"}, 40: {"h-2"}, 0: set()}
+
+
 async def test_nothing_else_can_be_included(door: FrontDoor):
     for include in ([], ["letters"], "turns", [*BOTH, "turns"]):
         answer = await door.post("/v1/search", {"user_id": "u1", "query": "tea", "include": include})
