@@ -65,7 +65,7 @@ _RULES: Final = tuple(
             ("birthday",),
             (
                 rf"\b(?:when|what|which)(?: day| date| month)? {_AUX}{_WHO} {_BIRTHDAY}",
-                rf"\bwhen {_IS} {_WHO} born\b",
+                rf"\b(?:when|what date|which date|what day|which day) {_IS} {_WHO} born\b",
                 rf"^{_WHO} {_BIRTHDAY}$",
             ),
         ),
@@ -98,10 +98,10 @@ _RULES: Final = tuple(
             ("allergies",),
             (
                 rf"\b(?:is|are|am) {_WHO} allergic\b",
+                rf"\b(?:do|does) {_WHO} have (?:any |an |a )?(?:\w+ )?(?:allergies|allergy|intolerances?)\b",
                 r"\b(?P<who>(?:(?:my|your|his|her|their|our|the) )?[\w'-]+) (?:(?:is|are|am|be) )?allergic\b",
                 rf"\b(?:what|which|any) (?:is |are )?{_WHO} (?:food )?(?:allergies|intolerances)\b",
                 rf"^{_WHO} (?:food )?allerg(?:y|ies)$",
-                rf"\b(?:do|does) {_WHO} have (?:any |an |a )?(?:\w+ )?(?:allergies|allergy|intolerances?)\b",
             ),
         ),
         (
@@ -129,7 +129,7 @@ _RULES: Final = tuple(
             ),
         ),
         (
-            ("interests", "likes"),
+            ("interests",),
             (
                 rf"\bwhat (?:is|are) {_WHO} (?:hobby|hobbies|interests)\b",
                 rf"\bwhat (?:is|are|am) {_WHO} interested in\b",
