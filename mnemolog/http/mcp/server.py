@@ -27,6 +27,7 @@ from starlette.types import Receive, Scope, Send
 
 from mnemolog.http.bounds.bodies import MAX_SMALL_BODY_BYTES
 from mnemolog.http.tool_definitions import ADD, CALLER_FIELDS, SEARCH, TOOLS
+from projections.state.memory import SUPERSEDED
 from projections.state.provenance import marked
 from schemas.identity import derived_id
 from schemas.text import on_one_line
@@ -120,9 +121,13 @@ def _add_text(status: int, memory: dict[str, Any]) -> str:
 
 
 def _search_text(results: dict[str, Any]) -> str:
-    """Return the results as text: a line for each memory, with the day on which it was true and where it is from."""
+    """Return the results as text: a line for each memory, with the day on which it was true and where it is from.
+
+    What was superseded says so: a question for what was before finds it, and its text is of the present.
+    """
     lines = [
-        f"- {memory['occurred_at'][:10]} [{memory['category']}] {marked(memory['content'], memory['provenance'])}"
+        f"- {memory['occurred_at'][:10]} [{memory['category']}{', superseded' * (memory['status'] == SUPERSEDED)}] "
+        f"{marked(memory['content'], memory['provenance'])}"
         for memory in results["results"]
     ]
     return "\n".join(lines) or f"Nothing is remembered about this. {ADD.name} remembers something."
