@@ -11,6 +11,7 @@ from projections.profile.ranked_memories import in_order
 from projections.profile.visibility import Visibility, visibility_at
 from projections.queries.filters import Filters
 from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryContext
+from projections.queries.search import Question
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -97,21 +98,18 @@ class Contexts:
     ) -> tuple[list[Found], list[Found]]:
         """Return what was found for the query, and the episodes that are near enough; as a rule by one search."""
         index_search = self._queries.index_search
-        vector = await index_search.vector(asked.query)
+        views = await index_search.views(asked.query)
         sees = self._queries.ranked_memories(owner, now).shows(visibility)
 
         async def pool(kind: str | None) -> tuple[list[Found], list[Found], float]:
-            filters = Filters(agent_id=asked.agent_id, kind=kind, exclude_sources=asked.exclude_sources)
-            found = await index_search.pool(
-                owner,
-                asked.query,
-                vector,
-                filters,
-                now=now,
+            question = Question(
+                text=asked.query,
+                filters=Filters(agent_id=asked.agent_id, kind=kind, exclude_sources=asked.exclude_sources),
                 limit=asked.top_k,
                 include_global=asked.include_global,
-                sees=sees,
+                with_past=False,
             )
+            found = await index_search.pool(owner, question, views, now=now, sees=sees)
             near = found.near(EPISODIC, threshold, asked.top_k)
             return found.best(asked.top_k), near, found.deepest
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.queries.filters import Filters
-    from projections.queries.search import Found
+    from projections.queries.search import Found, FoundTurn, Pool, Question
     from projections.shard.observation_lookup import Turn
     from projections.shard.turn_statistics import TurnStatistics
     from projections.state.memory import Memory, UserState
@@ -99,34 +99,22 @@ class Queries:
             raise UnknownMemory(f"memory {memory_id!r} did not exist at {instant(as_of)}")
         return owner, memory
 
-    async def search(
-        self,
-        owner: Owner,
-        query: str,
-        filters: Filters,
-        *,
-        now: datetime,
-        as_of: datetime | None = None,
-        limit: int = 5,
-        scope: str = "all",
-        include_global: bool = True,
-        min_score: float = 0.0,
-    ) -> list[Found]:
-        """Return at most `limit` memories that are shown at the instant, best first."""
-        vector = await self.index_search.vector(query)
-        pool = await self.index_search.pool(
-            owner,
-            query,
-            vector,
-            filters,
-            now=now,
-            as_of=as_of,
-            limit=limit,
-            scope=scope,
-            include_global=include_global,
-            with_past=True,
-        )
-        return pool.best(limit, min_score)
+    async def search(self, owner: Owner, question: Question, *, now: datetime) -> list[Found]:
+        """Return the memories that are shown at the instant, best first."""
+        pool = await self._pool(owner, question, now)
+        return pool.best(question.limit, question.min_score)
+
+    async def search_said(
+        self, owner: Owner, question: Question, *, now: datetime, with_memories: bool = True
+    ) -> list[Found | FoundTurn]:
+        """Return turns, and memories where they are wanted too, best first."""
+        pool = await self._pool(owner, question, now)
+        memories = pool.best(question.limit, question.min_score) if with_memories else []
+        return self.index_search.with_turns(owner, pool, memories, question)
+
+    async def _pool(self, owner: Owner, question: Question, now: datetime) -> Pool:
+        views = await self.index_search.views(question.text)
+        return await self.index_search.pool(owner, question, views, now=now)
 
     def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
         """Return a session's most recent turns, oldest first."""

@@ -84,6 +84,7 @@ create table if not exists raised(
     primary key(owner, number)) without rowid;
 create index if not exists raised_by_offset on raised(offset);
 create index if not exists raised_by_tick on raised(tick_id);
+create index if not exists turns_by_offset on observations(owner, offset) where turn is not null;
 create index if not exists observations_by_session on observations(owner, session_id, offset) where turn is not null;
 """
 

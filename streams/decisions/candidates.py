@@ -192,6 +192,9 @@ def _decide_entry(
         draft.say(entry.subject, "nothing", reason, present[0].memory_id)
         return
     held = held or slots.opposed(draft.state, said, keeps=parameters.profile_keeps)
+    if entry.by_user and entry.candidate.category not in slots.OF_OCCASIONS:
+        against = slots.contradicted(draft.state, said, keeps=parameters.profile_keeps)
+        held = sorted([*held, *(m for m in against if m not in held)], key=lambda m: m.said_at)
     _form(draft, item, entry, held)
     slots.supersede(draft, echoes, entry.memory_id, said.effective)
 
@@ -243,7 +246,7 @@ def _same_episodes(entry: _Entry, alike: list[Memory], parameters: Parameters) -
 
 
 def _tell_again(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: Memory) -> None:
-    """Merge what was told of an event into its memory; what was only shown of it changes nothing."""
+    """Merge what the user said of an event into its memory; what was only shown of it changes nothing."""
     if item.source_type in trust.SHOWN:
         _meet_again(draft, item, entry, memory)
     else:
@@ -327,7 +330,7 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
         )
     )
     if newer is not None:
-        draft.say(entry.subject, "superseded", f"a newer {newer.attribute} is known", entry.memory_id)
+        draft.say(entry.subject, "superseded", f"a newer {newer.attribute or 'statement'} is known", entry.memory_id)
         return
     untrusted = f"new; only the user's own words say what the {entry.refused} is"
     draft.say(entry.subject, "formed", untrusted if entry.refused else "new", entry.memory_id)

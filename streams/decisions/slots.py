@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from projections.state.memory import ACTIVE, EXPIRED
+from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN
 from schemas.messages.events import MemorySuperseded
 from schemas.vocabulary.attributes import OPPOSITES, is_single, same_value
+from streams.decisions.duplicates.contradiction import ends, taken_back
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory, UserState
     from streams.decisions.draft import Draft
     from streams.decisions.duplicates.matching import Statement
+
+
+OF_OCCASIONS = ("schedule", "finance")
 
 
 def occupants(state: UserState, statement: Statement) -> list[Memory]:
@@ -36,6 +40,53 @@ def opposed(state: UserState, statement: Statement, *, keeps: bool) -> list[Memo
     if keeps or opposite is None or statement.kind != "semantic":
         return []
     return [m for m in _filling(state, opposite, statement) if holds(m, statement.value)]
+
+
+def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list[Memory]:
+    """Return the memories that a statement of the user contradicts, or that contradict it later, as they were said.
+
+    Beyond slots of one value: what is denied, said with another number, or taken back. Plans and sums of money of two
+    occasions do not contradict each other. Where the profile `keeps` its values, those that fill slots are left out.
+    """
+    if statement.kind != "semantic":
+        return []
+    back = taken_back(statement.content)
+    found = [
+        m
+        for m in state.memories.values()
+        if m.kind == "semantic"
+        and m.status in (ACTIVE, FORGOTTEN)
+        and m.category not in OF_OCCASIONS
+        and m.scope == statement.scope
+        and m.known_to(statement.agent_id)
+        and not (keeps and m.slot)
+        and _contradicts(m, statement, back)
+    ]
+    return sorted(found, key=lambda m: (m.said_at, m.memory_id))
+
+
+def _contradicts(memory: Memory, statement: Statement, back: tuple[tuple[str, ...], str] | None) -> bool:
+    if memory.said_at > statement.effective:
+        return ends(memory.content, statement.content) or _takes_back(taken_back(memory.content), statement)
+    if back is not None and memory.slot in back[0] and holds(memory, back[1]):
+        return True
+    if statement.attribute and statement.attribute == memory.slot:  # two numbers in one slot are its own affair
+        return False
+    return ends(statement.content, memory.content) or _gives_again(memory, statement)
+
+
+def _takes_back(back: tuple[tuple[str, ...], str] | None, statement: Statement) -> bool:
+    return (
+        back is not None
+        and statement.attribute in back[0]
+        and statement.value is not None
+        and same_value(back[1], statement.value)
+    )
+
+
+def _gives_again(memory: Memory, statement: Statement) -> bool:
+    """Return whether a memory took back what the statement says is so again."""
+    return memory.slot is None and _takes_back(taken_back(memory.content), statement)
 
 
 def _filling(state: UserState, attribute: str, statement: Statement) -> list[Memory]:
@@ -63,7 +114,7 @@ def supersede(draft: Draft, present: list[Memory], by: str, effective: datetime)
     newer = draft.state.memories[by].attribute
     for old in present:
         draft.add(MemorySuperseded(envelope=draft.envelope(effective), memory_id=old.memory_id, superseded_by=by))
-        draft.say(old.memory_id, "superseded", f"a newer {newer} was said", old.memory_id)
+        draft.say(old.memory_id, "superseded", f"a newer {newer or 'statement'} was said", old.memory_id)
 
 
 def named(state: UserState, statement: Statement) -> Statement:

@@ -89,6 +89,8 @@ _CONTRACTIONS = tuple(
         (r"(?<=[a-z])'re\b", " are"),
         (r"(?<=[a-z])'ve\b", " have"),
         (r"(?<=[a-z])'ll\b", " will"),
+        (r"(?<=[a-z])'d (?=(?:like|love|prefer|rather|hate)\b)", " would "),
+        (r"\blet's\b", "let us"),
         # 's is `is` after these only; elsewhere it may be a possessive
         (r"\b(he|she|it|that|there|here|what|who|where)'s\b", r"\1 is"),
     )
@@ -97,6 +99,8 @@ _EXPANSIONS = tuple(
     (re.compile(pattern, re.IGNORECASE), replacement)
     for pattern, replacement in (
         (r"\bcannot\b", "can not"),
+        (r"\bwanna\b", "want to"),
+        (r"\bgonna\b", "going to"),
         (r"^\s*(?:(?:oh|wow|hey|hi|hello|um|uh|well|haha(?:ha)*|lol)\s*[,.!]\s*)+", ""),
         (r"^\s*please\s*,?\s+", ""),
         (r"[,.!] ?(?:thanks|thank you|please)[.!]*$", ""),

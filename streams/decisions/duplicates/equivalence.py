@@ -24,6 +24,8 @@ from streams.decisions.duplicates.english import (
     THAT_FOLLOWS,
     expanded,
 )
+from streams.decisions.duplicates.time_phrase import with_phrase_behind_subject, with_phrase_last
+from streams.decisions.duplicates.verb_forms import with_gerunds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,8 +73,9 @@ def skeleton(text: str) -> Skeleton:
     composed = " ".join(composed.split())
     words: list[str] = []
     clauses: set[int] = set()
-    for clause in _clauses(without_harmless_chinese(expanded(composed))):
-        content = list(_content(clause))
+    plain = with_phrase_behind_subject(without_harmless_chinese(expanded(composed)))
+    for clause in with_phrase_last(_clauses(plain)):
+        content = with_gerunds(list(_content(clause)))
         if content and _ends_with_negation(words):  # "不，喜欢" is not "不喜欢", "No, cats" is not "no cats"
             words.append(",")
         clauses.add(len(words))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory, UserState
 
 cached_keywords: Final = WordCache(keywords)
-_content_words: Final = WordCache(lambda text: skeleton(text).words)
+content_words: Final = WordCache(lambda text: skeleton(text).words)
 """Returns the words that near duplicates share, in order."""
 
 
@@ -68,9 +68,9 @@ def in_order(memories: Iterable[Memory]) -> list[Memory]:
 
 
 def _near(state: UserState, statement: Statement, vectors: Mapping[str, bytes], threshold: float) -> Iterator[Memory]:
-    words = _content_words(statement.content) if state.memories else ()
+    words = content_words(statement.content) if state.memories else ()
     for memory in state.memories.values():
-        if _content_words(memory.content) != words:
+        if content_words(memory.content) != words:
             continue  # `equivalence` would reject it, and this is one comparison for each memory
         if (
             memory.status not in (ACTIVE, FORGOTTEN)

@@ -81,6 +81,28 @@ async def test_without_inference_each_user_message_is_remembered_word_for_word(d
     assert {(m["memory_type"], m["category"], m["kind"]) for m in memories} == {("long_term", "fact", "semantic")}
 
 
+@pytest.mark.parametrize(
+    ("user", "first", "again"),
+    [
+        (
+            "near-1",
+            "The user likes to drink black coffee in the morning.",
+            "The user likes drinking black coffee in the morning.",
+        ),
+        ("near-2", "In the morning I drink black tea.", "I drink black tea in the morning."),
+        ("near-3", "用户周末喜欢去香山徒步", "周末用户喜欢去香山徒步"),
+    ],
+)
+async def test_what_is_said_again_with_another_verb_form_or_order_is_one_memory(
+    door: FrontDoor, user: str, first: str, again: str
+):
+    for said in (first, again):
+        body = {"user_id": user, "messages": [{"role": "user", "content": said}], "infer": False}
+        assert (await door.http.post("/v1/conversations?wait=10", json=body)).status_code == 200
+    [memory] = (await door.get("/v1/memories", user_id=user)).json()["items"]
+    assert (memory["content"], memory["access_count"]) == (first, 1)
+
+
 async def test_a_bad_message_is_named_and_refuses_all(door: FrontDoor):
     messages = [FIRST[0], {"role": "user", "content": "x", "occurred_at": "yesterday"}]
     response = await door.post("/v1/conversations", {"user_id": "c10", "session_id": "s", "messages": messages})

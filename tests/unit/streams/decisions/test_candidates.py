@@ -102,9 +102,9 @@ def test_what_is_said_in_nearly_the_same_words_reinforces():
     assert after.only.content == COFFEE
 
 
-def test_the_opposite_in_nearly_the_same_words_is_another_memory():
-    after = given(said(COFFEE, "t-1")).when(said(NO_COFFEE, "t-2", later(hours=1))).then("formed")
-    assert after.active(later(hours=1)) == [COFFEE, NO_COFFEE]
+def test_the_opposite_in_nearly_the_same_words_is_another_memory_that_supersedes():
+    after = given(said(COFFEE, "t-1")).when(said(NO_COFFEE, "t-2", later(hours=1))).then("formed", "superseded")
+    assert after.active(later(hours=1)) == [NO_COFFEE]
 
 
 def test_the_same_value_of_a_list_attribute_in_other_words_reinforces():

@@ -1,0 +1,167 @@
+"""Contradictions: a statement that ends another one, as 不再, "no longer", a negation or another number does.
+
+Two statements contradict each other only where everything else that they say is equal, word by word, and both are of
+the user: what is in doubt stands beside each other. `taken_back` reads which value of a slot a statement takes back,
+whatever the wording of the memory that filled it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from schemas.text import nfkc
+from streams.decisions.duplicates.english import expanded
+from streams.decisions.duplicates.matching import content_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_USER: Final = ("user", "i", "my", "we", "our", "用", "我")
+"""Words with which a statement about the user begins; 用 of 用户."""
+_MOST_WORDS: Final = 24
+"""Of a statement: a longer one says several things, and one that differs does not end the others."""
+
+_AUXILIARIES: Final = frozenset({"do", "did"})
+_DENIALS: Final = (
+    ("no", "longer"),
+    ("used", "to"),
+    ("not",),
+    ("never",),
+    ("不", "再"),
+    ("从", "不"),
+    ("以", "前"),
+    ("曾", "经"),
+    ("不",),
+    ("没",),
+)
+_PAST: Final = frozenset({("used", "to"), ("以", "前"), ("曾", "经")})
+"""Denials of the present that leave the past as it was: a later present does not end them."""
+_AT_THE_END: Final = (("any", "more"), ("anymore",), ("any", "longer"), ("了",))
+_PASSING: Final = frozenset(
+    {"today", "tonight", "tomorrow", "yesterday", "now", "this", "next", "last", "ago", "morning", "week", "month"}
+    | {"year", "今", "明", "昨", "周", "刚", "次"}
+)
+"""Words of statements that are about one day or time: those of another day do not contradict them."""
+
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?|[一二三四五六七八九十百千万两]")
+_HAS: Final = frozenset(
+    {"have", "be", "own", "weigh", "earn", "pay", "rent", "salary", "cost"} | set("有是养重高租资薪")
+)
+_OF_TIME: Final = frozenset(
+    {"at", "on", "in", "for", "since", "floor", "ago", "room", "number"} | set("月号日点楼年第")
+)
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+
+_MAY_TAKE_BACK: Final = re.compile(r"no longer|not|n['’]t|quit|left|lost|resigned|[不没离辞跳退]", re.IGNORECASE)
+_I: Final = r"^(?:the )?(?:user|i)(?: has| have)? (?:now |just |recently )?"
+_NO_MORE: Final = r"(?:is |am |does |do )?(?:no longer|not)"
+_REST: Final = r"(?P<value>[^,;]{1,60}?)(?: any ?more| any longer| at all)?[.!]*$"
+_WO: Final = r"^(?:用户|我)(?:们)?(?:已经|现在|目前|后来|今年)*"
+_ZH: Final = r"(?P<value>[^,。;、]{1,20}?)"
+_TAKEN_BACK: Final = tuple(
+    (attributes, re.compile(pattern, re.IGNORECASE))
+    for attributes, pattern in (
+        (("allergies",), rf"{_I}{_NO_MORE} (?:allergic|intolerant) to {_REST}"),
+        (("employer",), rf"{_I}{_NO_MORE} (?:works?|working|employed) (?:at|for|with|by) {_REST}"),
+        (("employer",), rf"{_I}(?:quit|left|lost|resigned from) (?:my|his|her|their|the|a) job (?:at|with) {_REST}"),
+        (("occupation",), rf"{_I}{_NO_MORE} (?:works?|working) as (?:an? )?{_REST}"),
+        (("city",), rf"{_I}{_NO_MORE} (?:lives?|living|based) in {_REST}"),
+        (
+            ("likes", "interests"),
+            rf"{_I}{_NO_MORE} (?:likes?|loves?|enjoys?|interested in|into|fan of|a fan of) {_REST}",
+        ),
+        (("dislikes",), rf"{_I}{_NO_MORE} (?:dislikes?|hates?|minds?|afraid of|scared of) {_REST}"),
+        (("skills",), rf"{_I}{_NO_MORE} (?:plays?(?: the)?|speaks?) {_REST}"),
+        (("relationship_status",), rf"{_I}{_NO_MORE} (?P<value>single|married|engaged|in a relationship)\b"),
+        (("allergies",), rf"{_WO}(?:不再?|没有?)对{_ZH}(?:过敏|不耐受)了?$"),
+        (("allergies",), rf"{_WO}对{_ZH}(?:不再?|没有?)过敏了?$"),
+        (("employer",), rf"{_WO}不再?在{_ZH}(?:工作|上班|任职|就职|干|做)了?$"),
+        (("employer",), rf"{_WO}从{_ZH}(?:离职|辞职|跳槽|退休)了?$"),
+        (("city",), rf"{_WO}不再?住在?{_ZH}了?$"),
+        (("likes", "interests"), rf"{_WO}不再?(?:喜欢|爱)(?:吃|喝|看|听|玩)?{_ZH}了?$"),
+        (("interests",), rf"{_WO}(?:不再?|没有?)对{_ZH}感?兴趣了?$"),
+        (("dislikes",), rf"{_WO}不再?(?:讨厌|怕|害怕){_ZH}了?$"),
+        (("occupation",), rf"{_WO}不(?:再是|再做|再当|是){_ZH}了?$"),
+        (("relationship_status",), rf"{_WO}(?:不再?是?|不再)(?P<value>单身|已婚)了?$"),
+    )
+)
+
+
+def taken_back(content: str) -> tuple[tuple[str, ...], str] | None:
+    """Return the slots and the value that a statement of the user takes back; None where it takes back nothing.
+
+    "User is no longer allergic to nuts" takes back `nuts` in `allergies`.
+    """
+    if not _MAY_TAKE_BACK.search(content):
+        return None
+    plain = expanded(" ".join(nfkc(content).split()))
+    for attributes, pattern in _TAKEN_BACK:
+        if match := pattern.match(plain):
+            return attributes, match["value"].strip()
+    return None
+
+
+def ends(newer: str, older: str) -> bool:
+    """Return whether a statement that is said after another one, of the same user, contradicts it."""
+    one, other = content_words(newer), content_words(older)
+    if not _comparable(one) or not _comparable(other) or one == other:
+        return False
+    return _denies(one, other) or _other_number(one, other)
+
+
+def _comparable(words: Sequence[str]) -> bool:
+    return 1 < len(words) <= _MOST_WORDS and words[0] in _USER and _PASSING.isdisjoint(words) and "?" not in words
+
+
+def _denies(newer: tuple[str, ...], older: tuple[str, ...]) -> bool:
+    denial, affirmed = _affirmed(newer)
+    denied_before, before = _affirmed(older)
+    if bool(denial) == bool(denied_before) or denied_before in _PAST:
+        return False
+    return affirmed == before
+
+
+def _affirmed(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the one denial of a statement, () without one, and its other words, verbs without their -s."""
+    rest = list(words)
+    found: tuple[str, ...] = ()
+    for denial in _DENIALS:
+        at = _position(rest, denial)
+        if at is None:
+            continue
+        found = denial
+        del rest[at : at + len(denial)]
+        if at and rest[at - 1] in _AUXILIARIES and at < len(rest):
+            del rest[at - 1]
+        for ending in _AT_THE_END:
+            if tuple(rest[-len(ending) :]) == ending:
+                del rest[-len(ending) :]
+                break
+        break
+    return found, tuple(_plain(word) for word in rest)
+
+
+def _position(words: list[str], part: tuple[str, ...]) -> int | None:
+    return next((at for at in range(len(words)) if tuple(words[at : at + len(part)]) == part), None)
+
+
+def _plain(word: str) -> str:
+    if word.endswith("ies") and len(word) > len("ties"):
+        return f"{word[:-3]}y"
+    if word.endswith(("ches", "shes", "sses", "xes", "zes", "oes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > len("is") else word
+
+
+def _other_number(newer: tuple[str, ...], older: tuple[str, ...]) -> bool:
+    """Return whether both say of how many or how much, and differ in that one number only."""
+    if len(newer) != len(older):
+        return False
+    differing = [at for at, (a, b) in enumerate(zip(newer, older, strict=True)) if a != b]
+    if len(differing) != 1:
+        return False
+    at = differing[0]
+    if not all(_NUMBER.fullmatch(words[at]) and not _YEAR.fullmatch(words[at]) for words in (newer, older)):
+        return False
+    return not _HAS.isdisjoint(newer[:at]) and _OF_TIME.isdisjoint(newer[max(0, at - 1) : at + 2])

@@ -1,0 +1,79 @@
+"""Verb forms that mean the same: after a verb of liking or beginning, "to drink" is "drinking"."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_FOLLOWED_EITHER_WAY: Final = _words(
+    "like likes liked love loves loved hate hates hated dislike dislikes disliked prefer prefers preferred"
+    " enjoy enjoys enjoyed start starts started begin begins began begun continue continues continued"
+)
+"""Not among them: stop, remember, forget, try and regret, after which the two forms say different things."""
+
+_WISHES: Final = frozenset({"would", "d", "should", "could", "ll", "will", "might", "may"})
+"""Before such a verb they make a wish of it: "would like to swim" is not "likes swimming"."""
+
+_VOWELS: Final = frozenset("aeiou")
+_DOUBLED_ALTHOUGH_LONGER: Final = frozenset({"begin", "forget", "admit", "commit", "prefer", "refer", "control"})
+_VOWEL = re.compile(r"[aeiouy]")
+_WORD = re.compile(r"[a-z]{2,}")
+
+
+def with_gerunds(words: list[str]) -> list[str]:
+    """Return words in lower case, each "to" and verb behind a verb of liking or beginning as one gerund.
+
+    A second verb that "and" or "or" joins takes part: "to swim and dance" is "swimming and dancing".
+    """
+    if "to" not in words:
+        return words
+    changed: list[str] = []
+    at = 0
+    while at < len(words):
+        if _is_joint(words, at):
+            changed.append(gerund(words[at + 1]))
+            at += 2
+            if at + 1 < len(words) and words[at] in {"and", "or"}:
+                second = at + 2 if words[at + 1] == "to" else at + 1
+                if second < len(words) and _WORD.fullmatch(words[second]):
+                    changed += [words[at], gerund(words[second])]
+                    at = second + 1
+        else:
+            changed.append(words[at])
+            at += 1
+    return changed
+
+
+def gerund(verb: str) -> str:
+    """Return the -ing form of a verb: drinking, baking, running, lying. One that ends in -ing is returned as it is."""
+    if verb.endswith("ing") and _VOWEL.search(verb.removesuffix("ing")):
+        return verb
+    if verb.endswith("ie"):
+        return f"{verb[:-2]}ying"
+    if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")) and verb != "be":
+        return f"{verb[:-1]}ing"
+    if _ends_with_one_vowel(verb) or verb in _DOUBLED_ALTHOUGH_LONGER:
+        return f"{verb}{verb[-1]}ing"
+    return f"{verb}ing"
+
+
+def _ends_with_one_vowel(verb: str) -> bool:
+    """Return whether a verb of one syllable ends in one vowel and one consonant that is doubled, as run and swim do."""
+    vowels = [letter in _VOWELS for letter in verb]
+    return sum(vowels) == 1 and vowels[-2:] == [True, False] and verb[-1] not in "wxy"
+
+
+def _is_joint(words: list[str], at: int) -> bool:
+    return (
+        words[at] == "to"
+        and at > 0
+        and words[at - 1] in _FOLLOWED_EITHER_WAY
+        and at + 1 < len(words)
+        and _WORD.fullmatch(words[at + 1]) is not None
+        and _WISHES.isdisjoint(words[max(0, at - 4) : at - 1])
+    )
