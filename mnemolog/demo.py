@@ -164,8 +164,8 @@ async def _ask(worker: Worker, console: Console) -> None:
         console.print(f"[bold]{question['query']}[/bold]")
         for hit in hits:
             console.print(f"  {hit.ranked.score:.2f}  {hit.memory.content}")
-        if not any(question["expect"] in hit.memory.content for hit in hits):
-            raise DemoFailed(f"no answer to {question['query']!r} holds {question['expect']!r}")
+        if not hits or question["expect"] not in hits[0].memory.content:
+            raise DemoFailed(f"the first answer to {question['query']!r} does not hold {question['expect']!r}")
 
 
 async def _rebuild(worker: Worker, console: Console) -> None:

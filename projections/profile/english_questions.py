@@ -65,7 +65,7 @@ _RULES: Final = tuple(
             ("birthday",),
             (
                 rf"\b(?:when|what|which)(?: day| date| month)? {_AUX}{_WHO} {_BIRTHDAY}",
-                rf"\bwhen {_IS} {_WHO} born\b",
+                rf"\b(?:when|what date|which date|what day|which day) {_IS} {_WHO} born\b",
                 rf"^{_WHO} {_BIRTHDAY}$",
             ),
         ),
@@ -74,7 +74,7 @@ _RULES: Final = tuple(
             ("user_name",),
             (
                 rf"\bwhat is the name of {_WHO}$",
-                rf"\bwhat (?:is|was) {_WHO} (?:name|nickname|surname)\b",
+                rf"\bwhat (?:is|was) {_WHO} (?:name|nickname|surname)$",
                 rf"\bwhat (?:is|are|am) {_WHO} {_CALLED}$",
                 rf"\bwhat {_WHO} (?:is|are) {_CALLED}$",
                 rf"\bwho (?:is|are|am) {_WHO}$",
@@ -98,10 +98,10 @@ _RULES: Final = tuple(
             ("allergies",),
             (
                 rf"\b(?:is|are|am) {_WHO} allergic\b",
+                rf"\b(?:do|does) {_WHO} have (?:any |an |a )?(?:\w+ )?(?:allergies|allergy|intolerances?)\b",
                 r"\b(?P<who>(?:(?:my|your|his|her|their|our|the) )?[\w'-]+) (?:(?:is|are|am|be) )?allergic\b",
                 rf"\b(?:what|which|any) (?:is |are )?{_WHO} (?:food )?(?:allergies|intolerances)\b",
                 rf"^{_WHO} (?:food )?allerg(?:y|ies)$",
-                rf"\b(?:do|does) {_WHO} have (?:any |an |a )?(?:\w+ )?(?:allergies|allergy|intolerances?)\b",
             ),
         ),
         (
@@ -116,8 +116,8 @@ _RULES: Final = tuple(
         (
             ("dislikes",),
             (
-                rf"\bwhat (?:\w+ ){{0,2}}?(?:do|does) {_WHO} (?:not (?:like|enjoy)|dislike|hate)\b",
-                rf"\bwhat (?:\w+ ){{0,2}}?(?:do|does) not {_WHO} (?:like|enjoy)\b",
+                rf"\bwhat (?:\w+ ){{0,2}}?(?:do|does) {_WHO} (?:not (?:like|enjoy)|dislike|hate)(?: to \w+| most)?$",
+                rf"\bwhat (?:\w+ ){{0,2}}?(?:do|does) not {_WHO} (?:like|enjoy)(?: to \w+)?$",
             ),
         ),
         (
@@ -125,11 +125,11 @@ _RULES: Final = tuple(
             (
                 rf"\b(?:what|who) (?:is|are) {_WHO} favou?rite (?P<thing>\w+)",
                 rf"\b(?:what|which) (?P<thing>\w+) (?:is|are) {_WHO} favou?rite\b",
-                rf"\bwhat (?:\w+ ){{0,2}}?(?:do|does) {_WHO} (?:like|love|enjoy)\b",
+                rf"\bwhat (?:\w+ ){{0,2}}?(?:do|does) {_WHO} (?:like|love|enjoy)(?: to \w+| most| best)?$",
             ),
         ),
         (
-            ("interests", "likes"),
+            ("interests",),
             (
                 rf"\bwhat (?:is|are) {_WHO} (?:hobby|hobbies|interests)\b",
                 rf"\bwhat (?:is|are|am) {_WHO} interested in\b",
@@ -139,7 +139,7 @@ _RULES: Final = tuple(
             ("skills",),
             (
                 rf"\b(?:what|which) (?:musical )?instruments? {_AUX}{_WHO} plays?\b",
-                rf"\bwhat (?:is|are) {_WHO} skills\b",
+                rf"\bwhat (?:is|are) {_WHO} skills$",
             ),
         ),
         (("personality_traits",), (rf"\bwhat (?:is|are) {_WHO} personality\b",)),
@@ -149,13 +149,14 @@ _RULES: Final = tuple(
 _PAST: Final = re.compile(r"\b(?:before|previously|formerly|former|previous|earlier|used? to|last (?:job|employer))\b")
 _SHORT: Final = re.compile(r"\b(?P<word>what|where|when|who|how)'(?:s|re)\b")
 _NOT: Final = re.compile(r"\b(?P<word>do|does|did|is|are)n'?t\b")
+_USED: Final = re.compile(r"\bused? to ")
 _ENDING: Final = " \t\n?!.,;:。？！"
 _SPACES: Final = re.compile(r"\s+")
 _TIMES: Final = re.compile(r" (?:now|today|nowadays|currently|these days|again|before|previously|earlier)$")
 _USER: Final = frozenset({"i", "we", "you", "he", "she", "they", "user", "me", "him", "her", "them", "person"})
 _ASIDE: Final = """
     my our your his her their the a an this that any now currently still current present exact full real first last
-    usually actually previously formerly former previous old new own use used to celebrate please nowadays today these
+    usually actually previously formerly former previous old new own celebrate please nowadays today these
     days before earlier name of
 """
 _NOTHING: Final = frozenset(_ASIDE.split())
@@ -166,7 +167,7 @@ def asked_in_english(text: str) -> SlotAsked | None:
     """Return the slot that a case folded question asks for, None for none."""
     plain = _SPACES.sub(" ", text.replace("\u2019", "'")).rstrip(_ENDING)
     plain = _NOT.sub(r"\g<word> not", _SHORT.sub(r"\g<word> is", plain))
-    bare = _TIMES.sub("", plain)
+    bare = _USED.sub("", _TIMES.sub("", plain))
     for pattern, attributes in _RULES:
         if m := pattern.search(bare):
             found = m.groupdict()

@@ -25,7 +25,7 @@ MOST: Final = 200
 FILLS: Final = 1.0
 ONE_OF_MANY: Final = 0.5
 """Of lists that grow long: what a user likes is asked for, and most of the list is not the answer."""
-_LONG_LISTS: Final = frozenset({"likes", "dislikes", "interests", "skills"})
+_LONG_LISTS: Final = frozenset({"likes", "dislikes", "skills"})
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 
 

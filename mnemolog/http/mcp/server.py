@@ -27,6 +27,7 @@ from starlette.types import Receive, Scope, Send
 
 from mnemolog.http.bounds.bodies import MAX_SMALL_BODY_BYTES
 from mnemolog.http.tool_definitions import ADD, CALLER_FIELDS, SEARCH, TOOLS
+from projections.state.memory import SUPERSEDED
 from projections.state.provenance import marked
 from schemas.identity import derived_id
 from schemas.text import on_one_line
@@ -120,8 +121,10 @@ def _add_text(status: int, memory: dict[str, Any]) -> str:
 
 
 def _kind(found: dict[str, Any]) -> str:
-    """Return a memory's category; of a turn, by whom it was said."""
-    return f"said by the {found['role']}" if found["kind"] == "turn" else str(found["category"])
+    """Return a memory's category, and whether it was superseded; of a turn, by whom it was said."""
+    if found["kind"] == "turn":
+        return f"said by the {found['role']}"
+    return found["category"] + ", superseded" * (found["status"] == SUPERSEDED)
 
 
 def _search_text(results: dict[str, Any]) -> str:

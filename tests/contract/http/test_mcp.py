@@ -107,6 +107,18 @@ async def test_a_memory_is_one_line_of_what_the_model_is_told(server: str):
     ]
 
 
+async def test_a_model_is_told_what_was_superseded(server: str):
+    for city in ("Oslo", "Rome"):
+        said = {"user_id": "moved", "content": f"lives in {city}", "attribute": "city", "value": city}
+        memory = (await http(server, "POST", "/v1/memories", json=said)).json()
+    day = memory["occurred_at"][:10]
+    before = {"query": "Where did she live before?", "scope": "personal"}
+    assert text_of(await call(server, "auto", "memory_search", "user_id=moved", **before)).splitlines() == [
+        f"- {day} [fact, superseded] lives in Oslo (from a command)",
+        f"- {day} [fact] lives in Rome (from a command)",
+    ]
+
+
 async def test_without_a_user_in_the_url_the_memory_is_the_owners(server: str):
     added = await call(server, "auto", "memory_add", "", content="the spare key is in the shed")
     assert added.structured_content["user_id"] == "owner"
