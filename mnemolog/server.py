@@ -186,6 +186,7 @@ def _server(app: ASGIApp, shown: CertificateFiles | None, limits: ConnectionLimi
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # anybody may write one: who sent a request is at the other end of its connection
         **protocol_settings(limits),
         timeout_graceful_shutdown=GRACE_SECONDS,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import re
 import secrets
 from base64 import b64decode, b64encode
@@ -184,7 +185,8 @@ def _checked(key: Key) -> Key:
 def _limits(given: dict[str, Any]) -> Limits:
     limits = Limits(**given)
     for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        may_be_part = name == "requests_per_second" and isinstance(value, float) and math.isfinite(value)
+        if not (may_be_part or type(value) is int) or not value > 0:
             raise InvalidKey(f"the limit {name} must be a number above 0")
     return limits
 

@@ -82,7 +82,7 @@ def read_keys(path: Path) -> dict[str, Key]:
         raise KeyFileError(f"{path} is not there: make it by `mnemolog keys create --tenant NAME`") from None
     except OSError as error:
         raise KeyFileError(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, KeyFileError):
             raise
         raise KeyFileError(f"{path} is no file of keys: put back the last one, or make a new one") from None

@@ -36,7 +36,7 @@ class Rates:
         rate = key.limits.requests_per_second
         if rate is None:
             return
-        rate = max(1.0, rate / max(1, self._workers()))
+        rate = max(min(1.0, rate), rate / max(1, self._workers()))
         used, at = self._used.get(key.key_id, (0.0, 0.0))
         used = max(0.0, used - (self._clock() - at) * rate)
         if used + 1 > math.ceil(rate):

@@ -1,4 +1,4 @@
-"""The verifier: finds the key of a text. After the slow hash a keyed digest of the text is cached for a while."""
+"""The verifier: finds the key of a text. After the slow hash a keyed digest of the text is remembered."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from mnemolog.access.key_file import KeyFile
     from schemas.clock import Clock
 
-REMEMBERED_SECONDS: Final = 60.0
-"""How long a verified key is not hashed again."""
-MAX_REMEMBERED: Final = 4_096
+MAX_REMEMBERED: Final = 65_536
+"""Keys whose text is not hashed again for as long as the file has them as they were."""
 HASHES_AT_ONCE: Final = 2
-MAX_WAITING: Final = 64
+MAX_WAITING: Final = 256
 """Requests that may wait for a hash at the same time; further ones are refused with a Retry-After."""
 BUSY_SECONDS: Final = 1.0
 
@@ -52,7 +51,6 @@ _INVALID: Final = "the key is not valid: it was revoked, or mistyped; `mnemolog 
 class _Remembered:
     digest: bytes
     key: Key
-    until: float
 
 
 class Verifier:
@@ -64,7 +62,6 @@ class Verifier:
         """Verify against the keys of this file."""
         self._keys = keys
         self._clock = clock or SystemClock()
-        self._monotonic = monotonic
         self._failures = Failures(monotonic)
         self._secret = secrets.token_bytes(32)
         self._remembered: OrderedDict[str, _Remembered] = OrderedDict()
@@ -90,16 +87,16 @@ class Verifier:
             raise NoKey(f"the key {key_id} has expired: ask for another one (`mnemolog keys rotate {key_id}`)")
         return key
 
+    def is_valid(self, key: Key) -> bool:
+        """Return whether a key that was verified is still in the file as it was then, and has not expired."""
+        return self._keys.find(key.key_id) == key and not key.is_expired(self._clock.now())
+
     def _is_remembered(self, key: Key, digest: bytes) -> bool:
         found = self._remembered.get(key.key_id)
-        is_fresh = found is not None and found.key == key and self._monotonic() < found.until
-        return found is not None and is_fresh and hmac.compare_digest(found.digest, digest)
+        return found is not None and found.key == key and hmac.compare_digest(found.digest, digest)
 
     def _remember(self, key: Key, digest: bytes) -> None:
-        if self._is_remembered(key, digest):
-            return  # it is not remembered for longer by being used
-        until = self._monotonic() + REMEMBERED_SECONDS
-        self._remembered[key.key_id] = _Remembered(digest, key, until)
+        self._remembered[key.key_id] = _Remembered(digest, key)
         self._remembered.move_to_end(key.key_id)
         while len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)

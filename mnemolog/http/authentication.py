@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,7 @@ from mnemolog.access.verifier import NoKey, TooMany
 from mnemolog.http.problems import problem, too_many
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import ExitStack
 
     from fastapi import Response
@@ -27,6 +29,7 @@ NOT_FOR_CALLERS: Final = "this route is for the group's other workers: /docs lis
 STREAMS: Final = frozenset({"/v1/wakes/stream"})
 KEY: Final = "mnemolog.key"
 """The member of a request's scope that holds the key, for its limits."""
+_IS_VALID: Final = "mnemolog.key_is_valid"
 _SCHEMES: Final = frozenset({"bearer", "token"})
 
 
@@ -57,6 +60,7 @@ class Authentication:
         except TooMany as error:
             return too_many(error)
         scope[PRINCIPAL], scope[KEY] = key.principal, key
+        scope[_IS_VALID] = partial(self._verifier.is_valid, key)
         return None
 
 
@@ -69,6 +73,12 @@ def key_of(scope: Scope) -> Key | None:
     """Return the key that a request came with, None where none was needed."""
     key: Key | None = scope.get(KEY)
     return key
+
+
+def is_still_valid(scope: Scope) -> bool:
+    """Return whether the key that a request came with is what it was then; true where none was needed."""
+    is_valid: Callable[[], bool] | None = scope.get(_IS_VALID)
+    return is_valid is None or is_valid()
 
 
 def _presented(scope: Scope) -> str:

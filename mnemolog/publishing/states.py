@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from schemas.topics import DEAD_LETTERS, INPUTS, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from projections.partitions.shards import Shards
     from schemas.identity import Owner
@@ -45,13 +45,21 @@ class EventStates:
         self._observe = observe
         self._suspend_deadline = suspend_deadline
 
-    async def of(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Return how far each event of an owner has come; those never accepted are left out. Raises NotHeld."""
+    async def of(
+        self, owner: Owner, event_ids: Sequence[str], agents: Collection[str] | None = None
+    ) -> dict[str, dict[str, Any]]:
+        """Return how far each event of an owner has come; those never accepted are left out. Raises NotHeld.
+
+        Where some agents are given, so is what was not said to one of them.
+        """
         partition = self._shards.partition(owner)
         for topic in INPUTS:
             await self._fold(topic, partition)
         observations = self._shards.of(owner).observations
         accepted = observations.seen(owner, event_ids)
+        if agents is not None:
+            theirs = observations.of_agents(owner, accepted, agents)
+            accepted = {event_id: seen for event_id, seen in accepted.items() if event_id in theirs}
         progresses = {event_id: observations.progress(owner, row) for event_id, row in accepted.items()}
         undecided = [event_id for event_id, progress in progresses.items() if progress.state in UNDECIDED]
         if undecided:  # a dead letter says that an extraction was given up, another one that it was sent back
@@ -73,7 +81,7 @@ class EventStates:
                 "decisions": list(progress.decisions),
                 "position": str(accepted[event_id].position),
             }
-        for event_id in event_ids:
+        for event_id in event_ids if agents is None else ():  # whom a dead one was said to nobody knows
             if event_id not in states and (reason := observations.dead(owner, event_id)) is not None:
                 states[event_id] = {
                     "event_id": event_id,

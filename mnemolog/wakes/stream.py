@@ -121,9 +121,16 @@ class WakeStreams:
         return {p: offset for p, offset in (received | reached).items() if p in partitions}
 
     async def stream(
-        self, listener: Listener, positions: dict[int, int], *, heartbeat_seconds: float = HEARTBEAT_SECONDS
+        self,
+        listener: Listener,
+        positions: dict[int, int],
+        *,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
+        may_go_on: Callable[[], bool] = lambda: True,
     ) -> AsyncIterator[bytes]:
         """Yield server-sent events until the worker stops: each wake at least once, and heartbeats in between.
+
+        It ends too as soon as it may not go on, and nothing is told that was found after that.
 
         The first block has no data, so it is no event; by the rules of server-sent events its id is kept all the same:
         a caller who hangs up before the first wake comes back to where the stream began.
@@ -132,7 +139,10 @@ class WakeStreams:
         sent_at = time.monotonic()
         while not self._stopping.is_set():
             has_more = False
-            for name, part in (await self._look(listener, positions)).items():
+            parts = await self._look(listener, positions)
+            if not may_go_on():
+                return
+            for name, part in parts.items():
                 partition, items = int(name), part["items"]
                 has_more = has_more or len(items) >= WAKES_AT_ONCE
                 for item, next_item in pairwise([*items, None]):

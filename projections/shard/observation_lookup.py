@@ -14,7 +14,7 @@ from schemas.messages.observations import TurnRecorded
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from projections.shard.dead_letters import DeadLettersFold
     from schemas.identity import Owner
@@ -118,6 +118,12 @@ class ObservationLookup:
                 found[owners[name], event_id] = Seen(event_id, position, bytes(digest), kind, pieces)
         return found
 
+    def of_agents(self, owner: Owner, event_ids: Iterable[str], agents: Collection[str]) -> set[str]:
+        """Return those of a user's observations that were said to one of some agents."""
+        query = "select agent_id from observations where owner=? and event_id=?"
+        found = {i: self._connection.execute(query, (name_of(owner), i)).fetchone() for i in event_ids}
+        return {event_id for event_id, row in found.items() if row and row[0] in agents}
+
     def dead(self, owner: Owner, event_id: str) -> str | None:
         """Return why the only records with this event id became dead letters, or None."""
         query = "select reason from dead where owner=? and event_id=? order by topic, offset limit 1"
@@ -209,12 +215,12 @@ class ObservationLookup:
             "dead": dead,
         }
 
-    def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
-        """Return a session's most recent turns, oldest first."""
+    def turns(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
+        """Return a session's most recent turns, of all or of those with an agent, oldest first."""
         rows = self._connection.execute(
             "select turn, recorded_at from observations where owner=? and session_id=? and turn is not null "
-            "order by offset desc limit ?",
-            (name_of(owner), session_id, limit),
+            "and agent_id is coalesce(?, agent_id) order by offset desc limit ?",
+            (name_of(owner), session_id, agent_id, limit),
         ).fetchall()
         return [Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at)) for t, at in reversed(rows)]
 

@@ -61,12 +61,13 @@ class WakeStream:
     async def events(self, count: int) -> list[StreamedWake]:
         """Return the first so many wakes, when they have come."""
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            while len(found := self._events()) < count:
+            while len(found := self.so_far()) < count:
                 self._more.clear()
                 await self._more.wait()
         return found[:count]
 
-    def _events(self) -> list[StreamedWake]:
+    def so_far(self) -> list[StreamedWake]:
+        """Return the wakes that have come."""
         found = []
         for block in self._text.split("\n\n")[:-1]:
             fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
@@ -77,7 +78,7 @@ class WakeStream:
 
 @asynccontextmanager
 async def open_wake_stream(
-    app: FastAPI, query: str = "", last_event_id: str | None = None
+    app: FastAPI, query: str = "", last_event_id: str | None = None, key: str | None = None
 ) -> AsyncIterator[WakeStream]:
     """Open a stream of wakes, and hang up at the end of the block."""
     stream, hung_up = WakeStream(), asyncio.Event()
@@ -93,6 +94,8 @@ async def open_wake_stream(
         stream.take(message)
 
     headers = [(b"host", b"127.0.0.1")]
+    if key is not None:
+        headers.append((b"x-api-key", key.encode()))
     if last_event_id is not None:
         headers.append((b"last-event-id", last_event_id.encode()))
     scope = {

@@ -1,7 +1,11 @@
-"""Connections: how many there may be, and how long a request's head may take; uvicorn bounds what is kept alive."""
+"""Connections: how many there may be, how long and how large a request's head is, and how long an answer is not read.
+
+uvicorn bounds how long one is kept alive.
+"""
 
 from __future__ import annotations
 
+import logging
 import resource
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -16,16 +20,26 @@ HEAD_SECONDS: Final = 10.0
 """The time from the connection, or from the first byte after an answer, to the end of a request's head."""
 KEPT_ALIVE_SECONDS: Final = 5
 """The time from an answer to the first byte of the next request."""
+MAX_HEAD_BYTES: Final = 64 * 1024
+"""Bytes of a request's line and headers, and of what follows a body in chunks."""
+UNREAD_SECONDS: Final = 30.0
+"""The time after which a connection is cut off whose caller reads nothing of an answer."""
 MAX_CONNECTIONS: Final = 4_096
 """Connections at one port."""
 MAX_DESCRIPTORS: Final = 65_536
 """File descriptors that the process asks for."""
 OTHER_DESCRIPTORS: Final = 256
 """Descriptors that are kept for log, shards, other workers and the model."""
-_FULL: Final = (
-    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n"
-    b"Cache-Control: no-store\r\n\r\n"
+_ON_EVERY_ANSWER: Final = (
+    b"Connection: close\r\nContent-Length: 0\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+    b"Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
+    b"Cross-Origin-Resource-Policy: same-origin\r\n\r\n"
 )
+_FULL: Final = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n" + _ON_EVERY_ANSWER
+_MALFORMED: Final = b"HTTP/1.1 400 Bad Request\r\n" + _ON_EVERY_ANSWER
+_TOO_LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + _ON_EVERY_ANSWER
+_OF_CALLERS: Final = logging.getLogger("uvicorn.error.callers")
+_OF_CALLERS.setLevel(logging.ERROR)  # what a stranger sends is worth no line: there is no end to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +48,7 @@ class ConnectionLimits:
 
     most: int = MAX_CONNECTIONS
     head_seconds: float = HEAD_SECONDS
+    unread_seconds: float = UNREAD_SECONDS
 
 
 def raise_file_limit() -> None:
@@ -64,9 +79,18 @@ def bounded_protocol(limits: ConnectionLimits) -> type[asyncio.Protocol]:
 class _Bounded(HttpToolsProtocol):
     bounds = ConnectionLimits()
     _deadline: TimerHandle | None = None
+    _next_look: TimerHandle | None = None
+    _unread = 0
+    """Bytes of answers that waited to be read at the last look, none where some were read since."""
+    _head_bytes = 0
+    """Of what is neither a body nor a head that is complete."""
+    _header_bytes = 0
+    _is_body = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.logger = _OF_CALLERS
+        self._next_look = self.loop.call_later(self.bounds.unread_seconds, self._look)
         if len(self.connections) > self.bounds.most:
             transport.write(_FULL)
             transport.close()
@@ -76,18 +100,63 @@ class _Bounded(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
+        self._head_bytes += len(data)
         super().data_received(data)
+        if self._head_bytes > MAX_HEAD_BYTES:
+            self.send_400_response("")
         # After an answer only more bytes begin a head; and what is left of a body that was not read is held to it too.
         if self.cycle is not None and self.cycle.response_complete and self.timeout_keep_alive_task is None:
             self._begin_head()
 
+    def on_message_begin(self) -> None:
+        self._is_body, self._header_bytes = False, 0
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._is_body:  # else it stands behind the body, where nobody has checked it
+            super().on_header(name, value)
+            self._header_bytes += len(name) + len(value)
+            if self._header_bytes > MAX_HEAD_BYTES:
+                self._head_bytes = MAX_HEAD_BYTES + 1
+                raise ValueError("the head is too large")
+
     def on_headers_complete(self) -> None:
         self._end_head()
+        self._is_body, self._head_bytes = True, 0
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._head_bytes = 0
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - it says nothing about what was sent
+        if self.transport.is_closing():
+            return
+        self.transport.write(_TOO_LARGE if self._head_bytes > MAX_HEAD_BYTES else _MALFORMED)
+        self.transport.close()
+
+    def resume_writing(self) -> None:
+        self._unread = 0
+        super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end_head()
+        if self._next_look is not None:
+            self._next_look.cancel()
         super().connection_lost(exc)
+
+    def _look(self) -> None:
+        """Cut off a caller who has read nothing since the last look; closing would wait for it for ever."""
+        waiting = self.transport.get_write_buffer_size()
+        if waiting and self._unread and waiting >= self._unread:
+            self.transport.abort()
+            return
+        self._unread = waiting
+        self._next_look = self.loop.call_later(self.bounds.unread_seconds, self._look)
 
     def _begin_head(self) -> None:
         if self._deadline is None:

@@ -19,8 +19,8 @@ MAX_VALUES: Final = 200_000
 """Values that one JSON text may hold, counting each member and each item: 200 for each of 1,000 events."""
 MAX_LINE_BYTES: Final = 2 * 1024 * 1024
 """More than any event or memory has, an image in it, and every character of its text escaped."""
-_LINE: Final = re.compile(rb"\S[^\n]*+")
-_TEXT: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+', re.DOTALL)
+_LINE: Final = re.compile(rb"\S[^\n]*")
+_TEXT: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 """A string, also one that does not end; each byte is matched once."""
 _BEFORE_VALUES: Final = (b",", b"[", b"{")
 

@@ -47,7 +47,7 @@ async def profile(
     if not worker.settings.user_profile:
         return answer(profile_of((), now))
     await fold_turns(worker.log, worker.shards, owner)  # how the user talks is counted from them
-    return answer(worker.queries.profile(owner, now, as_of, agent_id))
+    return answer(worker.queries.profile(owner, now, as_of, agent_id, worker.contexts.visibility(owner, agent_id)))
 
 
 @router.get("/users/{user_id:text}/episodes", response_model=responses.Memories)
@@ -59,7 +59,9 @@ async def episodes(
     filters = Filters(kind="episodic", agent_id=query.agent_id)
     memories = worker.queries.memories(owner, filters, now=now, as_of=query.as_of)
     memories.sort(key=lambda memory: memory.occurred_at, reverse=True)
-    return answer(paged([(owner, memory) for memory in memories], query.page, query.page_size, query.as_of or now))
+    known = {owner: worker.queries.state(owner, now, query.as_of).memories}
+    shown = [(owner, memory) for memory in memories]
+    return answer(paged(shown, query.page, query.page_size, query.as_of or now, known))
 
 
 @router.get("/users/{user_id:text}/stats", response_model=responses.Stats)
@@ -78,16 +80,18 @@ async def stats(user_id: str, worker: CurrentWorker, tenant: Tenant, agent_id: I
 
 @router.get("/sessions/{session_id:text}/turns", response_model=responses.Turns)
 async def turns(
+    *,
     session_id: str,
     worker: CurrentWorker,
     tenant: Tenant,
     user_id: UserOrOwner = DEFAULT_USER,
+    agent_id: Id | None = None,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE)] = 20,
 ) -> Response:
-    """Return working memory: a session's most recent turns as published, oldest first."""
+    """Return working memory: a session's most recent turns as published, of all or of an agent's, oldest first."""
     owner = Owner(tenant, user_id)
     await fold_turns(worker.log, worker.shards, owner)  # those that were accepted a moment ago are shown too
-    return answer({"items": recent_turns(worker.queries, owner, session_id, limit)})
+    return answer({"items": recent_turns(worker.queries, owner, session_id, limit, agent_id)})
 
 
 async def fold_turns(log: Log, shards: Shards, owner: Owner) -> None:
@@ -100,9 +104,11 @@ async def fold_turns(log: Log, shards: Shards, owner: Owner) -> None:
             await shards.up_to(CONVERSATIONS.name, partition, end)
 
 
-def recent_turns(queries: Queries, owner: Owner, session_id: str, limit: int) -> list[dict[str, Any]]:
+def recent_turns(
+    queries: Queries, owner: Owner, session_id: str, limit: int, agent_id: str | None = None
+) -> list[dict[str, Any]]:
     """Return a session's most recent turns as they are answered, oldest first."""
-    return [_turn(turn) for turn in queries.turns(owner, session_id, limit)]
+    return [_turn(turn) for turn in queries.turns(owner, session_id, limit, agent_id)]
 
 
 def _turn(turn: Turn) -> dict[str, Any]:

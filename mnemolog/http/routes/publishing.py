@@ -87,9 +87,11 @@ async def publish(
 
 
 @router.get("/v1/events/{event_id:text}", response_model=responses.EventState, responses=refused(HTTPStatus.NOT_FOUND))
-async def state(event_id: str, worker: CurrentWorker, tenant: Tenant, user_id: UserOrOwner = DEFAULT_USER) -> Response:
+async def state(
+    event_id: str, worker: CurrentWorker, caller: Caller, tenant: Tenant, user_id: UserOrOwner = DEFAULT_USER
+) -> Response:
     """Return how far an event has come, and what it led to."""
-    states = await worker.event_states.of(Owner(tenant, user_id), [event_id])
+    states = await worker.event_states.of(Owner(tenant, user_id), [event_id], caller.agents)
     if event_id not in states:
         detail = (
             f"no event {event_id!r} of user {user_id!r} is known: none was accepted, or it is older than RETENTION_DAYS"
@@ -100,9 +102,9 @@ async def state(event_id: str, worker: CurrentWorker, tenant: Tenant, user_id: U
 
 @router.post("/v1/events/status", response_model=responses.EventStates)
 @reads
-async def status(body: EventsAsked, worker: CurrentWorker, tenant: Tenant) -> Response:
+async def status(body: EventsAsked, worker: CurrentWorker, caller: Caller, tenant: Tenant) -> Response:
     """Return how far many events have come; those that were never accepted are named under `unknown`."""
-    states = await worker.event_states.of(Owner(tenant, body.user_id), body.event_ids)
+    states = await worker.event_states.of(Owner(tenant, body.user_id), body.event_ids, caller.agents)
     ids = list(dict.fromkeys(body.event_ids))
     return answer({"items": [states[i] for i in ids if i in states], "unknown": [i for i in ids if i not in states]})
 

@@ -1,14 +1,16 @@
 """Wakes and reminders over HTTP: how an agent is woken, what it is to remind of, and the wakes themselves."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import Header, Query, Response
+from fastapi import Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from mnemolog.commands.commands import Answer
 from mnemolog.commands.wakes import Periodic
-from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
+from mnemolog.http.authentication import is_still_valid
+from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Id, UserOrNone
 from mnemolog.http.models.wakes import (
@@ -44,10 +46,19 @@ COMMAND = WAITING | refused(HTTPStatus.CONFLICT)
 
 @router.put("/users/{user_id:text}/wake", response_model=WakeConfiguration, responses=COMMAND)
 async def configure(
-    user_id: str, body: WakeWanted, worker: CurrentWorker, tenant: Tenant, command_id: CommandId
+    *,
+    user_id: str,
+    body: WakeWanted,
+    worker: CurrentWorker,
+    caller: Caller,
+    tenant: Tenant,
+    command_id: CommandId,
 ) -> Response:
     """Wake the user's agent at every multiple of a period; slots that were missed raise one wake."""
     owner, settings = Owner(tenant, check_user_id(user_id)), worker.settings
+    known = worker.shards.state(owner).wakes.configured
+    if known is not None and not caller.has_agent(known.envelope.agent_id):
+        raise Problem(HTTPStatus.FORBIDDEN, f"user {user_id!r} has the wake of an agent that the key is not for")
     periodic = Periodic(
         every_seconds=body.every_seconds,
         text=body.text or settings.wake_text,
@@ -159,6 +170,7 @@ async def streamed(
     *,
     worker: CurrentWorker,
     tenant: Tenant,
+    request: Request,
     user_id: UserOrNone | None = None,
     agent_id: Id | None = None,
     last_event_id: Annotated[str | None, Header(max_length=65_536, description="go on behind this event")] = None,
@@ -169,7 +181,7 @@ async def streamed(
     """
     listener = Listener(tenant=tenant, user_id=user_id, agent_id=agent_id)
     positions = await worker.wake_streams.begin(listener, last_event_id)
-    events = worker.wake_streams.stream(listener, positions)
+    events = worker.wake_streams.stream(listener, positions, may_go_on=partial(is_still_valid, request.scope))
     return StreamingResponse(events, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import statistics
 import time
 from contextlib import asynccontextmanager, suppress
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 LIVE = b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 HEAD = b"POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+DOCUMENT = b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+CLOSING = LIVE[:-2] + b"Connection: close\r\n\r\n"
+MIB = 1 << 20
 PATIENCE = 20
 
 
@@ -78,6 +82,71 @@ async def test_a_body_that_trickles_is_not_held_to_the_head(tmp_path: Path):
             writer.write(bytes([byte]))
         assert (await reader.readline()).startswith(b"HTTP/1.1 422")
         writer.close()
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        (b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"a: b\r\n" * 1_000),
+        (b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\na: ", b"b" * 6_000),
+        (b"GET /health/live?", b"b" * 6_000),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", b"a: b\r\n" * 1_000),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\na: ", b"b" * 6_000),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n2;", b"b" * 6_000),
+    ],
+    ids=["headers", "a header", "a path", "trailers", "a trailer", "a chunk's extension"],
+)
+async def test_what_stands_around_a_body_and_does_not_end_is_refused(tmp_path: Path, endless: tuple[bytes, bytes]):
+    (begun, more), sent = endless, 0
+    async with door_served(tmp_path) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        answered = asyncio.create_task(reader.read())
+        writer.write(begun)
+        with suppress(ConnectionError):
+            while sent < 5 * MIB:
+                sent += len(more)
+                writer.write(more)
+                await writer.drain()
+                if answered.done():
+                    break
+        async with asyncio.timeout(PATIENCE):
+            with suppress(ConnectionError):
+                assert (await answered).startswith(b"HTTP/1.1 431")
+        writer.close()
+    assert sent < 5 * MIB  # what the sockets' buffers hold, and not all that was to come
+
+
+async def test_a_trailer_is_no_header_of_the_request(tmp_path: Path):
+    chunked = b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nContent-Type: text/plain\r\n\r\n"
+    async with door_served(tmp_path) as port:
+        answered = await exchange(port, HEAD + b"Connection: close\r\n" + chunked)
+    assert answered.startswith(b"HTTP/1.1 422")  # it has no query; text/plain would be 415
+
+
+async def test_who_reads_no_answer_is_cut_off(tmp_path: Path):
+    async with door_served(tmp_path, unread_seconds=0.2, most=1) as port:
+        deaf = socket.socket()
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        deaf.connect(("127.0.0.1", port))
+        deaf.sendall(DOCUMENT * 60)
+        async with asyncio.timeout(PATIENCE):
+            answered = b""
+            while not answered.startswith(b"HTTP/1.1 200"):
+                with suppress(ConnectionError):  # while the deaf one has the only place
+                    answered = await exchange(port, CLOSING)
+        deaf.close()
+
+
+async def test_who_reads_slowly_gets_the_whole_answer(tmp_path: Path):
+    async with door_served(tmp_path, unread_seconds=0.2) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1_024)
+        writer.write(DOCUMENT * 4 + CLOSING)
+        read = b""
+        while part := await reader.read(40_000):
+            read += part
+            await asyncio.sleep(0.03)
+        writer.close()
+    assert read.count(b"HTTP/1.1 200") == 5
 
 
 async def test_one_connection_too_many_is_told_so_and_closed(tmp_path: Path):

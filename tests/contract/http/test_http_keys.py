@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ import pytest
 import pytest_asyncio
 from contract.front_door import turn
 from contract.keyed_door import Caller, KeyedDoor, keyed_door
+from contract.wake_stream_client import open_wake_stream
 
 from mnemolog import AsyncClient, Refused
 from mnemolog.access import key_file
@@ -393,3 +395,18 @@ async def test_a_name_in_a_body_that_no_route_reads_opens_nothing(
     for body in (None, named):
         answer = await caller.ask(method, path, body)
         assert answer.status_code == 403, answer.text
+
+
+async def test_a_stream_ends_with_its_key_and_tells_nothing_more(door: KeyedDoor):
+    listens, speaks = (door.caller(*BOTH, tenant="streams") for _ in range(2))
+    async with open_wake_stream(door.app, "user_id=u1", key=listens.text) as stream:
+        reminder = {"due_at": "2020-01-01", "content": "while the key is valid"}
+        assert (await speaks.ask("POST", "/v1/users/u1/reminders", reminder)).status_code == 201
+        await stream.events(1)
+        with edited_keys(door.path) as keys:
+            del keys[listens.key.key_id]
+        reminder = {"due_at": "2020-01-01", "content": "when it is revoked"}
+        assert (await speaks.ask("POST", "/v1/users/u1/reminders", reminder)).status_code == 201
+        async with asyncio.timeout(20):
+            await stream.has_ended.wait()
+        assert [heard.wake["content"] for heard in stream.so_far()] == ["while the key is valid"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from contract.front_door import HashEmbedder, front_door
@@ -39,14 +39,16 @@ async def cosines(door: FrontDoor, query: str = "likes coffee") -> dict[str, flo
     return {hit["content"]: hit["scores"]["semantic"] for hit in found}
 
 
-async def reembed(door: FrontDoor, status: int = 200, **body: object) -> dict:
+async def reembed(door: FrontDoor, status: int = 200, **body: object) -> dict[str, Any]:
     answer = await door.post("/v1/admin/reembed", body)
     assert answer.status_code == status, answer.text
-    return answer.json()
+    said: dict[str, Any] = answer.json()
+    return said
 
 
-async def serving(door: FrontDoor) -> dict:
-    return (await door.get("/v1/admin/reembed")).json()
+async def serving(door: FrontDoor) -> dict[str, Any]:
+    body: dict[str, Any] = (await door.get("/v1/admin/reembed")).json()
+    return body
 
 
 async def test_an_encoder_is_built_beside_the_serving_one_and_switched_to_and_back(tmp_path: Path, tiny: str):
@@ -100,7 +102,7 @@ async def test_what_comes_without_a_vector_of_the_active_encoder_gets_one_in_tim
 
 
 async def is_made(door: FrontDoor, encoder: str) -> bool:
-    return (await reembed(door, encoder=encoder, what="forecast"))["memories"] == 0
+    return bool((await reembed(door, encoder=encoder, what="forecast"))["memories"] == 0)
 
 
 async def test_what_was_active_serves_after_a_restart_until_the_setting_changes(tmp_path: Path, tiny: str):
