@@ -55,6 +55,16 @@ class Encoding:
         )
         return {memory_id: (version, vector) for memory_id, version, vector in found}
 
+    def vector(self, owner: Owner, memory: Memory) -> bytes | None:
+        """Return the vector of a memory's text; None where the log has the encoder's, or it is not made yet."""
+        if memory.embedding_model == self.model:
+            return None
+        found = self._connection.execute(
+            "select vector from vectors where tenant=? and user_id=? and memory_id=? and version=?",
+            (owner.tenant, owner.user_id, memory.memory_id, memory.text_version),
+        ).fetchone()
+        return None if found is None else bytes(found[0])
+
     def missing(self, owner: Owner, memories: Iterable[Memory]) -> list[Memory]:
         """Return those of a user's memories that have no vector of this encoder, neither here nor in the log."""
         others = [m for m in memories if m.embedding_model != self.model]

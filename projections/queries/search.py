@@ -228,16 +228,20 @@ class IndexSearch:
 
     def _toward(self, view: View, best: list[Found]) -> View:
         """Return a view between the question and what the best memories of its space mean."""
-        found = [self._vector_of(one) for one in best if one.memory.embedding_model == view.model]
-        vectors = [vector for vector in found if len(vector) == len(view.vector)]
+        found = [self._vector_of(one) for one in best]
+        vectors = [vector for vector, model in found if model == view.model and len(vector) == len(view.vector)]
         if not vectors:
             return view
         vector = view.vector + np.mean(vectors, axis=0, dtype=np.float32)
         return replace(view, vector=vector / np.linalg.norm(vector))
 
-    def _vector_of(self, found: Found) -> Vectors:
-        raw = self._shards.of(found.owner).ledger.vectors(found.owner)[found.memory.memory_id]
-        return np.frombuffer(raw, "<f4")
+    def _vector_of(self, found: Found) -> tuple[Vectors, str]:
+        """Return the vector by which a memory is found, and its encoder's name."""
+        encoding, memory = self._shards.encoding, found.memory
+        if encoding is not None and (own := encoding.vector(found.owner, memory)) is not None:
+            return np.frombuffer(own, "<f4"), encoding.model
+        raw = self._shards.of(found.owner).ledger.vectors(found.owner)[memory.memory_id]
+        return np.frombuffer(raw, "<f4"), memory.embedding_model
 
     async def _hits(
         self, owner: Owner, asked: Asked, turns: TurnMatches | None, sees: Callable[[Memory], bool]

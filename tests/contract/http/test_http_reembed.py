@@ -13,6 +13,8 @@ from support.tiny_encoder import write_encoder
 from mnemolog.operations.reembedding import Reembedder
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.embedding.serving import ServingEmbedder
+from projections.queries.search import Question
+from schemas.identity import Owner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -205,3 +207,19 @@ async def test_with_an_encoder_for_each_language_a_question_finds_memories_of_bo
         assert max(others, key=lambda fact: others[fact]) == "likes coffee"  # by the multilingual encoder
         past = {"user_id": "u1", "query": "我喜欢喝咖啡", "as_of": "2100-01-01T00:00:00Z", "recall": False}
         assert (await door.post("/v1/search", past)).json()["results"][0]["content"] == "我喜欢喝咖啡"
+
+
+async def test_a_second_hop_goes_by_the_vectors_that_serve(tmp_path: Path, tiny: str):
+    async with front_door(tmp_path / "data") as door:
+        await door.remember("likes coffee")
+        await reembed(door, encoder=tiny, what="activate")
+        await door.remember("plays the violin")
+        search, owner = door.worker.queries.index_search, Owner("default", "u1")
+        [view] = await search.views("likes coffee")
+        pool = await search.pool(owner, Question(text="likes coffee"), [view], now=door.clock.now())
+        best = pool.best(2)
+        found = {one.memory.content: search._vector_of(one) for one in best}
+        assert {model for _, model in found.values()} == {view.model} == {door.worker.embedder.model}
+        assert float(found["likes coffee"][0] @ view.vector) == pytest.approx(1, abs=1e-5)
+        asked = {"user_id": "u1", "query": "likes coffee", "recall": False, "hops": 2}
+        assert (await door.post("/v1/search", asked)).json()["results"][0]["content"] == "likes coffee"
