@@ -7,8 +7,8 @@ vectors. Then the worker is stopped and started again, and then once more withou
 anew from the log. Printed are the seconds until it is ready and until a search for each of 50 users has been answered,
 the resident memory of its own process (not of the embedder's child) when it is ready and after those searches, and the
 bytes a memory of log and shards.
-An index that outlives the worker is told again what it was told in the last SAFE_AFTER_SECONDS before the worker ended.
-So there the worker is started a second time, "settled", after it has told it all, and for longer than that nothing new.
+An index that outlives the worker is written again what it got in the last SAFE_AFTER_SECONDS before the worker ended.
+So there the worker is started a second time, "settled", when all is written and nothing new came for longer than that.
 This is done on the embedded engine, or on Kafka and Weaviate, for which `make engines` is needed: one worker, with a
 broker and a node of its own. Their bytes are what their files occupy when they were stopped: all topics with Kafka's
 own, and Weaviate's objects, index and write-ahead log.
@@ -155,7 +155,9 @@ def measured(memories: int, *, on_kafka: bool) -> dict[str, float]:
                     running_worker(worker, **engines.settings) as (url, _),
                     httpx.Client(base_url=url, timeout=HOLDING_SECONDS) as client,
                 ):
-                    client.post("/v1/admin/drain", json={"timeout": HOLDING_SECONDS}).raise_for_status()  # all is told
+                    client.post(
+                        "/v1/admin/drain", json={"timeout": HOLDING_SECONDS}
+                    ).raise_for_status()  # all is written to the index
                     time.sleep(SETTLING_SECONDS)
                 found |= {f"settled_{what}": value for what, value in started(worker, engines, users).items()}
                 found["weaviate_resident_mib"] = resident_mib(engines.weaviate.pid)

@@ -131,7 +131,7 @@ def to_forward(said: Sequence[str]) -> list[NewRecord]:
 
 
 async def forwarding(said: Sequence[str]) -> float:
-    """Return how many turns a second two chained agents forward; nobody decodes, and sends are not waited for."""
+    """Return how many turns a second two chained agents forward; nothing is decoded, and sends are not waited for."""
     records = to_forward(said)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

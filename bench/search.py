@@ -25,6 +25,7 @@ from projections.index.sync import IndexSync
 from projections.partitions.shards import Shards
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries
+from projections.queries.search import Question
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import Position, Record
@@ -130,7 +131,7 @@ async def searching(queries: Queries, embedder: OneVector, owner: Owner, chance:
     """Return the seconds of one search."""
     embedder.vector, query = unit(chance, 1)[0], words(chance, 8)
     began = time.perf_counter()
-    found = await queries.search(owner, query, FILTERS, now=NOW)
+    found = await queries.search(owner, Question(text=query, filters=FILTERS), now=NOW)
     seconds = time.perf_counter() - began
     assert len(found) == 5
     return seconds

@@ -6,7 +6,7 @@ Users with 20, 60, 200, 2,000 and 10,000 memories beside 200 users of 20, all in
 `bench/search.py`, each asked in three rounds.
 `Queries.search` (both legs, the shard's state, ranking) against weaviate-client alone, which has the same vectors and
 tokens in a collection of its own, asks for both legs there (BM25 and nearest vectors, 200 hits each, the same filters)
-at the same time and does nothing with them. Its tokens carry their user, so that it reads nobody else's.
+at the same time and does nothing with them. Its tokens carry their user, so that it reads no other user's.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from projections.index.weaviate.objects import exactly
 from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.queries.ranking import POOL
+from projections.queries.search import Question
 from projections.text.analyser import terms
 from schemas.identity import Owner
 from schemas.topics import TOPICS
@@ -123,7 +124,7 @@ async def through(queries: Queries, embedder: OneVector, owner: Owner, chance: n
     """Return the seconds of one search through mnemolog."""
     embedder.vector, query = unit(chance, 1)[0], words(chance, 8)
     began = time.perf_counter()
-    found = await queries.search(owner, query, FILTERS, now=NOW)
+    found = await queries.search(owner, Question(text=query, filters=FILTERS), now=NOW)
     seconds = time.perf_counter() - began
     assert len(found) == 5
     return seconds

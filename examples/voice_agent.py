@@ -1,7 +1,7 @@
 """A voice agent in text: what PowerMem does in TEN, on `mnemolog up`, with lines for speech.
 
 A line of stdin is what speech recognition understood; what stdout gets, speech synthesis would say. A model answers
-where OPENAI_API_KEY or OPENAI_BASE_URL is set; without, the agent repeats what the model would have been told.
+where OPENAI_API_KEY or OPENAI_BASE_URL is set; without, the agent repeats the prompt that the model would have read.
 """
 
 from __future__ import annotations
@@ -103,11 +103,13 @@ class VoiceAgent:
         if not self.config.enable_memorization:
             return line
         try:
-            told = await self.memory.context(self.config.user_id, line, agent_id=self.config.agent_id, history_limit=0)
+            context = await self.memory.context(
+                self.config.user_id, line, agent_id=self.config.agent_id, history_limit=0
+            )
         except MnemologError as error:
             warn(f"answering without memory: {error}")
             return line
-        return str(told["message"])
+        return str(context["message"])
 
     async def save(self) -> None:
         """Send the whole context: other roles are left out, and what was saved before is known."""

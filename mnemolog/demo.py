@@ -21,6 +21,7 @@ from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from projections.queries.filters import Filters
+from projections.queries.search import Question
 from schemas.identity import Owner
 from schemas.inputs.input_events import parse_event
 from schemas.inputs.pieces import text_of
@@ -158,9 +159,8 @@ async def _ask(worker: Worker, console: Console) -> None:
     questions: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))
     for question in questions:
         owner = Owner("default", question["user"])
-        hits = await worker.queries.search(
-            owner, question["query"], Filters(agent_id=question.get("agent")), now=START, limit=3
-        )
+        asked = Question(text=question["query"], filters=Filters(agent_id=question.get("agent")), limit=3)
+        hits = await worker.queries.search(owner, asked, now=START)
         console.print(f"[bold]{question['query']}[/bold]")
         for hit in hits:
             console.print(f"  {hit.ranked.score:.2f}  {hit.memory.content}")

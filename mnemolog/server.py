@@ -28,7 +28,7 @@ from mnemolog.worker.components import certificate_files
 from mnemolog.worker.worker import Worker
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.codec import UnknownSchema
-from schemas.disclosure import told
+from schemas.disclosure import describe
 from schemas.log import LogError
 from streams.registry.registry import RegistryRefused
 
@@ -219,7 +219,7 @@ async def _run(
         ends: set[asyncio.Future[Any]] = {failure, stop, answering}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         if failure.done() and (error := failure.exception()) is not None:
-            raise WorkerFailed(told(error)) from error
+            raise WorkerFailed(describe(error)) from error
         if answering.done():
             answering.result()
     finally:
@@ -229,7 +229,7 @@ async def _run(
 
 
 class Sockets:
-    """Where a worker listens: for everybody, and perhaps at a port of their own for the group's other workers."""
+    """Where a worker listens: for callers, and perhaps at a port of their own for the group's other workers."""
 
     def __init__(self, settings: Settings) -> None:
         """Bind before anything else is done, so that a port in use is reported at once. Raises OSError."""
@@ -245,7 +245,7 @@ class Sockets:
 
     @property
     def all(self) -> list[socket.socket]:
-        """The sockets, that for everybody first."""
+        """The sockets, the callers' first."""
         return [one for one in (self.for_everybody, self.for_workers) if one is not None]
 
     @property

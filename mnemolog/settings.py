@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from mnemolog.reminder_template import REMINDER_TEMPLATE, check_template
+from projections.embedding.choice import ENDPOINT, read_choice
+from projections.embedding.embedder import EmbedderUnusable
 from projections.index.registry import INDEXES
 from schemas.disclosure import masked
 from schemas.inputs.faults import plain
@@ -176,7 +178,7 @@ class Settings(BaseModel):
         return bool(self.llm_base_url or self.llm_api_key)
 
     @property
-    def sight(self) -> VisionPolicy:
+    def vision(self) -> VisionPolicy:
         """Whether the model sees images, and the hosts that they may lie on."""
         hosts = (host.strip().lower() for host in (self.image_hosts or "").split(","))
         return VisionPolicy(
@@ -195,14 +197,14 @@ class Settings(BaseModel):
 
     @property
     def port_for_workers(self) -> int | None:
-        """The port where other workers are answered; None where they use the one for everybody, or there are none."""
+        """The port where other workers are answered; None where they use the callers' port, or there are none."""
         if not self.has_proof or self.advertised_url is None or self.is_embedded:
             return None
         return self.internal_port or self.port + 1
 
     @property
     def url_for_workers(self) -> str | None:
-        """Where other workers reach this one, as the group is told; None: where it listens.
+        """Where other workers reach this one, as it is announced in the group; None: where it listens.
 
         That is ADVERTISED_URL, with the port for workers in the place of PORT or of none.
         """
@@ -216,7 +218,7 @@ class Settings(BaseModel):
 
 
 def revealed(secret: SecretStr | None) -> str | None:
-    """Return a secret as text, for who sends it and shows it to nobody."""
+    """Return a secret as text, to be sent where it belongs and never shown."""
     return None if secret is None else secret.get_secret_value()
 
 
@@ -249,7 +251,7 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
 
 
 def _given(error: Mapping[str, Any]) -> str:
-    """Return what was given, as far as it may be told: of a secret nothing, of an address the host."""
+    """Return what may be shown of a value: of a secret nothing, of an address the host."""
     field = Settings.model_fields.get(str(error["loc"][0])) if error["loc"] else None
     if field is None or "SecretStr" in repr(field.annotation):
         return ""
@@ -324,9 +326,19 @@ def _checked(settings: Settings) -> Settings:
             f"{PREFIX}INTIMACY_LEVELS={settings.intimacy_levels!r} must be two ascending numbers, 0 to 100"
         )
     _check_model(settings)
-    if settings.embedding_model != "builtin" and not (settings.embedding_base_url or settings.embedding_api_key):
-        raise SettingsError(f"{PREFIX}EMBEDDING_MODEL needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
+    _check_embedder(settings)
     return settings
+
+
+def _check_embedder(settings: Settings) -> None:
+    """Refuse an encoder that is misspelt, and one behind an endpoint without an endpoint."""
+    try:
+        chosen = read_choice(settings.embedding_model)
+    except EmbedderUnusable as error:
+        raise SettingsError(f"{PREFIX}EMBEDDING_MODEL {error}") from None
+    asks = any(choice.kind == ENDPOINT for choice in chosen.values())
+    if asks and not (settings.embedding_base_url or settings.embedding_api_key):
+        raise SettingsError(f"{PREFIX}EMBEDDING_MODEL needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
 
 
 def _check_listening(settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""TLS: the certificate that a worker shows, and the authorities that it trusts. Files that are renewed are read again.
+"""TLS: a worker's certificate, and the authorities that it trusts. Renewed files are read again.
 
 A connection keeps what it was made with; the next one gets what the files hold then. Nothing is dropped.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOOK_EVERY_SECONDS: Final = 1.0
-"""How often the files are looked at, at most; only a new connection asks."""
+"""The files are checked at most this often, when a connection begins."""
 
 log = logging.getLogger("mnemolog.tls")
 
@@ -38,7 +38,7 @@ class CertificateFiles:
     key: Path | None = None
     """None: in the same file as the certificate."""
     client_authority: Path | None = None
-    """Who connects must show a certificate of it. None: nobody is asked for one."""
+    """Clients must present a certificate of this authority. None: clients need no certificate."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -47,7 +47,7 @@ class CertificateFiles:
 
 
 class Renewed:
-    """A TLS context that is made anew when its files have changed; while they cannot be used the former one stays."""
+    """A TLS context that is created again when its files change; while they are unusable the former one stays."""
 
     def __init__(self, files: Sequence[Path], make: Callable[[], ssl.SSLContext]) -> None:
         """Make it. Raises TlsFailed."""
@@ -59,7 +59,7 @@ class Renewed:
 
     @property
     def context(self) -> ssl.SSLContext:
-        """The context of now."""
+        """The current context."""
         if time.monotonic() - self._looked >= LOOK_EVERY_SECONDS:
             self._looked = time.monotonic()
             states = [_state(file) for file in self._files]
@@ -78,7 +78,7 @@ class Renewed:
 
 
 def _state(file: Path) -> tuple[int, int, int] | None:
-    """Return what changes when a file does, None where there is none."""
+    """Return a file's identity, size and time, which change with its content; None where there is no file."""
     try:
         found = file.stat()
     except OSError:
@@ -92,7 +92,7 @@ def server_context(files: CertificateFiles) -> ssl.SSLContext:
     context = _server(files)
 
     def choose(connection: ssl.SSLSocket | ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
-        """Give a connection that begins the certificate and the authority of now."""
+        """Give a new connection the current certificate and authority."""
         connection.context = renewed.context
 
     context.sni_callback = choose  # called for every connection, whether or not it names a server
@@ -153,7 +153,7 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def ends_at(certificate: Path) -> datetime:
-    """Return when the first certificate of a file ends, in UTC. Raises TlsFailed."""
+    """Return when the first certificate of a file expires, in UTC. Raises TlsFailed."""
     try:
         return x509.load_pem_x509_certificate(certificate.read_bytes()).not_valid_after_utc.astimezone(UTC)
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Disclosure: what may be told of a setting or an error in logs, answers and reports. No secret, no user's word."""
+"""Disclosure: what logs, answers and reports may show of a setting or an error. No secret, no user's word."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def masked(value: str) -> str:
     return scheme + rest[:place] + (said if not said or _PORTS.fullmatch(said) else said[0] + HIDDEN)
 
 
-def told(error: BaseException) -> str:
+def describe(error: BaseException) -> str:
     """Return the type and the message of an error; the type alone where the message may quote what it met.
 
     Errors of our own classes are written to be read by operators, and quote nothing.
@@ -45,9 +45,9 @@ def told(error: BaseException) -> str:
 
 
 def trace(error: BaseException) -> str:
-    """Return a traceback of an error and of those that led to it, as Python prints it, each with what may be `told`."""
+    """Return the tracebacks of an error and of its causes, as Python prints them, each error as `describe` shows it."""
     return "\n\nThen:\n\n".join(
-        "Traceback (most recent call last):\n" + "".join(traceback.format_tb(one.__traceback__)) + told(one)
+        "Traceback (most recent call last):\n" + "".join(traceback.format_tb(one.__traceback__)) + describe(one)
         for one in reversed(list(_causes(error)))
     )
 

@@ -1,7 +1,7 @@
-"""Visible text: without the characters that a reader does not see and a model reads all the same.
+"""Visible text: without the characters that readers do not see but models read.
 
-Tags (U+E0000 to E007F), bidirectional controls, zero width characters and runs of variation selectors can carry words
-that nobody sees, or show other words than there are. Every pattern here looks at one character and its neighbours.
+Tags (U+E0000 to E007F), bidirectional controls, zero width characters and runs of variation selectors can hide words
+from a reader, or show other words than there are. Every pattern here looks at one character and its neighbours.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UNSEEN: Final = re.compile(
 
 
 def visible(text: str) -> str:
-    """Return the text without characters that are not seen; joiners stay between letters that need them and in emoji.
+    """Return the text without invisible characters; joiners stay between letters that need them and in emoji.
 
     Of several variation selectors the first stays. Flags that are spelt in tags become a plain flag.
     """

@@ -4,6 +4,6 @@ A turn's way: a transport (`transports`) delivers the record to an agent (`agent
 them). `observe` cuts turns into windows and has them extracted (`extraction`); the answer goes to the inbox. `remember`
 takes one inbox item at a time for each user (`delivery.keyed_pool`), asks the pure rules (`decisions`) and appends one
 decision to the ledger. `project` then brings shards and index up to date. `ticks` appends what time makes due to the
-inbox, `registry` decodes upstreams that write registry Avro, and what nobody can handle becomes a dead letter
-(`delivery.dead_letter`).
+inbox, `registry` decodes upstreams that write registry Avro, and a record that no agent can handle becomes a
+dead letter (`delivery.dead_letter`).
 """

@@ -84,8 +84,8 @@ def known_lines(page: Path) -> dict[str, str]:
 def known_runs(page: Path) -> dict[str, str]:
     """Return the commit that each row was run on, by the row's name, as far as the page says."""
     paragraphs = page.read_text("utf-8").split(BEGIN)[1].split(END)[0].split("\n\n")
-    told = filter(None, (RUN.match(" ".join(paragraph.split())) for paragraph in paragraphs))
-    return {name: run[1] for run in told for name in re.findall("`([^`]*)`", run[2])}
+    runs_of_rows = filter(None, (RUN.match(" ".join(paragraph.split())) for paragraph in paragraphs))
+    return {name: run[1] for run in runs_of_rows for name in re.findall("`([^`]*)`", run[2])}
 
 
 def this_run() -> str:
@@ -107,8 +107,8 @@ def write(page: Path, lines: dict[str, str], runs: dict[str, str]) -> None:
     names = [row.name for row in ROWS if row.name in lines]
     table = "".join(lines[name] for name in names)
     for run in dict.fromkeys(runs[name] for name in names if name in runs):
-        told = ", ".join(f"`{name}`" for name in names if runs.get(name) == run)
-        table += f"\n{textwrap.fill(f'Run {run}: {told}.', 120, break_on_hyphens=False)}\n"
+        named = ", ".join(f"`{name}`" for name in names if runs.get(name) == run)
+        table += f"\n{textwrap.fill(f'Run {run}: {named}.', 120, break_on_hyphens=False)}\n"
     page.write_text(before + BEGIN + HEADER + table + END + after, "utf-8")
 
 

@@ -82,7 +82,7 @@ def counting(command: list[str], counts: Callable[[str], bool], what: str, **env
                     shown = time.monotonic()
                     print(f"  {count} {what} after {shown - started:.0f} s", flush=True)
         except BaseException:
-            process.terminate()  # who was told to stop by a signal of its own has a child that was not
+            process.terminate()  # only this process got the signal, its child did not
             raise
     if process.returncode != 0:
         print("\n".join(last))

@@ -29,7 +29,7 @@ if ! is_usable; then
     "$python" -m venv --clear "$venv"
 fi
 
-# On Linux every dependency must come as a wheel, so that nobody needs a compiler to try mnemolog: CI checks it.
+# On Linux every dependency must come as a wheel, so that mnemolog can be tried without a compiler: CI checks it.
 if [ "${CI:-}" = true ]; then export PIP_ONLY_BINARY=:all:; fi
 rm -f "$venv/.installed"
 echo "Installing the pinned dependencies into $venv (about a minute the first time)"

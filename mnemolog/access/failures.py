@@ -1,4 +1,4 @@
-"""Failed attempts by address and key: whoever guesses is slowed down before anything slow is done for them."""
+"""Failed attempts by address and key: a caller who guesses is refused before any slow hash is computed."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 AT_ONCE: Final = 10
-"""Failures that an address may have in a row with one key."""
+"""Failures that an address may have in a row with one key, before it has to wait."""
 EVERY_SECONDS: Final = 6.0
-"""After which one of them is forgiven."""
+"""The time after which one failure is forgiven."""
 MAX_COUNTED: Final = 10_000
 _NETWORK_BITS: Final = 64
 
 
 class Failures:
-    """How many failures each address has left with each key; of IPv6 each /64, which is what one caller has.
+    """The number of recent failures of each address with each key; an IPv6 caller counts as its /64 network.
 
     By key as well, because behind a proxy all callers have one address.
     """
@@ -38,7 +38,7 @@ class Failures:
         self._set(_name(address, key_id), +1.0)
 
     def forgive(self, address: str, key_id: str) -> None:
-        """Take an attempt back: it was none."""
+        """Take back an attempt that succeeded."""
         self._set(_name(address, key_id), -1.0)
 
     def _set(self, name: str, change: float) -> None:

@@ -1,4 +1,4 @@
-"""API keys: what one consists of, what of it is kept, and how one is made.
+"""API keys: their parts, what is stored of them, and how they are created.
 
 The text of a key is `mnl_<id>_<secret>`; the secret has 256 random bits in 43 characters of base64url. Kept is a scrypt
 hash of the whole text: whoever reads the file cannot use it.
@@ -29,12 +29,12 @@ _N, _R, _P, _HASH_BYTES, _SALT_BYTES = 2**14, 8, 1, 32, 16
 
 
 class InvalidKey(ValueError):
-    """What was said about a key cannot be; the message says what to do."""
+    """The description of a key is invalid; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much a key may do; None: as much as it likes."""
+    """The limits of a key; None: unlimited."""
 
     requests_per_second: float | None = None
     events_per_day: int | None = None
@@ -44,7 +44,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """A key as the file has it: what it allows, and the hash of its text."""
+    """A key as it is stored: its rights, and the hash of its text."""
 
     key_id: str
     tenant: str
@@ -59,15 +59,15 @@ class Key:
 
     @property
     def principal(self) -> Principal:
-        """Whom the key stands for."""
+        """The principal that the key identifies."""
         return Principal(self.tenant, self.roles, self.key_id, self.users, self.agents)
 
     def is_expired(self, now: datetime) -> bool:
-        """Return whether the key's time is over."""
+        """Return whether the key has expired."""
         return self.expires is not None and now >= self.expires
 
     def matches(self, text: str) -> bool:
-        """Return whether a text is that of this key; takes as long as a hash does."""
+        """Return whether a text is this key's; computes the slow hash."""
         return hmac.compare_digest(_hash(text, self.salt), self.digest)
 
     def as_json(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Key:
         return shown
 
     def public(self) -> dict[str, Any]:
-        """Return what anybody may know who may list keys."""
+        """Return the fields that a list of keys shows: everything but the hash."""
         limits = {
             "requests_per_second": self.limits.requests_per_second,
             "events_per_day": self.limits.events_per_day,
@@ -126,7 +126,7 @@ def new_key(
 
 
 def renewed(key: Key, now: datetime) -> tuple[Key, str]:
-    """Return a new key that allows what another one does, and its text. It lasts as long as that was made to last."""
+    """Return a new key with the rights and the lifetime of another one, and its text."""
     expires = None if key.expires is None else now + (key.expires - key.created)
     made, text = new_key(tenant=key.tenant, roles=key.roles, now=now, expires=expires)
     return replace(made, users=key.users, agents=key.agents, limits=key.limits), text

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mnemolog.access.key import Key
 
 LOOK_SECONDS: Final = 1.0
-"""How often at most it is looked whether the file has changed."""
+"""The file is checked for changes at most this often."""
 MAX_FILE_BYTES: Final = 64 * 1024 * 1024
 _OF_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _MOUNTED: Final = stat.S_IWGRP | stat.S_IXGRP | stat.S_IRWXO
@@ -30,11 +30,11 @@ log = logging.getLogger("mnemolog.access")
 
 
 class KeyFileError(ValueError):
-    """The file of keys cannot be used; the message says what to do."""
+    """The key file cannot be used; the message says what to do."""
 
 
 class KeyFile:
-    """The keys of a file, as they are now: one that breaks while the worker serves counts as it was."""
+    """The current keys of a file; while the file cannot be read, the keys last read stay valid."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
         """Read the file. Raises KeyFileError."""
@@ -102,7 +102,7 @@ def read_keys(path: Path) -> dict[str, Key]:
 
 @contextmanager
 def edited_keys(path: Path) -> Iterator[dict[str, Key]]:
-    """Give the keys of a file, none where there is no file yet, and write them back at the end of the block.
+    """Yield the keys of a file (none if there is no file yet), and write them back at the end of the block.
 
     Two who edit it at the same time wait for each other. Raises KeyFileError.
     """
@@ -122,7 +122,7 @@ def edited_keys(path: Path) -> Iterator[dict[str, Key]]:
 
 
 def write_keys(path: Path, keys: Iterable[Key]) -> None:
-    """Put keys into the file, all or nothing, with mode 0600. Raises KeyFileError."""
+    """Replace the key file atomically, with mode 0600. Raises KeyFileError."""
     content: dict[str, Any] = {"version": 1, "keys": [key.as_json() for key in keys]}
     try:
         write_private(path, json.dumps(content, indent=1).encode() + b"\n")
@@ -131,7 +131,7 @@ def write_keys(path: Path, keys: Iterable[Key]) -> None:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Replace a file by one with mode 0600, all or nothing. Raises OSError."""
+    """Replace a file atomically by one with mode 0600. Raises OSError."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # made with 0600
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -1,4 +1,4 @@
-"""The principal of a request: whose key it came with, and what that key allows."""
+"""The principal: the sender of a request as its API key identifies it, with the rights of that key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from schemas.identity import GLOBAL_USER
 from schemas.inputs.decoding import DEFAULT_TENANT
 
 PRINCIPAL: Final = "mnemolog.principal"
-"""Where the edge leaves the principal in a request's scope."""
+"""The member of a request's scope that holds the principal."""
 
 
 class Role(StrEnum):
@@ -28,7 +28,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who sent a request."""
+    """The sender of a request."""
 
     tenant: str
     roles: frozenset[Role]
@@ -40,13 +40,13 @@ class Principal:
     """The agents that the key is for; None: all."""
 
     def has_user(self, user_id: str) -> bool:
-        """Return whether the key is for a user; one that is for some users is not for what is for everyone."""
+        """Return whether the key is for a user. A key for some users is not for global memories."""
         if self.users is None:
             return True
         return user_id != GLOBAL_USER and any(_matches(user_id, pattern) for pattern in self.users)
 
     def has_agent(self, agent_id: str | None) -> bool:
-        """Return whether the key is for an agent; one that is for some agents is not for requests that name none."""
+        """Return whether the key is for an agent. A key for some agents is not for requests that name none."""
         return self.agents is None or agent_id in self.agents
 
     @property
@@ -67,4 +67,4 @@ def _matches(user_id: str, pattern: str) -> bool:
 
 
 LOCAL: Final = Principal(DEFAULT_TENANT, frozenset(Role))
-"""Everybody on loopback, where no keys are configured."""
+"""Every caller on loopback, where no keys are configured."""

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 MAX_KEYS: Final = 10_000
 STREAM_SECONDS: Final = 5.0
-"""When to come back where too many streams are open."""
+"""The Retry-After where too many streams are open."""
 
 
 class Rates:
-    """Counts what keys do at this worker."""
+    """Counts each key's requests and open streams at this worker."""
 
     def __init__(self, workers: Callable[[], int] = lambda: 1, clock: Callable[[], float] = time.monotonic) -> None:
-        """`workers` is how many there are in the group: each grants so much less."""
+        """`workers` returns the size of the group: each worker grants its share of a rate."""
         self._workers = workers
         self._clock = clock
         self._used: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """Requests of each key that count still, and when that was so; the least recently seen first."""
+        """The requests of each key that still count, and the time of that count; least recently seen first."""
         self._streams: Counter[str] = Counter()
 
     def take_request(self, key: Key) -> None:

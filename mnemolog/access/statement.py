@@ -1,4 +1,4 @@
-"""A principal as text, which one worker states to another; what proves it stands beside it."""
+"""Statements: a principal as text, which one worker sends to another beside a proof."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from mnemolog.access.principal import Principal, Role
 
 VALID_SECONDS: Final = 60.0
-"""How long a statement counts: a request is stated anew each time that it is sent on."""
+"""How long a statement is valid: each forwarded request carries a new one."""
 _ROLES: Final = frozenset(Role)
 
 
 class NoStatement(ValueError):
-    """A text that states no principal, or does so no longer."""
+    """The text is no statement, or has expired."""
 
 
 class _Stated(BaseModel):
-    """What stands in the text. A field that a newer version adds is ignored, so that it cannot widen anything here."""
+    """The fields of a statement. A newer version's fields are ignored, so that they cannot widen a right here."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -33,7 +33,7 @@ class _Stated(BaseModel):
 
 
 def write_statement(principal: Principal, now: float) -> str:
-    """Return a principal as URL-safe Base64, to count from `now` (seconds since 1970) on."""
+    """Return a principal as URL-safe Base64, valid from `now` (seconds since 1970) on."""
     stated = _Stated(
         tenant=principal.tenant,
         roles=tuple(sorted(principal.roles)),
@@ -46,7 +46,7 @@ def write_statement(principal: Principal, now: float) -> str:
 
 
 def read_statement(text: str, now: float) -> Principal:
-    """Return the principal that a text states at an instant. Raises NoStatement."""
+    """Return the principal of a statement that is valid at `now`. Raises NoStatement."""
     try:
         stated = _Stated.model_validate(orjson.loads(urlsafe_b64decode(text)))
     except (ValidationError, ValueError) as error:

@@ -1,8 +1,8 @@
 """Usage: how many events each key with a quota has published today, and what they cost; kept across restarts.
 
-A worker counts what it accepts from callers, and adds what the other workers last told: between two exchanges a key can
-have accepted more than its quota, at most what the others take in that time. The model is asked later still: what is on
-its way when the tokens of a day are spent is extracted all the same.
+A worker counts what it accepts from callers, and adds what the other workers last reported: between two exchanges a
+key can have accepted more than its quota, at most what the others accept in that time. The model is asked later still:
+what is on its way when the tokens of a day are spent is extracted all the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 
 SAVE_SECONDS: Final = 5.0
-"""How often what was counted is written; a process that is killed forgets at most so much."""
+"""How often the counts are written; a process that is killed loses at most those of this time."""
 
 log = logging.getLogger("mnemolog.access")
 
@@ -35,7 +35,7 @@ class Usage:
     """Counts events and the model's tokens by key and UTC day."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
-        """Read what was counted before; a file that cannot be read counts nothing."""
+        """Read the earlier counts; a file that cannot be read counts as empty."""
         self._path = path
         self._clock = clock
         self._day = clock.now().date()
@@ -81,13 +81,13 @@ class Usage:
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
         raise TooMany(f"{what}: send the others tomorrow", (midnight - now).total_seconds())
 
-    async def told(self) -> dict[str, Any]:
-        """Return what this worker has counted, for the others: `{day, events: {key id: number}, tokens: the same}`."""
+    async def counts(self) -> dict[str, Any]:
+        """Return this worker's own counts: `{day, events: {key id: number}, tokens: {key id: number}}`."""
         self._turn_day()
         return self._counted()
 
-    def hear(self, others: Iterable[Mapping[str, Any]]) -> None:
-        """Take what all other workers have counted."""
+    def count_others(self, others: Iterable[Mapping[str, Any]]) -> None:
+        """Replace the counts of all other workers by what they report now."""
         self._turn_day()
         events: Counter[str] = Counter()
         tokens: Counter[str] = Counter()
@@ -98,13 +98,13 @@ class Usage:
         self._others, self._others_tokens = events, tokens
 
     async def run(self) -> None:
-        """Write what was counted, every few seconds."""
+        """Write the counts every SAVE_SECONDS."""
         while True:
             await asyncio.sleep(SAVE_SECONDS)
             self.save()
 
     def save(self) -> None:
-        """Write what was counted, if there is anything new."""
+        """Write the counts, if they have changed."""
         if self._is_saved:
             return
         content = json.dumps(self._counted()).encode()

@@ -1,4 +1,4 @@
-"""The verifier: finds whose key a text is. The slow hash runs once, then a keyed digest is remembered for a while."""
+"""The verifier: finds the key of a text. After the slow hash a keyed digest of the text is cached for a while."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from schemas.clock import Clock
 
 REMEMBERED_SECONDS: Final = 60.0
-"""How long a key that was verified is not hashed again."""
+"""How long a verified key is not hashed again."""
 MAX_REMEMBERED: Final = 4_096
 HASHES_AT_ONCE: Final = 2
 MAX_WAITING: Final = 64
-"""Callers who wait for a hash; more of them are asked to come back."""
+"""Requests that may wait for a hash at the same time; further ones are refused with a Retry-After."""
 BUSY_SECONDS: Final = 1.0
 
 
 class NoKey(Exception):
-    """No key came with the request, or one that is not valid; the message says what to do."""
+    """The request has no valid key; the message says what to do."""
 
 
 class TooMany(Exception):
-    """Too many attempts, or more than a key may do; the message says so."""
+    """Too many attempts, or more than the key's limits allow; the message says which."""
 
     def __init__(self, detail: str, seconds: float) -> None:
-        """`seconds` is when to come back."""
+        """`seconds` is the Retry-After."""
         super().__init__(detail)
         self.seconds = seconds
 
@@ -56,12 +56,12 @@ class _Remembered:
 
 
 class Verifier:
-    """Verifies the text of keys."""
+    """Finds the key that a request presents, and limits wrong attempts."""
 
     def __init__(
         self, keys: KeyFile, clock: Clock | None = None, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        """Take the keys there are."""
+        """Verify against the keys of this file."""
         self._keys = keys
         self._clock = clock or SystemClock()
         self._monotonic = monotonic
@@ -71,8 +71,8 @@ class Verifier:
         self._hashing = asyncio.Semaphore(HASHES_AT_ONCE)
         self._comparing: dict[bytes, asyncio.Task[bool]] = {}
         self._threads = ThreadPoolExecutor(HASHES_AT_ONCE, "key-hash")
-        self._nobody, _ = new_key(tenant="nobody", roles=[Role.READ], now=self._clock.now())
-        """What the text of an unknown key is compared with, so that it takes as long."""
+        self._decoy, _ = new_key(tenant="nobody", roles=[Role.READ], now=self._clock.now())
+        """A key that no text matches: unknown keys are compared with it, so that they take as long as known ones."""
 
     async def verify(self, text: str, address: str) -> Key:
         """Return the key of a text that came from an address. Raises NoKey, TooMany."""
@@ -82,7 +82,7 @@ class Verifier:
         key = self._keys.find(key_id)
         digest = hmac.digest(self._secret, text.encode(), "sha256")
         if key is None or not self._is_remembered(key, digest):
-            is_right = await self._hashed(key or self._nobody, text, digest, address)
+            is_right = await self._hashed(key or self._decoy, text, digest, address)
             if not is_right or key is None or self._keys.find(key_id) != key:
                 raise NoKey(_INVALID)
         self._remember(key, digest)
@@ -105,7 +105,7 @@ class Verifier:
             self._remembered.popitem(last=False)
 
     async def _hashed(self, key: Key, text: str, digest: bytes, address: str) -> bool:
-        """Return whether the text is that of the key, where the address may still try. Raises TooMany.
+        """Return whether the text is the key's. Raises TooMany where the address has no attempts left.
 
         Requests that come with one key at the same time share a hash.
         """

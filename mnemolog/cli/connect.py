@@ -128,7 +128,7 @@ async def _member(settings: Settings, deadline: float, output: Output) -> str | 
 
     The group counts those whom it has not yet noticed to be dead.
     """
-    from mnemolog.log.configured import opened_log  # noqa: PLC0415 - only this branch needs it
+    from mnemolog.log.connection import opened_log  # noqa: PLC0415 - only this branch needs it
     from streams.transports.kafka.log import KafkaLog  # noqa: PLC0415
 
     announced = False

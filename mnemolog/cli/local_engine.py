@@ -12,10 +12,10 @@ from mnemolog.cli.logs import start_logging
 from mnemolog.client.client import AsyncClient
 from mnemolog.http.app import make_http
 from mnemolog.worker.worker import Worker
+from projections.blocking_work import run_in_thread
 from projections.shard.errors import ShardDamaged, ShardUnavailable, find_damaged
-from projections.threads import in_thread
 from schemas.codec import UnknownSchema
-from schemas.disclosure import told
+from schemas.disclosure import describe
 from streams.registry.registry import RegistryRefused
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ async def _open(worker: Worker, settings: Settings) -> AsyncIterator[AsyncClient
         await worker.stop()
         if isinstance(error, ShardDamaged) or isinstance(error.__cause__, ShardDamaged):
             raise await _damaged(settings) from error
-        raise EngineStopped(told(error)) from error
+        raise EngineStopped(describe(error)) from error
     finally:
         is_open = False
         await worker.stop()
@@ -83,7 +83,7 @@ async def _open(worker: Worker, settings: Settings) -> AsyncIterator[AsyncClient
 async def _damaged(settings: Settings) -> ShardsDamaged:
     """Look at all shards, closed by now, so that all that are damaged are folded anew at once."""
     folder = settings.data_dir.resolve() / "shards"
-    found = [path for generation in sorted(folder.glob("*/")) for path in await in_thread(find_damaged, generation)]
+    found = [path for generation in sorted(folder.glob("*/")) for path in await run_in_thread(find_damaged, generation)]
     names = ", ".join(str(path.relative_to(folder)) for path in found) or "no more, by now"
     return ShardsDamaged(
         f"shards in {folder} are damaged ({names}): give the same command again, and they are set aside and folded "

@@ -52,6 +52,29 @@ def generations() -> Call[Json]:
     return get("/v1/admin/rebuild")
 
 
+def reembed(encoder: str | None = None, *, what: str = "build") -> Call[Json]:
+    """Make an encoder's vectors beside those that serve: `{encoder, model, memories, seconds, bytes}`.
+
+    `what`: `forecast` says what that takes (`{encoder, memories, characters, tokens, seconds}`), `activate` makes them
+    and lets the encoder serve. Without an encoder it is the active one.
+    """
+    return _post("reembed", given(encoder=encoder, what=what), REBUILD_SECONDS)
+
+
+def reembedding() -> Call[Json]:
+    """Return which encoder serves: `{active, model, configured, is_encoding, running}`."""
+    return get("/v1/admin/reembed")
+
+
+def compare_encoders(encoder: str, questions: Sequence[Json]) -> Call[Json]:
+    """Ask the active encoder and another one questions `{user_id, query, expected: [id]}`.
+
+    `{questions, active, other, differing}`, with `{encoder, recall_at_5, recall_at_10, milliseconds}` of both. The
+    expected ids are those of memories, or of the events that they are from.
+    """
+    return _post("reembed/compare", {"encoder": encoder, "questions": list(questions)}, REBUILD_SECONDS)
+
+
 def metrics() -> Call[str]:
     """Return what Prometheus would read."""
     return Call(method="GET", path="/metrics", is_text=True, is_repeatable=True, read=lambda body: str(body["text"]))
@@ -67,8 +90,8 @@ def retry_dead_letters(ids: Sequence[str] | None = None) -> Call[Json]:
     return _post("dead-letters", given(ids=None if ids is None else list(ids)))
 
 
-def _post(name: str, body: Json, patience_seconds: float = 0.0) -> Call[Json]:
-    return Call(method="POST", path=f"/v1/admin/{name}", body=body, patience_seconds=patience_seconds, read=whole)
+def _post(name: str, body: Json, wait_seconds: float = 0.0) -> Call[Json]:
+    return Call(method="POST", path=f"/v1/admin/{name}", body=body, wait_seconds=wait_seconds, read=whole)
 
 
 class AsyncAdminMethods(AsyncCarrier):
@@ -80,6 +103,9 @@ class AsyncAdminMethods(AsyncCarrier):
     tick = awaited(tick)
     rebuild = awaited(rebuild)
     generations = awaited(generations)
+    reembed = awaited(reembed)
+    reembedding = awaited(reembedding)
+    compare_encoders = awaited(compare_encoders)
     metrics = awaited(metrics)
     dead_letters = awaited(dead_letters)
     retry_dead_letters = awaited(retry_dead_letters)
@@ -94,6 +120,9 @@ class AdminMethods(Carrier):
     tick = direct(tick)
     rebuild = direct(rebuild)
     generations = direct(generations)
+    reembed = direct(reembed)
+    reembedding = direct(reembedding)
+    compare_encoders = direct(compare_encoders)
     metrics = direct(metrics)
     dead_letters = direct(dead_letters)
     retry_dead_letters = direct(retry_dead_letters)

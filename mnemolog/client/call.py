@@ -27,7 +27,7 @@ class Call(Generic[T]):
     body: object = None
     key: str | None = None
     """The Idempotency-Key: the same key is the same request."""
-    patience_seconds: float = 0.0
+    wait_seconds: float = 0.0
     """How long the server may take by agreement, over and above the client's timeout."""
     is_repeatable: bool = False
     """Sending it again does nothing twice."""

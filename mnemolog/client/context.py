@@ -47,7 +47,7 @@ def greeting(user_id: str, agent_id: str | None = None) -> Call[str]:
     """Return a greeting for a user who comes back; empty when nothing is known or the model does not answer."""
     body = given(user_id=user_id, agent_id=agent_id)
     return Call(
-        method="POST", path="/v1/greeting", body=body, is_repeatable=True, read=lambda told: str(told["greeting"])
+        method="POST", path="/v1/greeting", body=body, is_repeatable=True, read=lambda answer: str(answer["greeting"])
     )
 
 

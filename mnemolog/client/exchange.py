@@ -40,7 +40,7 @@ def import_memories(
         path="/v1/import",
         query=query_of(user_id=user_id, wait=wait_seconds),
         body=list(memories),
-        patience_seconds=wait_seconds,
+        wait_seconds=wait_seconds,
         is_repeatable=True,
         read=whole,
     )

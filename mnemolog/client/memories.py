@@ -50,7 +50,7 @@ def add(
         path="/v1/conversations",
         query=query_of(wait=wait_seconds or None),
         body=body | {"messages": messages, "end_session": end_session, "infer": infer},
-        patience_seconds=wait_seconds,
+        wait_seconds=wait_seconds,
         is_repeatable=True,  # the ids of the turns are derived from what was said
         read=whole,
     )
@@ -126,7 +126,7 @@ def publish(
         query=query_of(wait=wait_seconds or None),
         body=list(events),
         key=idempotency_key or str(uuid4()),
-        patience_seconds=wait_seconds,
+        wait_seconds=wait_seconds,
         is_repeatable=True,
         read=whole,
     )

@@ -68,7 +68,7 @@ def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[T], timeout_se
         params=dict(call.query),
         json=call.body,
         headers={} if call.key is None else {"Idempotency-Key": call.key},
-        timeout=timeout_seconds + call.patience_seconds,
+        timeout=timeout_seconds + call.wait_seconds,
     )
 
 

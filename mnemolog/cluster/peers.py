@@ -26,7 +26,7 @@ SHARD: Final = "application/vnd.sqlite3"
 CONNECT_SECONDS: Final = 2.0
 ANSWER_SECONDS: Final = 90.0
 """How long a worker may take to answer a forwarded request; callers wait at most 60."""
-PATIENCE_SECONDS: Final = 2.0
+PROBE_AFTER_SECONDS: Final = 2.0
 """After so long without an answer the worker is probed, again and again."""
 LIVE_SECONDS: Final = 5.0
 """A probe without an answer in this time means that the worker is frozen or cut off: the request fails."""
@@ -139,7 +139,7 @@ class Peers:
         """Forward a request and return the response, whatever its status. Raises PeerUnavailable.
 
         A response of lines, or a shard's file, is not read yet: the caller reads it as it comes, and closes it.
-        A frozen worker is given up after PATIENCE_SECONDS + LIVE_SECONDS, however long answers may take.
+        A frozen worker is given up after PROBE_AFTER_SECONDS + LIVE_SECONDS, however long answers may take.
         """
         if (refusal := self._trust.refusal(url)) is not None:
             raise PeerUnavailable(refusal)
@@ -149,7 +149,7 @@ class Peers:
         self._trust.mark(request, url, self._own)
         sending = asyncio.ensure_future(_response(connections.http, request))
         try:
-            while not (await asyncio.wait({sending}, timeout=PATIENCE_SECONDS))[0]:
+            while not (await asyncio.wait({sending}, timeout=PROBE_AFTER_SECONDS))[0]:
                 probe = connections.probe.build_request("GET", f"{url}/health/live")
                 self._trust.mark(probe, url, self._own)
                 await connections.probe.send(probe)

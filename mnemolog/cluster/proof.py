@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PROOF: Final = "mnemolog-proof"
 """Header of the signature, with what it covers beside the request's own parts."""
 SKEW_SECONDS: Final = 30.0
-"""How far the clocks of two workers may be apart, together with the way between them."""
+"""The allowed difference between two workers' clocks, the time on the network included."""
 MOST_NONCES: Final = 200_000
 """Kept for 2 * SKEW_SECONDS. When there are more, what was signed before the oldest of them is refused."""
 _PURPOSE: Final = b"mnemolog: requests between workers, 1"
@@ -34,11 +34,11 @@ _HEADER: Final = re.compile(r"1;(\d{1,15});([0-9a-f]{32});([0-9a-f]{64});([0-9a-
 
 
 class NotProven(Exception):
-    """A request that no worker of the group can be known to have sent; the message says why."""
+    """A request without proof that a worker of the group sent it; the message says why."""
 
 
 class Covered(NamedTuple):
-    """What of a request is signed besides its body: the receiver's URL among it, so that it is for nobody else."""
+    """What is signed of a request besides its body; no worker but the receiver accepts the signature."""
 
     method: str
     target: str
@@ -50,10 +50,10 @@ class Covered(NamedTuple):
 
 
 class Proof:
-    """Signs what is sent to other workers, and verifies what comes from them. Each request counts once."""
+    """Signs requests to other workers, and verifies requests from them. Each signature is accepted once."""
 
     def __init__(self, secrets: Sequence[bytes], clock: Callable[[], float] = time.time) -> None:
-        """Take the secrets, one, or two while it is changed. `clock` is the time of day, in seconds."""
+        """Take one secret, or two during a rotation; the first signs. `clock` returns seconds since 1970."""
         self._keys = [_derived(secret) for secret in secrets]
         self._clock = clock
         self._seen: OrderedDict[str, float] = OrderedDict()
@@ -61,9 +61,9 @@ class Proof:
         self._floor = clock() - 0.002
 
     def sign(self, covered: Covered, body: bytes) -> str:
-        """Return the value of the header PROOF."""
-        told = (round(self._clock() * 1000), token_hex(16), sha256(body).hexdigest())
-        return ";".join(["1", *map(str, told), *self._signatures(covered, *told)])
+        """Return the value of the header PROOF for a request."""
+        parameters = (round(self._clock() * 1000), token_hex(16), sha256(body).hexdigest())
+        return ";".join(["1", *map(str, parameters), *self._signatures(covered, *parameters)])
 
     def verify(self, covered: Covered, header: str | None) -> str:
         """Return the SHA-256 that the body must have, in hexadecimal. Raises NotProven; the second time too."""

@@ -1,4 +1,4 @@
-"""Trust: by what workers of a group know each other, and what a request between them carries to show it."""
+"""Trust: how the workers of a group authenticate each other's requests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from mnemolog.access.caller import CALLER
+from mnemolog.access.caller import caller
 from mnemolog.access.statement import write_statement
 from mnemolog.cluster.peer_hosts import PeerHosts
 from mnemolog.cluster.proof import PROOF, Covered, Proof, normalised
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 FORWARDED: Final = "mnemolog-forwarded-by"
 """Header of a request that another worker has forwarded, with that worker's URL: it is not forwarded again."""
 STATED: Final = "mnemolog-principal"
-"""Header with the principal of the caller, in whose name another worker asks."""
+"""Header with the statement of the caller on whose behalf another worker asks."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeerTrust:
-    """How other workers are spoken to. Without a proof they are known by name alone, on one machine."""
+    """How requests to other workers are authenticated; without a proof by their URL alone, on one machine."""
 
     hosts: PeerHosts = field(default_factory=lambda: PeerHosts.beside(None))
     is_proven: bool = False
@@ -33,19 +33,19 @@ class PeerTrust:
     tls: Renewed | None = None
     """The context for connections to others; None: as for any server."""
     why_none: str | None = None
-    """Why no other worker may be asked."""
+    """Why no other worker may be asked; None where they may."""
 
     def refusal(self, url: str) -> str | None:
-        """Return why a URL of the group is not asked, None where it is."""
+        """Return why a URL of the group must not be asked, or None."""
         return self.why_none or self.hosts.refusal(url)
 
     def mark(self, request: httpx.Request, receiver: str, sender: str) -> None:
-        """Add to a request who sends it, in whose name, and the proof."""
+        """Add the headers with the sender, the caller and the proof to a request."""
         request.headers[FORWARDED] = sender
         if not self.is_proven:
             return
-        caller = CALLER.get()
-        stated = "" if caller is None else write_statement(caller, time.time())
+        whose = caller()
+        stated = "" if whose is None else write_statement(whose, time.time())
         if stated:
             request.headers[STATED] = stated
         if self.proof is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
-from mnemolog.access.sending_key import sending_key
+from mnemolog.access.caller import callers_key
 from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
 from schemas import codec
@@ -273,10 +273,13 @@ class Commands:
         partition = self._shards.partition(owner)
         return NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))
 
-    async def vector(self, text: str) -> Sealed:
-        """Return a text's embedding as messages carry it. Raises EmbedderUnavailable, EmbedderRefused."""
+    async def vector(self, text: str, *, urgent: bool = False) -> Sealed:
+        """Return a text's embedding as messages carry it. Raises EmbedderUnavailable, EmbedderRefused.
+
+        `urgent` as for an Embedder: the text is a question.
+        """
         with self._suspend_deadline():
-            vectors = await self._embedder.embed([text])
+            vectors = await self._embedder.embed([text], urgent=urgent)
         return Sealed.clear(np.asarray(vectors[0], "<f4").tobytes())
 
     async def envelope(self, owner: Owner, command_id: str, agent_id: str | None = None) -> Envelope:
@@ -288,7 +291,7 @@ class Commands:
             user_id=owner.user_id,
             agent_id=agent_id,
             occurred_at=await self._now(owner),
-            by=sending_key(),
+            by=callers_key(),
         )
 
     async def _now(self, owner: Owner) -> datetime:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
-from mnemolog.access.sending_key import sending_key, sent_with
+from mnemolog.access.caller import callers_key
 from mnemolog.cluster.peers import ANSWER_SECONDS, PeerUnavailable
 from mnemolog.commands.commands import DECISION_SECONDS, AnotherCommand
 from projections.partitions.assignment import NotHeld
@@ -92,8 +92,7 @@ class Sharer:
         memory = self._shards.state(owner).memories[outcome.memory_id]
         if memory.status_at(now) == ACTIVE and not memory.visible_to(agent_id):  # it came for another agent of the user
             agents_id = derived_id("shared", command_id, agent_id, memory.memory_id)
-            with sent_with(item.envelope.by):  # here it may be another worker that asks
-                answer = await self._commands.share(owner, memory.memory_id, cast("str", agent_id), agents_id)
+            answer = await self._commands.share(owner, memory.memory_id, cast("str", agent_id), agents_id)
             if answer.outcome is None:
                 return Shared(command_id=agents_id, is_new=False, memory=None)
             memory = self._shards.state(owner).memories[memory.memory_id]
@@ -119,7 +118,7 @@ def snapshot(
             user_id=target.user_id,
             agent_id=None if target.is_global else agent_id,
             occurred_at=at,
-            by=sending_key(),
+            by=callers_key(),
         ),
         source_system=OURS,
         source_user=source.user_id,

@@ -22,7 +22,7 @@ MAX_WAKE_CHARACTERS: Final = 16_384
 MAX_WAKE_MEMORIES: Final = 100
 MAX_REMINDER_BYTES: Final = 4 * 1024
 DEFAULT_CHANNEL: Final = "dm"
-WakeCommand = TypeVar("WakeCommand", ScheduleReminder, ConfigureWake)
+WakeCommand = TypeVar("WakeCommand", bound=ScheduleReminder | ConfigureWake)
 
 
 def fits_a_reminder(text: str) -> str:
@@ -115,5 +115,5 @@ class WakeCommands:
     async def _submit(self, item: WakeCommand) -> Answer:
         query = self.query_of(item)
         if query is not None:
-            item = self.with_vector(item, await self._commands.vector(query))
+            item = self.with_vector(item, await self._commands.vector(query, urgent=True))
         return await self._commands.submit(item)

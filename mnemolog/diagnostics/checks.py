@@ -17,15 +17,17 @@ import httpx
 
 from mnemolog.access.key_file import KeyFileError, read_keys
 from mnemolog.diagnostics.liveness import live_url
-from mnemolog.log.configured import opened_log, retention_of
+from mnemolog.log.connection import opened_log, retention_of
 from mnemolog.log.private_files import find_open
 from mnemolog.operations.generations import Generations
 from mnemolog.settings import SettingsError, revealed
 from mnemolog.tls import TlsFailed, ends_at, server_context
-from mnemolog.worker.components import certificate_files, configured_index, make_registry, make_trust
+from mnemolog.worker.components import certificate_files, configured_index, make_embedder, make_registry, make_trust
+from projections.blocking_work import run_in_thread
+from projections.embedding.choice import ENDPOINT, read_choice
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import find_damaged
-from projections.threads import in_thread
 from schemas.disclosure import masked
 from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
 from schemas.topics import TOPICS
@@ -46,11 +48,14 @@ if TYPE_CHECKING:
 OPENAI_URL: Final = "https://api.openai.com/v1"
 REACH_SECONDS: Final = 5.0
 """Enough for a component that is well; no check of a frozen one takes longer."""
+_LOAD_SECONDS: Final = 30.0
+"""For encoders on this machine, which are loaded for the check."""
 _KEPT_SECONDS: Final = 1.0
 """For the shards of a generation that is kept only to switch back to."""
 LEAST_FREE_BYTES: Final = 100 * 1024 * 1024
 LEAST_DAYS: Final = 7.0
 """That a certificate must be valid for."""
+_PROBES: Final = ("Does it answer?", "它有回应吗？")
 _START_KAFKA: Final = "start Kafka, or correct MNEMOLOG_BROKER"
 
 
@@ -85,12 +90,17 @@ async def checked(settings: Settings, log_away: str | None = None) -> list[Check
     if folder.ok and (note is None or not settings.is_embedded):
         log.append(Check("log", ok=False, detail=log_away, advice=_START_KAFKA) if log_away else await _log(settings))
     registry, llm = masked(settings.schema_registry_url or ""), masked(settings.llm_base_url or OPENAI_URL)
-    embedding, index = masked(settings.embedding_base_url or OPENAI_URL), masked(settings.index)
+    index = masked(settings.index)
+    embedding = (
+        (masked(settings.embedding_base_url or OPENAI_URL), "EMBEDDING_BASE_URL", REACH_SECONDS)
+        if _is_endpoint(settings)
+        else (settings.embedding_model, "EMBEDDING_MODEL", _LOAD_SECONDS)
+    )
     checks = [
         _in_time("index", _index(settings), index, "INDEX"),
         _in_time("schema registry", _registry(settings), registry, "SCHEMA_REGISTRY_URL"),
         _in_time("extractor", _model(settings), llm, "LLM_BASE_URL"),
-        _in_time("embedder", _embedder(settings), embedding, "EMBEDDING_BASE_URL"),
+        _in_time("embedder", _embedder(settings), *embedding),
     ]
     if folder.ok:
         checks.append(_in_time("shards", _shards(settings), str(settings.data_dir), None))
@@ -99,17 +109,19 @@ async def checked(settings: Settings, log_away: str | None = None) -> list[Check
     return [folder, *log, *keys, *certificate, *await asyncio.gather(*checks)]
 
 
-async def _in_time(name: str, check: Awaitable[Check], place: str | None, setting: str | None) -> Check:
-    """Await a check within REACH_SECONDS; `setting` names the one that holds the place, None for a folder here."""
+async def _in_time(
+    name: str, check: Awaitable[Check], place: str | None, setting: str | None, seconds: float = REACH_SECONDS
+) -> Check:
+    """Await a check within a time; `setting` names the one that holds the place, None for a folder here."""
     try:
-        return await asyncio.wait_for(check, REACH_SECONDS)
+        return await asyncio.wait_for(check, seconds)
     except TimeoutError:
         if setting is None:
-            detail = f"{place} cannot be read within {REACH_SECONDS:.0f} s"
+            detail = f"{place} cannot be read within {seconds:.0f} s"
             return Check(
                 name, ok=False, detail=detail, advice="see how busy the disk and the machine are, then look again"
             )
-        detail = f"{place} does not answer within {REACH_SECONDS:.0f} s, and does not refuse: it hangs"
+        detail = f"{place} does not answer within {seconds:.0f} s, and does not refuse: it hangs"
         advice = f"look at its process and its log, or correct MNEMOLOG_{setting}; nothing is lost meanwhile"
         return Check(name, ok=False, detail=detail, advice=advice)
 
@@ -147,16 +159,18 @@ def _data_directory(settings: Settings) -> Check:
 async def _shards(settings: Settings) -> Check:
     """Read through the shards, as far as there is time: damage may go unnoticed for long."""
     generations = Generations(settings.data_dir.resolve())
-    complete = await in_thread(generations.complete)
+    complete = await run_in_thread(generations.complete)
     if not complete:
         return Check("shards", ok=True, detail="none yet")
-    active = await in_thread(lambda: generations.active)
-    damaged = await in_thread(find_damaged, generations.folder(active), REACH_SECONDS / 2)
+    active = await run_in_thread(lambda: generations.active)
+    damaged = await run_in_thread(find_damaged, generations.folder(active), REACH_SECONDS / 2)
     if damaged:
         detail = f"damaged: {', '.join(map(str, damaged))}"
         advice = "start the worker again, or give any command: they are set aside and folded anew from the log"
         return Check("shards", ok=False, detail=detail, advice=advice)
-    others = {g: await in_thread(find_damaged, generations.folder(g), _KEPT_SECONDS) for g in complete if g != active}
+    others = {
+        g: await run_in_thread(find_damaged, generations.folder(g), _KEPT_SECONDS) for g in complete if g != active
+    }
     kept = [g for g, found in others.items() if found]
     if kept:
         detail = (
@@ -292,8 +306,32 @@ async def _model(settings: Settings) -> Check:
 async def _embedder(settings: Settings) -> Check:
     if settings.embedding_model == "builtin":
         return Check("embedder", ok=True, detail="builtin, on this machine")
+    if not _is_endpoint(settings):
+        return await _encoders(settings)
     url, key = settings.embedding_base_url or OPENAI_URL, revealed(settings.embedding_api_key)
     return await _endpoint("embedder", url, key, settings.embedding_model, "EMBEDDING")
+
+
+def _is_endpoint(settings: Settings) -> bool:
+    """Return whether an endpoint is all that embeds."""
+    return [one.kind for one in read_choice(settings.embedding_model).values()] == [ENDPOINT]
+
+
+async def _encoders(settings: Settings) -> Check:
+    """Embed a text of each language by the encoders on this machine, and by those that they are combined with."""
+    try:
+        embedder = make_embedder(settings)
+    except SettingsError as error:
+        return Check("embedder", ok=False, detail=str(error), advice="correct MNEMOLOG_EMBEDDING_MODEL")
+    try:
+        vectors = await embedder.embed(_PROBES, urgent=True)
+    except (EmbedderUnavailable, EmbedderRefused) as error:
+        advice = "the encoder's own words are above; correct MNEMOLOG_EMBEDDING_MODEL, nothing is lost meanwhile"
+        return Check("embedder", ok=False, detail=str(error), advice=advice)
+    finally:
+        await embedder.close()
+    lengths = " and ".join(str(length) for length in dict.fromkeys(map(len, vectors)))
+    return Check("embedder", ok=True, detail=f"{embedder.model}: {lengths} dimensions")
 
 
 async def _endpoint(name: str, url: str, key: str | None, model: str, prefix: str) -> Check:

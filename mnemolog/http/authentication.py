@@ -1,4 +1,4 @@
-"""Authentication: whose key a request came with, found before a byte of its body is read."""
+"""Authentication: finds the principal of a request by its key, before a byte of its body is read."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from mnemolog.access.verifier import Verifier
 
 WITHOUT_KEY: Final = frozenset({"/health/live", "/health/ready", "/docs", "/openapi.json"})
-"""Paths that hold nobody's data."""
+"""Paths without personal data, which need no key."""
 BETWEEN_WORKERS: Final = "/v1/internal/"
 """Paths for other workers: their bodies are Base64, a third longer than what callers sent."""
 NOT_FOR_CALLERS: Final = "this route is for the group's other workers: /docs lists those for you"
 STREAMS: Final = frozenset({"/v1/wakes/stream"})
 KEY: Final = "mnemolog.key"
-"""Where the key itself is in a request's scope, for what counts against it."""
+"""The member of a request's scope that holds the key, for its limits."""
 _SCHEMES: Final = frozenset({"bearer", "token"})
 
 
 class Authentication:
-    """Finds the principal of each request, and counts what its key does."""
+    """Finds the principal of each request, and counts the requests of its key."""
 
     def __init__(self, verifier: Verifier, rates: Rates) -> None:
-        """Take what verifies keys, and what counts their requests."""
+        """Take the verifier of keys, and the rates that count their requests."""
         self._verifier = verifier
         self._rates = rates
 
@@ -60,8 +60,8 @@ class Authentication:
         return None
 
 
-def admit_everybody(scope: Scope) -> None:
-    """Let a request in without a key, as everybody on loopback is, unless it is known already who sent it."""
+def admit_without_key(scope: Scope) -> None:
+    """Give a request without a key the principal LOCAL, unless it has one already."""
     scope.setdefault(PRINCIPAL, LOCAL)
 
 

@@ -24,7 +24,7 @@ td, th { text-align: left; vertical-align: top; border-bottom: 1px solid #e4e6ea
 """
 _DIGEST: Final = b64encode(sha256(_STYLE.encode()).digest()).decode()
 CONTENT_SECURITY_POLICY: Final = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; frame-ancestors 'none'"
-"""Of this page: its own style, and nothing else."""
+"""The page's Content-Security-Policy: its own style, and nothing else."""
 _BOUNDS: Final = {
     "minimum": "at least {}",
     "maximum": "at most {}",
@@ -67,7 +67,7 @@ def _operation(method: str, path: str, operation: Schema) -> str:
         (each["name"], f"{each['in']}{', required' if each.get('required') else ''}", each["schema"], each)
         for each in operation.get("parameters", ())
     )
-    parts += _table("parameters", ((name, where, _told(schema, each)) for name, where, schema, each in rows))
+    parts += _table("parameters", ((name, where, _description(schema, each)) for name, where, schema, each in rows))
     body = operation.get("requestBody")
     if body is not None:
         kinds = ((kind, "body", _type(of.get("schema", {}))) for kind, of in body["content"].items())
@@ -94,15 +94,15 @@ def _answer(response: Schema) -> str:
 def _shape(name: str, shape: Schema) -> str:
     required = set(shape.get("required", ()))
     rows = (
-        (field, "required" if field in required else "", _told(schema, schema))
+        (field, "required" if field in required else "", _description(schema, schema))
         for field, schema in shape.get("properties", {}).items()
     )
     table = "".join(_table("fields", rows)) or f"<p>{_type(shape)}</p>"
     return f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{escape(shape.get("description", ""))}</p>{table}'
 
 
-def _told(schema: Schema, described: Schema) -> str:
-    """Return a value's type, its default and what is said of it, as HTML."""
+def _description(schema: Schema, described: Schema) -> str:
+    """Return a value's type, default and description, as HTML."""
     given = f", by default <code>{escape(repr(schema['default']))}</code>" if "default" in schema else ""
     return f"{_type(schema)}{given} {escape(described.get('description', ''))}"
 
@@ -122,12 +122,12 @@ def _type(schema: Schema) -> str:
         words = f"list of {_type(schema.get('items', {}))}"
     else:
         words = escape(str(schema.get("format") or schema.get("type") or "anything"))
-    bounds = [escape(told.format(schema[name])) for name, told in _BOUNDS.items() if name in schema]
+    bounds = [escape(bound.format(schema[name])) for name, bound in _BOUNDS.items() if name in schema]
     return f"{words} ({', '.join(bounds)})" if bounds else words
 
 
 def _table(caption: str, rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """Yield a table, if it has rows: a name, a word about it, and what it is, which is HTML already."""
+    """Yield a table, if it has rows of a name, a remark, and a description that is HTML already."""
     cells = [f"<tr><th><code>{escape(a)}</code><td>{escape(b)}<td>{c}" for a, b, c in rows]
     if cells:
         yield f"<table><caption>{caption}</caption>{''.join(cells)}</table>"

@@ -10,9 +10,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from mnemolog.access.caller import CALLER
+from mnemolog.access.caller import in_name_of
 from mnemolog.access.principal import PRINCIPAL
-from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_everybody
+from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_without_key
 from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
 from mnemolog.http.bounds.paths import malformed
 from mnemolog.http.bounds.streams import Streams, TooManyStreams
@@ -58,7 +58,7 @@ class Edge:
         paths: Paths | None = None,
         scheme: str | None = None,
     ) -> None:
-        """Take the names that the server goes by in Host headers (None: any), and who verifies keys (None: nobody).
+        """Take the names that the server goes by in Host headers (None: any), and what verifies keys (None: no keys).
 
         `names_suffice`: another worker is known by its name, and comes in by this door. `paths` are those that routes
         answer (None: any), `scheme` is what browsers reach the server by (None: that of the connection).
@@ -106,11 +106,8 @@ class Edge:
             until_answered.enter_context(self._streams.counted(scope))
             scope[BODY] = body = await self._bodies.read(scope, receive, until_answered)
             _add_key(scope)
-            caller = CALLER.set(scope[FROM_PEER] if FROM_PEER in scope else scope.get(PRINCIPAL))
-            try:
+            with in_name_of(scope[FROM_PEER] if FROM_PEER in scope else scope.get(PRINCIPAL)):
                 await self._app(scope, _replay(body, receive), send)
-            finally:
-                CALLER.reset(caller)
         except Gone:
             return
         except NotRead as error:
@@ -141,9 +138,10 @@ class Edge:
         if self._paths is not None and (refusal := self._paths.refusal(scope)) is not None:
             return refusal
         if self._authentication is None:
-            admit_everybody(scope)
-            return None
-        return await self._authentication.refusal(scope, until_answered)
+            admit_without_key(scope)
+        elif (refusal := await self._authentication.refusal(scope, until_answered)) is not None:
+            return refusal
+        return None if self._paths is None else self._paths.denial(scope)
 
 
 def _route(scope: Scope) -> str:

@@ -1,6 +1,6 @@
-"""The door for other workers: what comes in by their port is proven before its body is read, and goes in as theirs.
+"""The port for other workers: each request is authenticated before its body is read, and marked as a worker's.
 
-The door for everybody else lets in none of what only another worker may say.
+At the port for callers `let_in` refuses the headers that only a worker may send.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FROM_PEER: Final = "mnemolog.from_peer"
 None where the worker asks of its own accord."""
 WITHOUT_CALLER: Final = (BETWEEN_WORKERS, "/health/")
 """What a worker asks of its own accord."""
-TELL_EVERY_SECONDS: Final = 10.0
+WARN_EVERY_SECONDS: Final = 10.0
 
 log = logging.getLogger("mnemolog.peers")
 
@@ -40,10 +40,10 @@ class PeerDoor:
         self._app = app
         self._url = normalised(url)
         self._proof = proof
-        self._told = float("-inf")
+        self._warned_at = float("-inf")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request of another worker in, and answer 401 to any other."""
+        """Pass on a request of another worker, and answer 401 to any other."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -57,7 +57,7 @@ class PeerDoor:
             await self._refuse("its body was changed on its way", scope, receive, send)
 
     def _admit(self, scope: Scope) -> str | None:
-        """Mark the scope as another worker's; return the SHA-256 of the body, None where the connection vouches for it.
+        """Mark the scope as another worker's; return the body's SHA-256, None where TLS vouches for it.
 
         Raises NotProven, NoStatement.
         """
@@ -81,15 +81,15 @@ class PeerDoor:
         return body
 
     async def _refuse(self, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
-        if time.monotonic() - self._told >= TELL_EVERY_SECONDS:
-            self._told = time.monotonic()
+        if time.monotonic() - self._warned_at >= WARN_EVERY_SECONDS:
+            self._warned_at = time.monotonic()
             log.warning("a request at the port for other workers was refused: %s", reason)
         detail = f"this port is for the group's other workers, and this request is refused: {reason}"
         await problem(HTTPStatus.UNAUTHORIZED, detail, headers={"Connection": "close"})(scope, receive, send)
 
 
 class _Body:
-    """A body whose digest was signed: the last part of another one is not handed on."""
+    """A body with a signed digest: the last part of a body with another digest is withheld."""
 
     def __init__(self, receive: Receive, expected: str | None) -> None:
         self._receive = receive

@@ -1,4 +1,4 @@
-"""Permissions: every route declares which role it needs and whose data it reaches; what declares nothing is refused.
+"""Permissions: every route declares the role that it needs and whose data it reaches; one that does not is refused.
 
 A key that is for some users or agents only is checked here too, by what the request names: in its path, its query and
 its body, and by whose the memory is that it names. A route whose body holds many events checks each of them itself.
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 _ACCESS: Final = "mnemolog_access"
+_READS: Final = "mnemolog_reads"
 
 
 class Reach(StrEnum):
     """Whose data a route reaches; of the caller's tenant only, unless it says otherwise."""
 
     NOTHING = "nothing"
-    """It holds nobody's data."""
+    """No personal data."""
     USERS = "users"
     """The users that the request names, or whose memory it names."""
     USERS_OR_ALL = "users or all"
@@ -51,7 +52,7 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """What a route takes: one of some roles for reading, one of others for changing, and whose data it reaches."""
+    """The access that a route needs: its roles for reading, its roles for changing, and whose data it reaches."""
 
     reading: frozenset[Role]
     changing: frozenset[Role]
@@ -91,7 +92,7 @@ BETWEEN_WORKERS: Final = Access(reading=frozenset(), changing=frozenset(), reach
 
 
 def needs(access: Access) -> Callable[[Endpoint], Endpoint]:
-    """Mark a route with what it takes, where that is not what the others of its module take."""
+    """Declare the access of a route that differs from the rest of its module."""
 
     def mark(endpoint: Endpoint) -> Endpoint:
         setattr(endpoint, _ACCESS, access)
@@ -101,23 +102,48 @@ def needs(access: Access) -> Callable[[Endpoint], Endpoint]:
 
 
 def declare(endpoint: Callable[..., Any], access: Access | None) -> None:
-    """Give a route what those of its module take, unless it has something of its own."""
+    """Declare the access of a module's route, unless it has declared its own."""
     if access is not None and not hasattr(endpoint, _ACCESS):
         setattr(endpoint, _ACCESS, access)
 
 
 def access_of(endpoint: Callable[..., Any]) -> Access | None:
-    """Return what a route takes, None for one that declares nothing."""
+    """Return the access that a route has declared, or None."""
     return getattr(endpoint, _ACCESS, None)
 
 
-def permit(request: Request, endpoint: Callable[..., Any], *, is_reading: bool) -> None:
+def reads(endpoint: Endpoint) -> Endpoint:
+    """Mark a route that is no GET, and that only reads: it is answered as a GET is."""
+    setattr(endpoint, _READS, True)
+    return endpoint
+
+
+def is_reading(request: Request, endpoint: Callable[..., Any]) -> bool:
+    """Return whether a request only reads."""
+    return request.method == "GET" or hasattr(endpoint, _READS)
+
+
+def permit(request: Request, endpoint: Callable[..., Any]) -> None:
     """Let a request pass that its key allows. Raises Problem, and UnknownMemory for a memory of another user."""
+    found = permit_role(request, endpoint)
+    if found is None:
+        return
+    principal, access = found
+    if not principal.is_narrowed or access.reach is Reach.NOTHING or access.checks_itself:
+        return
+    _check_named(request, principal, access, is_reading=is_reading(request, endpoint))
+
+
+def permit_role(request: Request, endpoint: Callable[..., Any]) -> tuple[Principal, Access] | None:
+    """Let a request pass that the roles of its key allow, which its body has no say in. Raises Problem.
+
+    Return who sent it and what the route takes, None where it takes nothing.
+    """
     access = access_of(endpoint)
     if access is None:
         raise _denied("this route declares no role, so nobody may use it: a bug of mnemolog")
     if access in (OPEN, BETWEEN_WORKERS):
-        return
+        return None
     principal: Principal | None = request.scope.get(PRINCIPAL)
     if principal is None:
         raise Problem(HTTPStatus.UNAUTHORIZED, "nobody is known to have sent this request")
@@ -127,19 +153,16 @@ def permit(request: Request, endpoint: Callable[..., Any], *, is_reading: bool) 
         if principal.users is not None:
             raise _denied("the key is for some users only: say which of them")
     else:
-        _check_role(principal, access.reading if is_reading else access.changing)
+        _check_role(principal, access.reading if is_reading(request, endpoint) else access.changing)
     if access.reach is Reach.KEYS_USER and principal.key_id is not None and principal.users is None:
         raise _denied("a model uses this route: it takes a key for its user (`mnemolog keys create --user NAME`)")
-    if not principal.is_narrowed or access.reach is Reach.NOTHING:
-        return
-    if access.reach is Reach.INSTALLATION:
+    if principal.is_narrowed and access.reach is Reach.INSTALLATION:
         raise _denied("the key is for some users or agents only, and this is about the whole installation")
-    if not access.checks_itself:
-        _check_named(request, principal, access, is_reading=is_reading)
+    return principal, access
 
 
 def check_owner(principal: Principal, user_id: str, agent_id: str | None) -> None:
-    """Refuse a user or an agent that the key is not for. Raises Problem."""
+    """Check that the key is for a user and an agent. Raises Problem."""
     if not principal.has_user(user_id):
         raise _denied(f"the key is not for the user {user_id!r}")
     if not principal.has_agent(agent_id):
@@ -198,7 +221,7 @@ def _check_role(principal: Principal, roles: frozenset[Role]) -> None:
 def _body(request: Request) -> dict[str, Any]:
     """Return the object that a request's body is; {} for none, and for a route that looks at none.
 
-    Else a name in a body that nobody reads would stand for what the request is about. It is the edge's copy: what is
+    Otherwise a name in a body that no route reads would decide the access. This is the edge's copy: what is
     read from the request itself is gone for a route that reads its own messages.
     """
     if getattr(request.scope["route"], "body_field", None) is None:

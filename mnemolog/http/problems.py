@@ -17,8 +17,9 @@ from mnemolog.cluster.peers import PeerUnavailable, WorkersDiffer
 from mnemolog.commands.commands import AnotherCommand
 from mnemolog.operations.drain import DrainTimeout
 from mnemolog.operations.rebuild import RebuildDiffers, RebuildInterrupted, RebuildRunning, UnknownGeneration
+from mnemolog.operations.reembedding import ReembedRefused
 from mnemolog.wakes.stream import UnknownPosition
-from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, EmbedderUnusable
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.identity import InvalidOwner
@@ -52,6 +53,8 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     RebuildDiffers: HTTPStatus.INTERNAL_SERVER_ERROR,
     AnotherCommand: HTTPStatus.CONFLICT,
     EmbedderRefused: HTTPStatus.UNPROCESSABLE_ENTITY,
+    EmbedderUnusable: HTTPStatus.UNPROCESSABLE_ENTITY,
+    ReembedRefused: HTTPStatus.CONFLICT,
     InvalidOwner: HTTPStatus.UNPROCESSABLE_ENTITY,
     UnknownPosition: HTTPStatus.UNPROCESSABLE_ENTITY,
 }

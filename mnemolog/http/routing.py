@@ -16,10 +16,8 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
-from mnemolog.access.principal import LOCAL, PRINCIPAL, Principal
-from mnemolog.access.sending_key import sent_with
 from mnemolog.http.bounds.json_body import read_json
-from mnemolog.http.permissions import OPEN, access_of, declare, permit
+from mnemolog.http.permissions import OPEN, access_of, declare, is_reading, permit
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
 from mnemolog.log.deadline import suspend_deadline
 from schemas.inputs.faults import path_of
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
 Endpoint = TypeVar("Endpoint", bound="Callable[..., Any]")
 GIVEN_TWICE: Final = "is given more than once: say which one is meant"
-_READS: Final = "mnemolog_reads"
 _TAKES_LONG: Final = "mnemolog_takes_long"
 _PROBLEM: Final = {
     "content": {
@@ -88,12 +85,6 @@ def answers(**shapes: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
     return {int(name[1:]): {"model": shape} for name, shape in shapes.items()}
 
 
-def reads(endpoint: Endpoint) -> Endpoint:
-    """Mark a route that is no GET, and that only reads: it is answered as a GET is."""
-    setattr(endpoint, _READS, True)
-    return endpoint
-
-
 def takes_long(endpoint: Endpoint) -> Endpoint:
     """Mark a route that takes long by itself: it is not ended because a partition of the log is silent."""
     setattr(endpoint, _TAKES_LONG, True)
@@ -133,7 +124,7 @@ class _ProcessRoute(APIRoute):
         handler = super().get_route_handler()
 
         async def permitted(request: Request) -> Response:
-            permit(request, self.endpoint, is_reading=_is_reading(request, self.endpoint))
+            permit(request, self.endpoint)
             return await handler(request)
 
         return permitted
@@ -151,13 +142,12 @@ class _MemoryRoute(_ProcessRoute):
 
         async def bounded(request: Request) -> Response:
             worker = request.app.state.worker
-            principal: Principal = request.scope.get(PRINCIPAL, LOCAL)
             async with worker.deadlines.enforced():
                 may_last = suspend_deadline() if hasattr(self.endpoint, _TAKES_LONG) else nullcontext()
-                with may_last, sent_with(principal.key_id):
+                with may_last:
                     response = await handler(_Request(request.scope, request.receive))
             if (
-                _is_reading(request, self.endpoint)
+                is_reading(request, self.endpoint)
                 and response.status_code == HTTPStatus.OK
                 and not worker.is_in_session()
             ):
@@ -166,10 +156,6 @@ class _MemoryRoute(_ProcessRoute):
             return response
 
         return bounded
-
-
-def _is_reading(request: Request, endpoint: Callable[..., Any]) -> bool:
-    return request.method == "GET" or hasattr(endpoint, _READS)
 
 
 def routes(

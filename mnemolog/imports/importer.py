@@ -6,7 +6,6 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from mnemolog.access.sending_key import sending_key
 from mnemolog.imports.snapshot import Importable, parse_snapshot
 from mnemolog.imports.wake_lines import WAKE_LINES, parse_wake_line
 from schemas.inputs.slices import in_slices
@@ -65,8 +64,6 @@ class Importer:
             if url is None:
                 return await self.import_here([lines[place] for place in places], wait)
             body = {"tenant": tenant, "user_id": user_id, "wait": wait, "snapshots": [raws[place] for place in places]}
-            if (by := sending_key()) is not None:
-                body["by"] = by
             answer = await self._peers.ask(url, "/v1/internal/import", body, wait + MARGIN_SECONDS)
             items: list[Result] = answer["items"]
             return items

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 import orjson
 from pydantic import BeforeValidator, Field, ValidationError, create_model, field_validator
 
-from mnemolog.access.sending_key import sending_key
+from mnemolog.access.caller import callers_key
 from schemas.codec import field_types
 from schemas.identity import (
     GLOBAL_USER,
@@ -168,7 +168,7 @@ class Importable:
                     user_id=self.owner.user_id,
                     agent_id=agent_id,
                     occurred_at=at,
-                    by=sending_key(),
+                    by=callers_key(),
                 ),
                 memory_id=memory_id,
             )
@@ -189,7 +189,7 @@ class Importable:
                 user_id=self.owner.user_id,
                 agent_id=None if self.owner.is_global else its.agent_id,
                 occurred_at=at,
-                by=sending_key(),
+                by=callers_key(),
             ),
             source_user=its.user_id,
             source_memory=self.source_memory,

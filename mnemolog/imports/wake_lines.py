@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, field_validator
 
-from mnemolog.access.sending_key import sending_key
+from mnemolog.access.caller import callers_key
 from mnemolog.commands.wakes import DEFAULT_CHANNEL, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES, Periodic, fits_a_reminder
 from projections.queries.export import PERIODIC_WAKE, REMINDER
 from projections.state.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
@@ -106,7 +106,7 @@ class ImportableWake:
             user_id=self.owner.user_id,
             agent_id=line.agent_id,
             occurred_at=at,
-            by=sending_key(),
+            by=callers_key(),
         )
         if isinstance(line, _Reminder):
             return commands.reminder(envelope, line.due_at, line.content, line.channel)
@@ -134,7 +134,7 @@ def parse_wake_line(raw: dict[str, Any], *, tenant: str, user_id: str | None) ->
     try:
         return ImportableWake(_LINES.validate_python(raw), tenant, user_id)
     except ValidationError as error:
-        told = faults_of(error, lambda one: fault_of(one, "this line: remove it", WAKE_LINES))
-        raise InvalidEvent(told) from None
+        faults = faults_of(error, lambda one: fault_of(one, "this line: remove it", WAKE_LINES))
+        raise InvalidEvent(faults) from None
     except ValueError as error:
         raise InvalidEvent([Fault("$.user_id", str(error))]) from None

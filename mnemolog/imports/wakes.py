@@ -84,7 +84,7 @@ class WakeImporter:
         now = self._clock.now()
         commands = [line.item(now, self._wake_commands) for line in lines]
         queries = [query for item in commands if (query := self._wake_commands.query_of(item)) is not None]
-        vectors = iter(await self._embedder.embed(queries) if queries else ())
+        vectors = iter(await self._embedder.embed(queries, urgent=True) if queries else ())
         items: list[UserItem] = []
         for item in commands:
             self._shards.require(item.envelope.owner)

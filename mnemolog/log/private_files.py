@@ -1,4 +1,4 @@
-"""Private files: what mnemolog writes is its user's alone, also what an older version left open to others."""
+"""Private files: only mnemolog's user can open what it writes, what an older version left open included."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ UMASK: Final = 0o077
 OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 FOLDER_MODE: Final = 0o700
 OURS: Final = ("log", "shards", "keys", "faust", "registry.json", "registry.new")
-"""What mnemolog makes in a data directory. Everything else there is somebody else's, and is left alone."""
+"""What mnemolog creates in a data directory. Everything else there belongs to others, and is not touched."""
 
 
 def create_privately() -> None:
-    """Let this process, and those that it starts, create files and folders that nobody but its user can open.
+    """Let this process, and those that it starts, create files and folders that only its user can open.
 
     SQLite creates the files beside a database by itself, with the mode of the database: the umask reaches them all.
     """

@@ -98,7 +98,7 @@ def letter_of(record: Record) -> DeadLetter:
 def may_read(caller: Principal, letter: DeadLetter) -> bool:
     """Return whether a caller may see a letter's words: a reader of the user that its key names, and who needs no key.
 
-    An operator may send back what nobody of the installation but its own readers may read.
+    An operator may send back letters that only their own readers may read.
     """
     if caller.key_id is None:
         return True

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from mnemolog.access.sending_key import sending_key
+from mnemolog.access.caller import callers_key
 from mnemolog.publishing.publisher import Conflict, record_of
 from schemas import codec
 from schemas.record_size import check_size
@@ -66,7 +66,7 @@ class PublishRouter:
         Raises Conflict, and then nothing was appended; NotHeld, PeerUnavailable, LogUnavailable, and then some may have
         been: sent again, each is still once; RecordTooLarge, and then nothing was.
         """
-        by = sending_key()
+        by = callers_key()
         events = [replace(event, envelope=replace(event.envelope, by=by)) for event in events]
         places_by_url: dict[str | None, list[int]] = {}
         for place, event in enumerate(events):

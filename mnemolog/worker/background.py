@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from projections.partitions.shards import Shards
 
 log = logging.getLogger("mnemolog")
-FOLLOW_EVERY_SECONDS: Final = 1.0
+GLOBALS_EVERY_SECONDS: Final = 1.0
 MEASURE_EVERY_SECONDS: Final = 0.25
 CATCH_UP_EVERY_SECONDS: Final = 10.0
 EXCHANGE_SECONDS: Final = 5.0
@@ -77,12 +77,12 @@ class GroupMaintenance:
         self._cluster = cluster
         self._rebuild = rebuild
 
-    async def follow_globals(self) -> None:
+    async def keep_globals_folded(self) -> None:
         """Fold global memories that other workers decide."""
         while True:
-            await asyncio.sleep(FOLLOW_EVERY_SECONDS)
+            await asyncio.sleep(GLOBALS_EVERY_SECONDS)
             with suppress(ShardUnavailable):
-                await self._shards.follow_globals()
+                await self._shards.fold_globals()
 
     async def report_other_settings(self) -> None:
         """Log an error when another worker has other settings of those that all must share; looks once."""
@@ -95,9 +95,9 @@ class GroupMaintenance:
     async def exchange_usage(self) -> None:
         """Ask the other workers what keys with a quota have used there."""
         while True:
-            with suppress(PeerUnavailable):  # what it told last counts until it tells more
+            with suppress(PeerUnavailable):  # its last report counts until the next
                 answers = await self._cluster.ask_others("usage", {}, EXCHANGE_SECONDS)
-                self._usage.hear(answer.body for answer in answers)
+                self._usage.count_others(answer.body for answer in answers)
             await asyncio.sleep(EXCHANGE_SECONDS)
 
     async def catch_up(self) -> None:

@@ -12,7 +12,10 @@ from mnemolog.cluster.trust import PeerTrust
 from mnemolog.operations.ticks import tick_maker
 from mnemolog.settings import PREFIX, SettingsError, revealed, split_secrets
 from mnemolog.tls import CertificateFiles, Renewed, client_context
-from projections.embedding.builtin import RELEVANT, BuiltinEmbedder
+from projections.embedding import choice
+from projections.embedding.builtin import RELEVANT
+from projections.embedding.choice import Endpoint
+from projections.embedding.embedder import EmbedderUnusable
 from projections.index.adapter import IndexConfig
 from projections.index.registry import INDEXES
 from projections.queries.context import Contexts
@@ -31,7 +34,8 @@ if TYPE_CHECKING:
 
     from mnemolog.settings import Settings
     from mnemolog.worker.metrics import Metrics
-    from projections.embedding.openai import OpenAIEmbedder
+    from projections.embedding.embedder import Encoder
+    from projections.embedding.languages import LanguageEmbedder
     from projections.index.adapter import IndexAdapter
     from projections.index.protocol import Index, LoadEntries
     from projections.queries.queries import Queries
@@ -135,17 +139,21 @@ def index_maker(settings: Settings) -> Callable[[LoadEntries], Index]:
     return partial(adapter.make, config)
 
 
-def make_embedder(settings: Settings) -> BuiltinEmbedder | OpenAIEmbedder:
-    """Return the configured embedder."""
-    if settings.embedding_model == "builtin":
-        return BuiltinEmbedder()
-    from projections.embedding.openai import OpenAIEmbedder  # noqa: PLC0415 - its client takes a second to import
+def make_encoder(settings: Settings, encoder: str) -> Encoder | LanguageEmbedder:
+    """Return an embedder, spelt as EMBEDDING_MODEL is. Raises EmbedderUnusable."""
+    needs_endpoint = any(one.kind == choice.ENDPOINT for one in choice.read_choice(encoder).values())
+    if needs_endpoint and not (settings.embedding_base_url or settings.embedding_api_key):
+        raise EmbedderUnusable(f"needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
+    endpoint = Endpoint(settings.embedding_base_url or OPENAI_URL, revealed(settings.embedding_api_key) or "none")
+    return choice.make_embedder(encoder, endpoint)
 
-    return OpenAIEmbedder(
-        base_url=settings.embedding_base_url or OPENAI_URL,
-        api_key=revealed(settings.embedding_api_key) or "none",
-        model=settings.embedding_model,
-    )
+
+def make_embedder(settings: Settings) -> Encoder | LanguageEmbedder:
+    """Return the configured embedder. Raises SettingsError where its files or packages are missing."""
+    try:
+        return make_encoder(settings, settings.embedding_model)
+    except EmbedderUnusable as error:
+        raise SettingsError(f"{PREFIX}EMBEDDING_MODEL {error}") from error
 
 
 def make_contexts(settings: Settings, queries: Queries) -> Contexts:

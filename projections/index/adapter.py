@@ -32,7 +32,10 @@ class IndexAdapter:
     schemes: tuple[str, ...]
     """The URL schemes of `MNEMOLOG_INDEX` that choose it; () for one in this process, which its title alone chooses."""
     usage: str
-    """What to write into `MNEMOLOG_INDEX`: `weaviate://host:8080?grpc=50051, or weaviates:// for TLS`."""
+    """What to write into `MNEMOLOG_INDEX`: `weaviate://host:8080?grpc=50051, or weaviates:// for TLS`.
+
+    Up to the first comma it is a URL that `parse` reads.
+    """
     parse: Callable[[str], object]
     """Reads the URL. Raises ValueError, whose message goes on after `MNEMOLOG_INDEX='…'`."""
     secret: str | None

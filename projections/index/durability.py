@@ -23,7 +23,7 @@ class UnconfirmedWrites:
     """Writes that the index acknowledged less than SAFE_AFTER_SECONDS ago, in the order of their acknowledgement.
 
     Time confirms a write only while the index is known to be up: it answered the last check, and that check was less
-    than UNSEEN_SECONDS ago. Otherwise it may have been killed, and the write be lost, without anybody noticing.
+    than UNSEEN_SECONDS ago. Otherwise it may have been killed, and the write be lost, unnoticed.
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:

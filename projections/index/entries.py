@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from projections.index.encoding import Chosen
 from projections.index.protocol import ANY_VERSION, IndexEntry
 from projections.state.memory import ACTIVE
 from projections.text.analyser import tokens
@@ -13,13 +14,14 @@ from projections.text.analyser import tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from projections.index.encoding import Encoding
     from projections.shard.ledger import LedgerFold
     from projections.state.memory import Memory
     from schemas.identity import Owner
 
 
-def index_entry(owner: Owner, memory: Memory, vector: bytes) -> IndexEntry:
-    """Return the entry of a memory; `vector` is float32, little-endian."""
+def index_entry(owner: Owner, memory: Memory, vector: bytes, model: str | None = None) -> IndexEntry:
+    """Return the entry of a memory; `vector` is float32, little-endian, of the memory's own encoder unless said."""
     return IndexEntry(
         tenant=owner.tenant,
         user_id=owner.user_id,
@@ -28,7 +30,7 @@ def index_entry(owner: Owner, memory: Memory, vector: bytes) -> IndexEntry:
         agent_id=memory.indexed_agent_id,
         tokens=tuple(tokens(memory.content)),
         vector=np.frombuffer(vector, "<f4"),
-        embedding_model=memory.embedding_model,
+        embedding_model=model or memory.embedding_model,
         kind=memory.kind,
         category=memory.category,
         memory_type=memory.memory_type,
@@ -37,20 +39,22 @@ def index_entry(owner: Owner, memory: Memory, vector: bytes) -> IndexEntry:
     )
 
 
-def entries_of(owner: Owner, ledger: LedgerFold) -> list[IndexEntry]:
-    """Return the entries of all active memories of a user."""
-    known = ledger.vectors(owner).all()
+def entries_of(owner: Owner, ledger: LedgerFold, encoding: Encoding | None = None) -> list[IndexEntry]:
+    """Return the entries of all active memories of a user, with an encoding's vectors where it has them."""
+    chosen = Chosen(owner, ledger.vectors(owner).all(), encoding)
     active = (m for m in ledger.state(owner).memories.values() if m.status == ACTIVE)
-    return [index_entry(owner, m, known[m.memory_id]) for m in active]
+    return [index_entry(owner, m, *chosen.of(m)) for m in active]
 
 
-def split(owner: Owner, ledger: LedgerFold, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
+def split(
+    owner: Owner, ledger: LedgerFold, ids: Sequence[str], encoding: Encoding | None = None
+) -> tuple[list[IndexEntry], dict[str, int]]:
     """Return entries of the active ones of these memories, and at which version each of the others is gone.
 
     One that the shard does not know is gone at every version.
     """
-    state, vectors = ledger.state(owner), ledger.vectors(owner)
+    state, chosen = ledger.state(owner), Chosen(owner, ledger.vectors(owner), encoding)
     named = {memory_id: state.memories.get(memory_id) for memory_id in ids}
     active = [m for m in named.values() if m is not None and m.status == ACTIVE]
     gone = {i: m.version if m else ANY_VERSION for i, m in named.items() if m is None or m.status != ACTIVE}
-    return [index_entry(owner, m, vectors[m.memory_id]) for m in active], gone
+    return [index_entry(owner, m, *chosen.of(m)) for m in active], gone

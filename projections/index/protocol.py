@@ -8,6 +8,11 @@ Errors. Any method that is a coroutine may raise IndexUnavailable, and no other 
 slow, or refuses: the caller then tries the same again, later. What was asked may have been done in part. Only `search`
 raises IndexChanged.
 
+Away or lost. An index that outlives the process is away while it cannot answer but keeps what was put: a server that is
+down; for an index in a file, a file that is locked, may not be opened, or lies on a disk that is not mounted. That is
+IndexUnavailable, and no reason to begin anew. It is lost when its place answers and holds something else: a collection
+that was deleted, a file that is gone from its folder or was exchanged. Then `check` makes it anew, with a new identity.
+
 Tests: tests/contract/index_suite.py holds every adapter to this file.
 """
 
@@ -129,18 +134,27 @@ class IndexGenerations(Protocol):
 
         It has the identity of the generation that is searched, and no generations of its own are asked for. The caller
         closes it.
+
+        When the generation has been dropped meanwhile, `put`, `remove` and `search` raise IndexUnavailable, and do not
+        make it anew: its writer may have been frozen since before the drop. A generation of that number is made again
+        by an index that is opened after the drop, or after `reopen`.
         """
         ...
 
     async def activate(self, generation: int) -> None:
         """Let an existing generation be the one that is searched, by every worker. Raises IndexUnavailable.
 
-        This worker's index searches it from now on, another worker's after its `reopen`, or sooner.
+        That is raised also where there is no such generation; the one that was searched stays so. This worker's index
+        searches it from now on, another worker's after its `reopen`, or sooner.
         """
         ...
 
     async def drop(self, generation: int) -> None:
-        """Delete a generation; one that does not exist is no error. Raises IndexUnavailable."""
+        """Delete a generation; one that does not exist is no error. Raises IndexUnavailable.
+
+        The caller activates another one before it drops the one that is searched. Dropped all the same, its contents
+        are lost: it is made anew, empty, with another identity, by `check` or the next use.
+        """
         ...
 
 
@@ -202,6 +216,9 @@ class Index(Protocol):
         An equal version that is held may be left as it is only where nothing of it can be lost. The caller puts the
         same version again to heal a server that was killed and has lost part of what it acknowledged: such an index
         must write it once more.
+
+        Identities are not compared here, nor in `remove`: the caller does that before it writes. When the contents have
+        changed unnoticed, both write to what is there now, or raise IndexUnavailable; what returned is in the index.
         """
         ...
 

@@ -60,10 +60,10 @@ class IndexSync:
     is another index when its identity has changed, which is compared before every write and around every search.
 
     Writers, searchers and two background tasks meet here. `_writing` lets one batch go at a time, because a put must
-    not overtake a later removal of the same memory. Whoever waits for the lock finds that its changes were written by
-    somebody else, or writes the next batch, with the changes of all who wait. Methods that are not async run to their
-    end on the event loop, and are called under no lock; so a change may be marked while its user is in flight, and is
-    then written again.
+    not overtake a later removal of the same memory. A writer that waited for the lock finds that its changes were
+    written by another one, or writes the next batch, with the changes of all that wait. Methods that are not async run
+    to their end on the event loop, and are called under no lock; so a change may be marked while its user is in flight,
+    and is then written again.
     """
 
     def __init__(

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Protocol
 
+from projections.blocking_work import run_in_thread
 from projections.shard.log_position import are_of
 from projections.shard.tables import VERSION
-from projections.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -99,7 +99,7 @@ class ShardReceiver:
             return False
         give_up(shard)
         try:
-            await in_thread(put_in_place, copy, shard.path)
+            await run_in_thread(put_in_place, copy, shard.path)
         except OSError as error:
             log.warning("shard %s is folded: its copy cannot be put in place: %s", shard.path.name, error)
         return True
@@ -128,7 +128,7 @@ class ShardReceiver:
         log.info("%s are copied from %s", what, offer.url)
         try:
             await self._download(offer, copy, lease)
-            positions = await in_thread(positions_of, copy)
+            positions = await run_in_thread(positions_of, copy)
             is_ours = await are_of(self._log, shard.partition, [p for p in positions if p[0] in shard.topics])
             _require(is_ours, "it is no fold of this log")
             is_whole = {topic: next_offset for topic, next_offset, _ in positions}.items() >= offer.offsets.items()
@@ -175,7 +175,7 @@ class ShardReceiver:
             body = b"".join(unwritten)
             unwritten = [body[-CHECKSUM_BYTES:]]
             size = CHECKSUM_BYTES
-            writing = asyncio.ensure_future(in_thread(write, memoryview(body)[:-CHECKSUM_BYTES]))
+            writing = asyncio.ensure_future(run_in_thread(write, memoryview(body)[:-CHECKSUM_BYTES]))
 
         with copy.open("wb") as file:
             try:
@@ -197,7 +197,7 @@ class ShardReceiver:
             await writing
             is_whole = file.tell() == offer.size and digest.digest() == unwritten[0]
             _require(is_whole, "it was cut off, or changed on the way")
-            await in_thread(sync_to_disk, file)
+            await run_in_thread(sync_to_disk, file)
 
 
 def copy_of(path: Path) -> Path:

@@ -10,10 +10,10 @@ from contextlib import closing, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
+from projections.blocking_work import run_in_thread
 from projections.partitions.receiver import Offer, checksum
 from projections.shard.errors import is_damaged
 from projections.shard.tables import VERSION
-from projections.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -44,7 +44,7 @@ class ShardSender:
     async def offer(self, partition: int) -> Offer | None:
         """Return what there is of a partition, without a URL; None when there is nothing. Raises InUse."""
         self._require_unused(partition)
-        return await in_thread(_offer_of, self._path_of(partition), partition)
+        return await run_in_thread(_offer_of, self._path_of(partition), partition)
 
     async def content(self, partition: int) -> AsyncGenerator[bytes, None]:
         """Yield a file in parts, then its checksum, which is missing when the transfer was revoked. Raises InUse."""
@@ -55,7 +55,7 @@ class ShardSender:
         transfer = _Transfer(path)
         self._transfers[partition].add(transfer)
         try:
-            while part := await in_thread(transfer.read):
+            while part := await run_in_thread(transfer.read):
                 yield part
             if not transfer.is_closed:
                 yield transfer.digest.digest()
@@ -66,7 +66,7 @@ class ShardSender:
     async def revoke(self, partition: int) -> None:
         """End the transfers of a partition. Called before its shard is opened, when `is_open` says so already."""
         for transfer in self._transfers.pop(partition, ()):
-            await in_thread(transfer.close)
+            await run_in_thread(transfer.close)
 
     def _require_unused(self, partition: int) -> None:
         if self._is_open(partition):

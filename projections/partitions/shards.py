@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
+    from projections.index.encoding import Encoding
     from projections.index.protocol import IndexEntry
     from projections.partitions.assignment import Lease
     from projections.partitions.receiver import ShardReceiver
@@ -72,6 +73,8 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         self._folder = folder
         self._log = log
         self._listener: ShardListener = _NoListener()
+        self.encoding: Encoding | None = None
+        """Vectors that searches read instead of the log's; None: the log's."""
         self.assignment = Assignment(move_seconds)
         self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Held while a partition is opened and folded: nothing else may use its file then."""
@@ -116,7 +119,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
                     if await self.receiver.replace_if_ahead(shard, lease, self._give_up):
                         shard = self.open(partition)
                 await shard.catch_up_at_start()
-                await self.follow_globals()
+                await self.fold_globals()
             finally:  # also when this is cancelled, or the lease has ended: it is open, and may soon be held again
                 self.assignment.put_back(partition, shard)
             if lease.is_valid:
@@ -127,7 +130,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         """Stop answering for a partition: from now on its users may belong to another worker."""
         self.assignment.release(partition)
 
-    async def follow_globals(self) -> None:
+    async def fold_globals(self) -> None:
         """Fold global memories, which another worker may have decided. Raises ShardDamaged, ShardUnavailable."""
         async with self._globals_opening:
             if not self._globals_opened:
@@ -249,11 +252,11 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
 
     def entries(self, owner: Owner) -> list[IndexEntry]:
         """Return index entries of a user's active memories. Raises NotHeld."""
-        return entries_of(owner, self.of(owner).ledger)
+        return entries_of(owner, self.of(owner).ledger, self.encoding)
 
     def split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
         """Return entries of the active ones of these memories, and at which version others are gone. Raises NotHeld."""
-        return split(owner, self.of(owner).ledger, ids)
+        return split(owner, self.of(owner).ledger, ids, self.encoding)
 
     # -- folding
 

@@ -4,4 +4,7 @@
 days out of values and lists what lies ahead; `habits` puts the counted turns into words; `relationship` reports
 feelings and how two got on. `visibility` says what an intimacy shows, and `ranked_memories` keeps a user's memories in
 their orders, so that a context need not sort them each time.
+
+`slot_question` says which slot a question asks for and which memories fill it: `english_questions` and
+`chinese_questions` read the question into a `slot_asked`, and `relations` knows which words name the same person.
 """

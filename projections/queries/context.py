@@ -11,9 +11,10 @@ from projections.profile.ranked_memories import in_order
 from projections.profile.visibility import Visibility, visibility_at
 from projections.queries.filters import Filters
 from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryContext
+from projections.queries.search import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
     from datetime import datetime
 
     from projections.profile.ranked_memories import RankedMemories
@@ -90,10 +91,6 @@ class Contexts:
         """Return what an agent is shown of a user at the last intimacy that a turn carried. Raises NotHeld."""
         return self._visibility(owner, ContextAsked(query="", agent_id=agent_id))
 
-    def sees(self, owner: Owner, agent_id: str | None, now: datetime) -> Callable[[Memory], bool]:
-        """Return the test whether an agent is shown a memory, as in a context. Raises NotHeld."""
-        return self._queries.ranked_memories(owner, now).shows(self.visibility(owner, agent_id))
-
     def _visibility(self, owner: Owner, asked: ContextAsked) -> Visibility:
         intimacy = asked.intimacy
         if intimacy is None:
@@ -105,21 +102,18 @@ class Contexts:
     ) -> tuple[list[Found], list[Found]]:
         """Return what was found for the query, and the episodes that are near enough; as a rule by one search."""
         index_search = self._queries.index_search
-        vector = await index_search.vector(asked.query)
+        views = await index_search.views(asked.query)
         sees = self._queries.ranked_memories(owner, now).shows(visibility)
 
         async def pool(kind: str | None) -> tuple[list[Found], list[Found], float]:
-            filters = Filters(agent_id=asked.agent_id, kind=kind, exclude_sources=asked.exclude_sources)
-            found = await index_search.pool(
-                owner,
-                asked.query,
-                vector,
-                filters,
-                now=now,
+            question = Question(
+                text=asked.query,
+                filters=Filters(agent_id=asked.agent_id, kind=kind, exclude_sources=asked.exclude_sources),
                 limit=asked.top_k,
                 include_global=asked.include_global,
-                sees=sees,
+                with_past=False,
             )
+            found = await index_search.pool(owner, question, views, now=now, sees=sees)
             near = found.near(EPISODIC, threshold, asked.top_k)
             return found.best(asked.top_k), near, found.deepest
 

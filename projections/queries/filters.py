@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from projections.state.provenance import provenance_of
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.state.memory import Memory
+
+CHAT: Final = "chat"
+"""The provenance of turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,4 +44,15 @@ class Filters:
             and (self.since is None or memory.occurred_at >= self.since)
             and (self.until is None or memory.occurred_at <= self.until)
             and (self.min_importance is None or memory.importance >= self.min_importance)
+        )
+
+    def accept_turn(self, at: datetime) -> bool:
+        """Return whether a turn passes that was said at an effective time; what only memories have keeps it out."""
+        of_memories = (self.kind, self.memory_type, self.category, self.attribute, self.min_importance)
+        return (
+            all(wanted is None for wanted in of_memories)
+            and self.source_type in (None, CHAT)
+            and CHAT not in self.exclude_sources
+            and (self.since is None or at >= self.since)
+            and (self.until is None or at <= self.until)
         )

@@ -9,7 +9,7 @@ from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser
 from projections.profile.visibility import Visibility
 from projections.queries.history import history
-from projections.queries.search import IndexSearch
+from projections.queries.search import Found, IndexSearch
 from projections.queries.views import memory_view
 from projections.state.intimacy import last_kept
 from projections.state.memory import ACTIVE
@@ -25,14 +25,14 @@ from schemas.messages.observations import TurnRecorded
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from projections.embedding.embedder import Embedder
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.queries.filters import Filters
-    from projections.queries.search import Found
+    from projections.queries.search import FoundTurn, Pool, Question
     from projections.shard.observation_lookup import Turn
     from projections.shard.turn_statistics import TurnStatistics
     from projections.state.memory import Memory, UserState
@@ -100,34 +100,35 @@ class Queries:
         return owner, memory
 
     async def search(
+        self, owner: Owner, question: Question, *, now: datetime, visibility: Visibility = Visibility.EVERYTHING
+    ) -> list[Found]:
+        """Return the memories that are shown at the instant, of those that are visible, best first."""
+        pool = await self._pool(owner, question, now, visibility)
+        return pool.best(question.limit, question.min_score)
+
+    async def search_said(
         self,
         owner: Owner,
-        query: str,
-        filters: Filters,
+        question: Question,
         *,
         now: datetime,
-        as_of: datetime | None = None,
-        limit: int = 5,
-        scope: str = "all",
-        include_global: bool = True,
-        min_score: float = 0.0,
-        sees: Callable[[Memory], bool] = lambda _: True,
-    ) -> list[Found]:
-        """Return at most `limit` memories that are shown at the instant, and seen, best first."""
-        vector = await self.index_search.vector(query)
-        pool = await self.index_search.pool(
-            owner,
-            query,
-            vector,
-            filters,
-            now=now,
-            as_of=as_of,
-            limit=limit,
-            scope=scope,
-            include_global=include_global,
-            sees=sees,
-        )
-        return pool.best(limit, min_score)
+        with_memories: bool = True,
+        visibility: Visibility = Visibility.EVERYTHING,
+    ) -> list[Found | FoundTurn]:
+        """Return turns, and memories where they are wanted too, best first; what is hidden stays so in turns."""
+        pool = await self._pool(owner, question, now, visibility)
+        memories = pool.best(question.limit, question.min_score) if with_memories else []
+        ranked = self.ranked_memories(owner, now)
+        return [
+            found
+            for found in self.index_search.with_turns(owner, pool, memories, question)
+            if isinstance(found, Found) or not ranked.names_sensitive(text_of(found.turn.message), visibility)
+        ]
+
+    async def _pool(self, owner: Owner, question: Question, now: datetime, visibility: Visibility) -> Pool:
+        views = await self.index_search.views(question.text)
+        sees = self.ranked_memories(owner, now).shows(visibility)
+        return await self.index_search.pool(owner, question, views, now=now, sees=sees)
 
     def turns(self, owner: Owner, session_id: str, limit: int) -> list[Turn]:
         """Return a session's most recent turns, oldest first."""

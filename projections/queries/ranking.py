@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from projections.index.protocol import Hit, Legs
+    from projections.text.time_spans import Span
 
 VECTOR_WEIGHT = 0.7
 KEYWORD_WEIGHT = 0.3
+VECTOR_WEIGHT_BESIDE_TURNS = 0.4
+KEYWORD_WEIGHT_BESIDE_TURNS = 0.6
+"""The same where the turns are known that a memory came from: what was said has the words that a summary leaves out.
+docs/quality.md has what it brings, and how the weights were chosen."""
+TURNS_SHARE = 2 / 3
+"""Of the turns in the keyword part of such a memory."""
+DEFAULT_IMPORTANCE = 0.5
+"""Of a turn, which nobody has judged."""
+TURN_WEIGHT = 0.6
+"""What the best turn counts, found by its words alone, where a memory found by everything counts 1."""
+OTHERS_TURN_WEIGHT = 0.48
+"""The same for turns that somebody else than the user said."""
+SPAN_WEIGHT = 0.2
+"""Share of the span of time that a query names: what was true then comes before what matches about as well."""
+HOP_WEIGHT = 0.2
+"""Share of a second search, for what the first memories are about; half of it is of its words, half of its meaning."""
+SLOT_WEIGHT = 0.5
+"""Share of the slot where a question asks for one that is filled: what fills it comes before all that does not."""
 IMPORTANCE_WEIGHT = 0.02
 """Share of the score, enough to order what the words and the meaning leave close."""
 RECENCY_WEIGHT = 0.01
@@ -25,17 +44,36 @@ _SECONDS_A_DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A memory's place in an answer. Score and parts are 0 to 1; the score is the weighted sum of the four parts."""
+    """A memory's place in an answer. Score and parts are 0 to 1; the score is the weighted sum of the parts."""
 
     memory_id: str
-    version: int
     score: float
     semantic: float
     keyword: float
+    """How well the words match: of the memory, and of the turns that it came from where these are known."""
+    slot: float
+    """How well it fills the slot that the question asks for; 0 where it asks for none."""
     importance: float
     recency: float
     cosine: float | None
     """The semantic leg's own score, -1 to 1, for absolute thresholds; None where that leg did not find the memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """What has a share in the scores besides both legs, importance and recency; each where it is there."""
+
+    said: Mapping[str, float] = field(default_factory=dict)
+    """How well the turns match that memories came from, 0 to 1; what only its turns find takes part."""
+    slots: Mapping[str, float] = field(default_factory=dict)
+    """How well memories fill the slot that is asked for, 0 to 1; those that no leg found take part too."""
+    span: Span | None = None
+    """The time that the query names."""
+    hop: Legs | None = None
+    """What a second search found."""
+
+
+NO_SHARES: Final = Shares()
 
 
 def rank(
@@ -44,43 +82,69 @@ def rank(
     as_of: datetime,
     limit: int,
     min_score: float = 0.0,
+    *,
+    shares: Shares = NO_SHARES,
 ) -> list[Ranked]:
     """Return at most `limit` memories with a score of at least `min_score`: by score, importance, then memory_id.
 
     `facts` has each memory's importance (0 to 1) and occurred_at; a hit without facts (forgotten since, or hidden from
     the caller) takes no part, not even in the scaling.
     score = (1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) x fused + IMPORTANCE_WEIGHT x importance + RECENCY_WEIGHT x recency
+    and for each share that there is, (1 - its weight) x that score + its weight x the share, for every memory.
     """
+    said, span = shares.said, shares.span
+    slots = {memory_id: share for memory_id, share in shares.slots.items() if memory_id in facts}
     semantic = [hit for hit in legs.semantic if hit.memory_id in facts]
     keyword = [hit for hit in legs.keyword if hit.memory_id in facts]
     scaled_semantic = scale(semantic, min((hit.score for hit in semantic), default=0.0))
     scaled_keyword = scale(keyword, 0.0)
     cosines = {hit.memory_id: hit.score for hit in semantic}
-    versions: dict[str, int] = {}
-    for hit in (*semantic, *keyword):
-        versions[hit.memory_id] = max(hit.version, versions.get(hit.memory_id, hit.version))
+    found = (
+        {hit.memory_id for hit in (*semantic, *keyword)}
+        | slots.keys()
+        | {i for i in said if said[i] > 0.0 and i in facts}
+    )
+    hops = _hop_parts(shares.hop, facts) if shares.hop is not None else None
+    found.update(hops or ())
     placed = []
-    for memory_id in versions:
+    for memory_id in found:
         importance, occurred_at = facts[memory_id]
-        parts = (scaled_semantic.get(memory_id, 0.0), scaled_keyword.get(memory_id, 0.0))
+        words, turns = scaled_keyword.get(memory_id, 0.0), said.get(memory_id)
+        if turns is not None:
+            words += TURNS_SHARE * (turns - words)
+        parts = (scaled_semantic.get(memory_id, 0.0), words)
         age = recency(occurred_at, as_of)
-        score = _score(*parts, importance, age)
+        score = _score(*parts, importance, age, has_turns=turns is not None)
+        if hops is not None:
+            score = _shared(score, HOP_WEIGHT, hops.get(memory_id, 0.0))
+        if span is not None:
+            score = _shared(score, SPAN_WEIGHT, float(span.holds(occurred_at)))
+        if slots:
+            score = _shared(score, SLOT_WEIGHT, slots.get(memory_id, 0.0))
         if score >= min_score:
             placed.append((-score, -importance, memory_id, parts, age))
     placed.sort()
     return [
         Ranked(
             memory_id=memory_id,
-            version=versions[memory_id],
             score=-score,
             semantic=semantic_part,
             keyword=keyword_part,
+            slot=slots.get(memory_id, 0.0),
             importance=-importance,
             recency=age,
             cosine=cosines.get(memory_id),
         )
         for score, importance, memory_id, (semantic_part, keyword_part), age in placed[:limit]
     ]
+
+
+def _hop_parts(hop: Legs, facts: Mapping[str, object]) -> dict[str, float]:
+    """Return how well each memory answers the second search, 0 to 1."""
+    semantic = [hit for hit in hop.semantic if hit.memory_id in facts]
+    words = scale([hit for hit in hop.keyword if hit.memory_id in facts], 0.0)
+    meaning = scale(semantic, min((hit.score for hit in semantic), default=0.0))
+    return {i: (words.get(i, 0.0) + meaning.get(i, 0.0)) / 2 for i in words.keys() | meaning.keys()}
 
 
 def scale(hits: Sequence[Hit], least: float) -> dict[str, float]:
@@ -102,7 +166,37 @@ def recency(occurred_at: datetime, as_of: datetime) -> float:
     return float(0.5 ** (days / RECENCY_HALF_LIFE_DAYS))
 
 
-def _score(semantic: float, keyword: float, importance: float, age: float) -> float:
-    fused = VECTOR_WEIGHT * semantic + KEYWORD_WEIGHT * keyword
+def turn_score(
+    match: float,
+    said_at: datetime,
+    as_of: datetime,
+    span: Span | None = None,
+    *,
+    by_user: bool,
+    has_slots: bool = False,
+) -> float:
+    """Return the score of a turn beside memories, 0 to 1; `match` is 1 for the turn that matches best.
+
+    A turn fills no slot: where a question asks for one (`has_slots`), the turn's share of it is nothing.
+    """
+    weight = TURN_WEIGHT if by_user else OTHERS_TURN_WEIGHT
+    score = _weighted(weight * match, DEFAULT_IMPORTANCE, recency(said_at, as_of))
+    if has_slots:
+        score = _shared(score, SLOT_WEIGHT, 0.0)
+    return score if span is None else _shared(score, SPAN_WEIGHT, float(span.holds(said_at)))
+
+
+def _shared(score: float, weight: float, share: float) -> float:
+    return (1.0 - weight) * score + weight * share
+
+
+def _score(semantic: float, words: float, importance: float, age: float, *, has_turns: bool) -> float:
+    vector, keyword = VECTOR_WEIGHT, KEYWORD_WEIGHT
+    if has_turns:
+        vector, keyword = VECTOR_WEIGHT_BESIDE_TURNS, KEYWORD_WEIGHT_BESIDE_TURNS
+    return _weighted(vector * semantic + keyword * words, importance, age)
+
+
+def _weighted(fused: float, importance: float, age: float) -> float:
     light = IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * age
     return min(1.0, max(0.0, (1.0 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) * fused + light))

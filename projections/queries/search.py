@@ -2,30 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Protocol
 
+import numpy as np
+
+from projections.embedding.serving import views_of
 from projections.index.embedded.state_search import search_state
-from projections.index.protocol import IndexQuery, Legs
-from projections.queries.ranking import POOL, rank
-from projections.state.memory import ACTIVE
+from projections.index.encoding import Chosen
+from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
+from projections.profile.slot_question import filling, slot_asked
+from projections.queries.filters import Filters
+from projections.queries.ranking import POOL, Shares, rank, turn_score
+from projections.queries.turn_index import TurnIndex
+from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms
+from projections.text.time_spans import named_span
 from schemas.identity import GLOBAL_USER, Owner
+from schemas.inputs.decoding import effective_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from projections.embedding.embedder import Embedder, Vectors
+    from projections.embedding.languages import View
     from projections.index.protocol import Hit
-    from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
-    from projections.queries.filters import Filters
     from projections.queries.ranking import Ranked
+    from projections.queries.turn_index import TurnMatches
+    from projections.shard.observation_lookup import Turn
     from projections.state.memory import Memory, UserState
+    from projections.text.time_spans import Span
 
 LEAST_COSINE: Final = -1.0
+NO_FILTERS: Final = Filters()
+HOP_MEMORIES: Final = 3
+HOP_SCORE: Final = 0.6
+"""Memories whose score is a lower share of the best one's are not followed."""
+HOP_WORDS: Final = 8
+TURNS_WITH_MEMORIES: Final = 50
+"""Turns whose memories take part even where no leg found them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is looked for in a user's memories, and how."""
+
+    text: str
+    filters: Filters = NO_FILTERS
+    as_of: datetime | None = None
+    """None: as it is now."""
+    limit: int = 5
+    scope: str = "all"
+    include_global: bool = True
+    min_score: float = 0.0
+    understand_time: bool = True
+    """Whether what was true at a time that the text names comes first."""
+    with_past: bool = True
+    """Whether a question for what was before finds what was superseded."""
+    hops: int = 1
+    """2: what the best memories are about is looked for too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +78,33 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundTurn:
+    """A turn that a search found by its words."""
+
+    owner: Owner
+    turn: Turn
+    score: float
+    match: float
+    """0 to 1; 1 for the turn that matches best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as the index is asked."""
+
+    question: Question
+    tokens: tuple[str, ...]
+    views: Sequence[View]
+    now: datetime
+
+    @property
+    def past(self) -> datetime | None:
+        """The instant whose state is searched; None for that of now."""
+        as_of = self.question.as_of
+        return as_of if as_of is not None and as_of < self.now else None
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
     """What the legs found that is shown at an instant; there may be more, of no higher cosine than `deepest`."""
 
@@ -45,6 +112,14 @@ class Pool:
     shown: Mapping[str, tuple[Owner, Memory]]
     at: datetime
     deepest: float
+    turns: TurnMatches | None = None
+    """How the owner's turns match; None where only global memories are asked for."""
+    span: Span | None = None
+    """The time that the query names."""
+    slots: Mapping[str, float] = field(default_factory=dict)
+    """How well memories fill the slot that the question asks for, 0 to 1."""
+    hop: Legs | None = None
+    """What a second search found, for what the best memories are about."""
 
     def best(self, limit: int, min_score: float = 0.0) -> list[Found]:
         """Return at most `limit` memories, best first."""
@@ -57,21 +132,40 @@ class Pool:
 
     def _ranked(self, ids: Iterable[str], limit: int, min_score: float) -> list[Found]:
         facts = {i: (self.shown[i][1].importance, self.shown[i][1].occurred_at) for i in ids}
-        return [Found(*self.shown[r.memory_id], r) for r in rank(self.legs, facts, self.at, limit, min_score)]
+        said = {i: evidence for i in facts if (evidence := self._evidence(i)) is not None}
+        shares = Shares(said=said, slots=self.slots, span=self.span, hop=self.hop)
+        ranked = rank(self.legs, facts, self.at, limit, min_score, shares=shares)
+        return [Found(*self.shown[one.memory_id], one) for one in ranked]
+
+    def _evidence(self, memory_id: str) -> float | None:
+        owner, memory = self.shown[memory_id]
+        return None if self.turns is None or owner.is_global else self.turns.evidence(memory.source_ids)
+
+
+class SearchedIndex(Protocol):
+    """What is searched: IndexSync, or an index that was made for a comparison."""
+
+    async def search(self, owner: Owner, query: IndexQuery) -> Legs:
+        """Search one user's memories. Raises IndexUnavailable, ShardUnavailable."""
+        ...
+
+    def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
+        """Have memories written again: what was found is not what the shard has."""
+        ...
 
 
 class IndexSearch:
     """Search by words and by meaning. Hits give ids; text, importance and status come from the shard."""
 
-    def __init__(self, shards: Shards, index_sync: IndexSync, embedder: Embedder) -> None:
+    def __init__(self, shards: Shards, index_sync: SearchedIndex, embedder: Embedder) -> None:
         self._shards = shards
         self._index_sync = index_sync
         self._embedder = embedder
+        self._turn_index = TurnIndex(shards)
 
-    async def vector(self, query: str) -> Vectors:
-        """Return what a query means. Raises EmbedderUnavailable, EmbedderRefused."""
-        vector: Vectors = (await self._embedder.embed([query], urgent=True))[0]
-        return vector
+    async def views(self, query: str) -> Sequence[View]:
+        """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
+        return await views_of(self._embedder, query)
 
     def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
         """Return a user's state; with a past `as_of`, as it was effective then."""
@@ -82,20 +176,77 @@ class IndexSearch:
     async def pool(
         self,
         owner: Owner,
-        query: str,
-        vector: Vectors,
-        filters: Filters,
+        question: Question,
+        views: Sequence[View],
         *,
         now: datetime,
-        as_of: datetime | None = None,
-        limit: int,
-        scope: str = "all",
-        include_global: bool = True,
         sees: Callable[[Memory], bool] = lambda _: True,
     ) -> Pool:
-        """Return what both legs found, at least `limit` memories that are shown and seen where there are so many."""
+        """Return what both legs found, at least `limit` memories that are shown and seen where there are so many.
+
+        What fills the slot that the question asks for is among them. With two hops, a second search for what the best
+        memories are about has its share in each score.
+        """
+        tokens = terms(question.text)
+        at = question.as_of or now
+        turns = None
+        if question.scope in ("all", "personal"):
+            turns = await self._turn_index.matches(owner, tokens, question.filters.agent_id, at)
+        asked = Asked(question, tokens, views, now)
+        legs, shown, deepest = await self._hits(owner, asked, turns, sees)
+        span = named_span(question.text, at) if question.understand_time else None
+        slots = self._slots(owner, question, now, sees)
+        shown |= {i: (owner, self.state(owner, now, question.as_of).memories[i]) for i in slots}
+        pool = Pool(legs, shown, at, deepest, turns, span, slots)
+        if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
+            return pool
+        best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
+        legs, further, _ = await self._hits(owner, self._hop(asked, best, turns), turns, sees)
+        return replace(pool, shown={**shown, **further}, hop=legs)
+
+    def _slots(
+        self, owner: Owner, question: Question, now: datetime, sees: Callable[[Memory], bool]
+    ) -> dict[str, float]:
+        """Return how well the user's memories fill the slot that is asked for; none where it asks for none."""
+        asked_for = slot_asked(question.text)
+        if asked_for is None or question.scope not in ("all", "personal"):
+            return {}
+        filters, state = question.filters, self.state(owner, now, question.as_of)
+        filled = filling(
+            state, asked_for, question.as_of or now, agent_id=filters.agent_id, with_past=question.with_past
+        )
+        return {i: share for i, share in filled.items() if filters.accept(m := state.memories[i]) and sees(m)}
+
+    def _hop(self, asked: Asked, best: list[Found], turns: TurnMatches | None) -> Asked:
+        """Return the second search: the rarest words of the best memories, and what they mean with the question."""
+        words = Counter({word: found.ranked.score for found in reversed(best) for word in terms(found.memory.content)})
+        if turns is not None:
+            words = Counter({word: weight * turns.words.rarity(word) for word, weight in words.items()})
+        new = [word for word, _ in words.most_common() if word not in asked.tokens][:HOP_WORDS]
+        views = asked.views if asked.past is not None else [self._toward(view, best) for view in asked.views]
+        return replace(asked, tokens=tuple(new), views=views)
+
+    def _toward(self, view: View, best: list[Found]) -> View:
+        """Return a view between the question and what the best memories of its space mean."""
+        found = [self._vector_of(one) for one in best if one.memory.embedding_model == view.model]
+        vectors = [vector for vector in found if len(vector) == len(view.vector)]
+        if not vectors:
+            return view
+        vector = view.vector + np.mean(vectors, axis=0, dtype=np.float32)
+        return replace(view, vector=vector / np.linalg.norm(vector))
+
+    def _vector_of(self, found: Found) -> Vectors:
+        raw = self._shards.of(found.owner).ledger.vectors(found.owner)[found.memory.memory_id]
+        return np.frombuffer(raw, "<f4")
+
+    async def _hits(
+        self, owner: Owner, asked: Asked, turns: TurnMatches | None, sees: Callable[[Memory], bool]
+    ) -> tuple[Legs, dict[str, tuple[Owner, Memory]], float]:
+        """Return what both legs found, of that what is shown, and the cosine below which there may be more."""
+        question, filters, now, as_of = asked.question, asked.question.filters, asked.now, asked.question.as_of
+        limit, scope = question.limit, question.scope
         whose = [owner] if scope in ("all", "personal") else []
-        if scope == "global" or (scope == "all" and include_global):
+        if scope == "global" or (scope == "all" and question.include_global):
             whose.append(Owner(owner.tenant, GLOBAL_USER))
         at = as_of or now
         keyword: list[Hit] = []
@@ -106,12 +257,12 @@ class IndexSearch:
             state = self.state(one, now, as_of)
             if not state.memories:
                 continue
-            asked = IndexQuery(
+            query = IndexQuery(
                 tenant=one.tenant,
                 user_id=one.user_id,
-                tokens=terms(query),
-                vector=vector,
-                embedding_model=self._embedder.model,
+                tokens=asked.tokens,
+                vector=asked.views[0].vector,
+                embedding_model=asked.views[0].model,
                 limit=max(POOL, 2 * limit),
                 agent_id=filters.agent_id,
                 kind=filters.kind,
@@ -121,34 +272,116 @@ class IndexSearch:
                 since=filters.since,
                 until=filters.until,
             )
-            past = at if as_of is not None and as_of < now else None
             while True:
-                legs = await self._legs(one, state, asked, past)
+                legs = await self._legs(one, state, query, asked)
                 hits = {hit.memory_id for hit in (*legs.keyword, *legs.semantic)}
                 legs, wrong = _right(state, legs)
                 found = {h.memory_id: state.memories[h.memory_id] for h in (*legs.keyword, *legs.semantic)}
-                mine = {i: m for i, m in found.items() if m.status_at(at) == ACTIVE and filters.accept(m) and sees(m)}
-                if past is None and wrong:
+                mine = {i: m for i, m in found.items() if _is_shown(m, at, filters) and sees(m)}
+                if asked.past is None and wrong:
                     if any(memory_id not in state.memories for memory_id in wrong):
                         # of another log, or decided by another worker, who has the user now
                         await self._shards.come_to_end(one)
                     self._index_sync.mark_dirty(one, wrong)
-                if len(mine) >= min(limit, len(hits)) or asked.limit >= len(state.memories):
+                if len(mine) >= min(limit, len(hits)) or query.limit >= len(state.memories):
                     break
                 # The index does not know expiry: some of its hits may be hidden, and visible ones lie deeper.
-                asked = replace(asked, limit=4 * asked.limit)
+                query = replace(query, limit=4 * query.limit)
             keyword.extend(legs.keyword)
             semantic.extend(legs.semantic)
+            if one == owner and turns is not None:
+                cited = (state.memories.get(i) for i in self._cited(owner, turns))
+                mine |= {m.memory_id: m for m in cited if m and _is_shown(m, at, filters) and sees(m)}
             shown.update({i: (one, memory) for i, memory in mine.items()})
-            if len(legs.semantic) >= asked.limit:
+            if len(legs.semantic) >= query.limit:
                 deepest = max(deepest, legs.semantic[-1].score)
-        return Pool(Legs(keyword=tuple(keyword), semantic=tuple(semantic)), shown, at, deepest)
+        return Legs(keyword=tuple(keyword), semantic=tuple(semantic)), shown, deepest
 
-    async def _legs(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
+    def with_turns(
+        self, owner: Owner, pool: Pool, memories: list[Found], question: Question
+    ) -> list[Found | FoundTurn]:
+        """Return the best of the memories and of the turns that a pool found, best first.
+
+        A turn that a better memory came from is left out, and so is one that a forgotten memory came from.
+        """
+        limit = question.limit
+        turns = self._turns(
+            owner, pool, question.filters, limit + sum(len(found.memory.source_ids) for found in memories)
+        )
+        both: list[Found | FoundTurn] = [*memories, *turns]
+        # Of equal scores the memory comes first: it is the shorter.
+        both.sort(key=lambda found: (-_score(found), isinstance(found, FoundTurn)))
+        chosen: list[Found | FoundTurn] = []
+        told: set[str] = set()
+        for found in both:
+            if isinstance(found, Found):
+                told.update(found.memory.source_ids)
+            elif found.score < question.min_score or found.turn.message.envelope.event_id in told:
+                continue
+            chosen.append(found)
+        return chosen[:limit]
+
+    def _turns(self, owner: Owner, pool: Pool, filters: Filters, limit: int) -> list[FoundTurn]:
+        """Return at most `limit` turns that pass the filters and are not forgotten, best match first."""
+        found: list[FoundTurn] = []
+        if pool.turns is None:
+            return found
+        observations, memories = self._shards.of(owner).observations, self._shards.state(owner).memories
+        for event_id, match, by_user in pool.turns.best():
+            if len(found) == limit:
+                break
+            citing = [memories[i] for i in observations.citing(owner, event_id) if i in memories]
+            turn = observations.turn(owner, event_id)
+            if turn is None or any(memory.status == FORGOTTEN for memory in citing):
+                continue
+            said_at = effective_time(turn.message, turn.recorded_at)
+            if filters.accept_turn(said_at):
+                score = turn_score(match, said_at, pool.at, pool.span, by_user=by_user, has_slots=bool(pool.slots))
+                found.append(FoundTurn(owner, turn, score, match))
+        return found
+
+    def _cited(self, owner: Owner, turns: TurnMatches) -> set[str]:
+        """Return the memories that came from the turns that match best."""
+        observations = self._shards.of(owner).observations
+        return {
+            memory_id
+            for event_id, _, _ in islice(turns.best(), TURNS_WITH_MEMORIES)
+            for memory_id in observations.citing(owner, event_id)
+        }
+
+    async def _legs(self, owner: Owner, state: UserState, query: IndexQuery, asked: Asked) -> Legs:
+        """Search the index by the words and by each view; a memory is in one space, and found by one view at most."""
+        views = asked.views
+        found = [
+            await self._search(
+                owner, state, replace(query, vector=view.vector, tokens=() if n else query.tokens), asked.past
+            )
+            for n, view in enumerate(views)
+        ]
+        if len(found) == 1:
+            return found[0]
+        hits = [
+            replace(hit, score=round(view.score(hit.score), SCORE_DIGITS))
+            for view, legs in zip(views, found, strict=True)
+            for hit in legs.semantic
+        ]
+        hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
+        return Legs(keyword=found[0].keyword, semantic=tuple(hits[: query.limit]))
+
+    async def _search(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""
         if past is None:
             return await self._index_sync.search(owner, asked)
-        return await search_state(owner, state, self._shards.of(owner).ledger.vectors(owner).all(), asked)
+        logged = self._shards.of(owner).ledger.vectors(owner).all()
+        return await search_state(owner, state, Chosen(owner, logged, self._shards.encoding), asked)
+
+
+def _is_shown(memory: Memory, at: datetime, filters: Filters) -> bool:
+    return memory.status_at(at) == ACTIVE and filters.accept(memory)
+
+
+def _score(found: Found | FoundTurn) -> float:
+    return found.score if isinstance(found, FoundTurn) else found.ranked.score
 
 
 def _right(state: UserState, legs: Legs) -> tuple[Legs, set[str]]:

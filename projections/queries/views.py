@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from projections.queries.filters import CHAT
+from projections.queries.turn_index import said_by
 from projections.state.importance import grade
 from projections.state.provenance import provenance_of
+from schemas.inputs.decoding import effective_time
 from schemas.instant import instant
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from projections.queries.search import FoundTurn
     from projections.state.memory import Memory
     from schemas.identity import Owner
 
@@ -55,6 +59,28 @@ def memory_view(owner: Owner, memory: Memory, as_of: datetime) -> dict[str, Any]
         "superseded_by": memory.superseded_by,
         "version": memory.version,
         "metadata": orjson.loads(memory.metadata),
+    }
+
+
+def turn_view(found: FoundTurn) -> dict[str, Any]:
+    """Return a turn that a search found, beside memories: `memory` is what was said, after who said it."""
+    message, said_at = found.turn.message, effective_time(found.turn.message, found.turn.recorded_at)
+    return {
+        "kind": "turn",
+        "turn_id": message.envelope.event_id,
+        "memory": said_by(found.turn),
+        "score": found.score,
+        "scores": {"keyword": found.match},
+        "user_id": found.owner.user_id,
+        "agent_id": message.envelope.agent_id,
+        "session_id": message.session_id,
+        "role": message.role,
+        "name": message.name,
+        "content": message.content,
+        "provenance": CHAT,
+        "source_ids": [message.envelope.event_id],
+        "occurred_at": instant(said_at),
+        "recorded_at": instant(found.turn.recorded_at),
     }
 
 

@@ -67,6 +67,8 @@ class ObservationLookup:
         self._letters = letters
         self._recent: dict[tuple[str, str], Seen] = {}
         """Of the records folded last, those that were the first of their observation: observe asks for each next."""
+        self.removals = 0
+        """How often observations may have been removed: what was read of them before is old."""
 
     def remember_recent(self, folded: Mapping[tuple[str, str], Seen]) -> None:
         """Keep first records in memory, by owner's name and event id."""
@@ -77,6 +79,7 @@ class ObservationLookup:
     def forget_recent(self) -> None:
         """Empty the cache: the file does not hold what was folded last."""
         self._recent.clear()
+        self.removals += 1
 
     def extracted(self, owner: Owner, pieces: Iterable[str]) -> set[str]:
         """Return those of the pieces that an extraction in the inbox or a decision covers."""
@@ -214,6 +217,36 @@ class ObservationLookup:
             (name_of(owner), session_id, limit),
         ).fetchall()
         return [Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at)) for t, at in reversed(rows)]
+
+    def turns_after(self, owner: Owner, offset: int, limit: int) -> list[tuple[int, Turn]]:
+        """Return a user's next turns after an offset in all sessions, oldest first, each with its offset."""
+        rows = self._connection.execute(
+            "select offset, turn, recorded_at from observations where owner=? and offset>? and turn is not null "
+            "order by offset limit ?",
+            (name_of(owner), offset, limit),
+        ).fetchall()
+        return [(place, Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at))) for place, t, at in rows]
+
+    def offset_of_newest(self, owner: Owner, count: int) -> int:
+        """Return the offset after which a user has at most `count` turns; -1 where there are no more of them."""
+        found = self._connection.execute(
+            "select offset from observations where owner=? and turn is not null order by offset desc limit 1 offset ?",
+            (name_of(owner), count),
+        ).fetchone()
+        return -1 if found is None else int(found[0])
+
+    def turn(self, owner: Owner, event_id: str) -> Turn | None:
+        """Return a turn by its id, None when it is not known (any more)."""
+        found = self._connection.execute(
+            "select turn, recorded_at from observations where owner=? and event_id=? and turn is not null",
+            (name_of(owner), event_id),
+        ).fetchone()
+        return found and Turn(codec.decode_as(found[0], TurnRecorded), datetime.fromisoformat(found[1]))
+
+    def citing(self, owner: Owner, event_id: str) -> list[str]:
+        """Return the memories that cite an observation, in the order of their ids."""
+        query = "select memory_id from cited where owner=? and event_id=? order by memory_id"
+        return [i for (i,) in self._connection.execute(query, (name_of(owner), event_id)).fetchall()]
 
     def _decision(self, name: str, version: int) -> Decision:
         (body,) = self._connection.execute(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from projections.shard.observation_lookup import Seen
 from projections.shard.tables import name_of
 from projections.shard.turn_statistics import remove_statistics, restore_statistics, statistics_row
+from projections.state.lifetime import sql_instant
 from schemas import codec
 from schemas.inputs.decoding import claimed, digest_of, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from schemas.log import Record
     from schemas.messages.observations import Observation
 
+WITHOUT_MODEL: Final = frozenset({"rules", "verbatim"})
+"""What extracts without asking a model, as answers name it."""
 _INSERT_REPEAT: Final = """
     insert or ignore into repeats select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
     where not exists(select 1 from observations where owner = ? and event_id = ? and topic = ? and offset = ?)
@@ -111,11 +114,12 @@ class ObservationsFold:
         self._connection.executemany("insert or ignore into dead values(?,?,?,?,?)", dead)
 
     def fold_inbox(self, records: Sequence[Record]) -> None:
-        """Insert which pieces an extraction in the inbox covers; remember puts unreadable records aside.
+        """Insert which pieces an extraction in the inbox covers, and what it cost; remember puts unreadable ones aside.
 
         Raises UnknownSchema for what only a newer version knows.
         """
         rows: list[tuple[str, str, str, str]] = []
+        calls: list[tuple[object, ...]] = []
         for record in records:
             try:
                 item = codec.decode(record.value)
@@ -128,7 +132,10 @@ class ObservationsFold:
                 name = name_of(item.envelope.owner)
                 cited = _citing(item)
                 rows.extend((name, c.piece_id, item.envelope.event_id, cited.get(c.piece_id, "")) for c in item.covered)
+                if item.model not in WITHOUT_MODEL:
+                    calls.append(_model_call(name, item, record))
         self._connection.executemany("insert or ignore into extracted values(?,?,?,?)", rows)
+        self._connection.executemany("insert or ignore into model_calls values(?,?,?,?,?,?,?)", calls)
 
 
 def _insert_repeats(connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> None:
@@ -160,6 +167,13 @@ def remove_before(
         run(_DELETE_REPEAT, place)
         restore_statistics(connection, place)
     return Removal(len(old), (rows_seen[-1][0], rows_seen[-1][1]) if len(rows_seen) == rows else None)
+
+
+def _model_call(name: str, item: CandidatesExtracted | ExtractionRejected, record: Record) -> tuple[object, ...]:
+    """Return the row of an answer; its time is the log's, which a rebuild finds again."""
+    envelope = item.envelope
+    asked_at = sql_instant(record.recorded_at)
+    return (name, envelope.event_id, envelope.agent_id, asked_at, item.model, item.tokens_in, item.tokens_out)
 
 
 def _citing(item: CandidatesExtracted | ExtractionRejected) -> dict[str, str]:

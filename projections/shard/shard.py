@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from projections.blocking_work import run_in_thread
 from projections.shard.dead_letters import DeadLettersFold
 from projections.shard.errors import ShardUnavailable, trouble
 from projections.shard.ledger import LedgerFold
@@ -19,7 +20,6 @@ from projections.shard.observations import ObservationsFold, remove_before
 from projections.shard.tables import connect
 from projections.shard.turn_statistics import TurnStatistics
 from projections.shard.wal import Checkpoints
-from projections.threads import in_thread
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class Shard:
             records = await self._log.read(topic, self.partition, self.offset(topic), BULK_RECORDS)
             if not records or self.retired:
                 return 0
-            await in_thread(self.fold, topic, records)
+            await run_in_thread(self.fold, topic, records)
             return len(records)
 
     async def _fold_some(self, topic: str) -> int:

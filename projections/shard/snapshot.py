@@ -9,13 +9,13 @@ from contextlib import ExitStack, closing
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from projections.blocking_work import run_in_thread, run_to_end
 from projections.shard.errors import damage
 from projections.shard.ledger import LedgerFold
 from projections.shard.tables import connect_to_read
 from projections.state.digest import combined, digests
 from projections.state.lifetime import IS_ACTIVE_SQL, sql_instant
 from projections.state.memory import ACTIVE
-from projections.threads import in_thread, to_its_end
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
@@ -66,11 +66,11 @@ class ReadSnapshot:
         `go_on` is called before each user, in the thread, and raises what ends it.
         """
         read = partial(digests, self._states(is_counted, go_on))
-        return await to_its_end(asyncio.get_running_loop().run_in_executor(READING, read))
+        return await run_to_end(asyncio.get_running_loop().run_in_executor(READING, read))
 
     async def count_active(self, now: datetime, is_counted: Callable[[Owner], bool]) -> int:
         """Return how many memories of the users who are to be counted are active at an instant. Raises as `digests`."""
-        return await in_thread(self._count_active, now, is_counted)
+        return await run_in_thread(self._count_active, now, is_counted)
 
     def _states(self, is_counted: Callable[[Owner], bool], go_on: Callable[[], None]) -> Iterator[UserState]:
         for owner in self._ledger.owners():

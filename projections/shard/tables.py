@@ -17,7 +17,7 @@ PAGE_BYTES: Final = 16_384
 """A decision with its vector fits into a page: in SQLite's 4,096 each has one of its own, most of it empty."""
 WAL_PAGES: Final = 4_000
 """The commit that makes the write-ahead log longer moves it into the file itself; see `Checkpoints`."""
-VERSION: Final = 2
+VERSION: Final = 3
 """Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
 create table if not exists offsets(
@@ -46,6 +46,9 @@ create table if not exists cited(
 create table if not exists extracted(
     owner text not null, piece text not null, item_id text not null, cited_by text not null,
     primary key(owner, piece)) without rowid;
+create table if not exists model_calls(
+    owner text not null, item_id text not null, agent_id text, at text not null, model text not null,
+    tokens_in integer not null, tokens_out integer not null, primary key(owner, item_id)) without rowid;
 create table if not exists observations(
     owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
     kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,
@@ -81,6 +84,7 @@ create table if not exists raised(
     primary key(owner, number)) without rowid;
 create index if not exists raised_by_offset on raised(offset);
 create index if not exists raised_by_tick on raised(tick_id);
+create index if not exists turns_by_offset on observations(owner, offset) where turn is not null;
 create index if not exists observations_by_session on observations(owner, session_id, offset) where turn is not null;
 """
 

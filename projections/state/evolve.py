@@ -13,7 +13,7 @@ from projections.state.intimacy import Intimacy
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Memory, UserState
 from projections.state.wakes import evolve_wakes
 from schemas import codec
-from schemas.disclosure import told
+from schemas.disclosure import describe
 from schemas.messages.events import (
     LEDGER_EVENTS,
     MEMORY_EVENTS,
@@ -115,7 +115,7 @@ def evolve(state: UserState, decision: Decision, events: Events) -> UserState:
     try:
         return apply_all(state, events, decision.envelope.recorded_at)
     except (KeyError, TypeError, ValueError) as error:
-        raise Unfit(f"the decision does not fit what is known: {told(error)}") from error
+        raise Unfit(f"the decision does not fit what is known: {describe(error)}") from error
 
 
 def apply_all(state: UserState, events: Events, recorded_at: datetime | None) -> UserState:

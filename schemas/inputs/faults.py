@@ -39,13 +39,13 @@ _WORDS: Final = {
 
 
 MAX_NAME_CHARACTERS: Final = 256
-"""Of a name that a caller made up, as much as is told back."""
+"""The characters of an unknown name that an error repeats."""
 MAX_FOUND: Final = 1_000
 """Faults of one value beyond which they are counted only: describing one takes longer than finding it."""
 
 
 def found(error: ValidationError) -> list[ErrorDetails] | None:
-    """Return what pydantic found, without the input; None where that is too much to be told."""
+    """Return what pydantic found, without the input; None where there are too many faults to report."""
     if error.error_count() > MAX_FOUND:
         return None
     return error.errors(include_url=False, include_input=False)

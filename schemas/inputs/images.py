@@ -49,7 +49,7 @@ class VisionPolicy:
 
     sees: bool = False
     hosts: frozenset[str] = frozenset()
-    """In lower case; a URL is passed on to the model and fetched by nobody here."""
+    """In lower case; a URL is passed on to the model; mnemolog never fetches it."""
 
     def refusal(self, image: bytes | str) -> str | None:
         """Return why an image (its bytes, or its URL) cannot be looked at; None when it can."""

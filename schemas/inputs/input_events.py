@@ -278,12 +278,12 @@ def _json(metadata: dict[str, Any]) -> str:
 _TYPES = {"TurnRecorded", "SessionEnded", "ScreenshotAnalysed", "ArticleInferred"}
 
 
-def faults_of(error: ValidationError, told: Callable[[Any], Fault]) -> list[Fault]:
-    """Return what is wrong, each fault as `told` says it; very many are one."""
+def faults_of(error: ValidationError, describe: Callable[[Any], Fault]) -> list[Fault]:
+    """Return what is wrong, each fault as `describe` says it; very many are one."""
     each = found(error)
     if each is None:
         return [Fault("$", f"has {error.error_count()} faults: look at what is sent")]
-    return [told(one) for one in each]
+    return [describe(one) for one in each]
 
 
 def fault_of(error: Any, unknown: str, types: Collection[str] = ()) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails

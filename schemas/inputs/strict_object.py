@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, model_validator
 
 MARGIN: Final = 16
-"""Unknown members that are told one by one: each costs more than reading it."""
+"""Unknown members that are reported one by one; reporting one costs more than reading it."""
 
 
 class StrictObject(BaseModel):

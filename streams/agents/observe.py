@@ -15,7 +15,7 @@ from schemas.log import RecordTooLarge
 from schemas.messages.dead_letters import first_position
 from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS, INBOX
-from streams.agents.pending import PendingObservations
+from streams.agents.pending_observations import PendingObservations
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import catch_up
 from streams.extraction.request import append_answer, too_large

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from projections.state.evolve import is_decided, is_passed
 from schemas import codec
-from schemas.disclosure import told
+from schemas.disclosure import describe
 from schemas.identity import GLOBAL_USER, InvalidOwner, Owner, partition_owner
 from schemas.log import NewRecord, RecordTooLarge
 from schemas.messages.dead_letters import TOO_LARGE
@@ -144,7 +144,7 @@ class Remember:
             except (ShardDamaged, ShardUnavailable):
                 raise  # the item is decided once the shard is whole
             except Exception as error:  # noqa: BLE001 - the boundary of a step: a rule with a bug stops no other item
-                await self._give_up(delivery.record, told(error))
+                await self._give_up(delivery.record, describe(error))
                 break
             try:
                 await self._append(owner, decision)

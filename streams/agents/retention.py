@@ -12,7 +12,7 @@ from projections.partitions.retention import remove_expired
 from projections.shard.errors import ShardUnavailable
 from schemas.log import LogError, LogUnavailable
 from schemas.topics import INPUTS
-from streams.delivery.retry import PatientReads, retry
+from streams.delivery.retry import RetryingReads, retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ class RetentionTask:
     ) -> None:
         """Take `handled`, the offset of a topic's partition before which all is extracted and in the inbox."""
         self._trimmed = trimmed
-        self._log: Log = PatientReads(trimmed)
+        self._log: Log = RetryingReads(trimmed)
         self._shards = shards
         self._handled = handled
         self._removal_seconds = removal_seconds

@@ -246,7 +246,7 @@ def _same_episodes(entry: _Entry, alike: list[Memory], parameters: Parameters) -
 
 
 def _tell_again(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: Memory) -> None:
-    """Merge what was told of an event into its memory; what was only shown of it changes nothing."""
+    """Merge what the user said of an event into its memory; what was only shown of it changes nothing."""
     if item.source_type in trust.SHOWN:
         _meet_again(draft, item, entry, memory)
     else:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CHAT: Final = "chat"
 SHOWN: Final = ("photo", "inferred")
-"""Source types of what nobody said: a screen, an article."""
+"""Source types that are not speech: a screen, an article."""
 MOST_IMPORTANCE_SHOWN: Final = 0.5
 """The most that a memory of a screen or an article matters, 0 to 1.
 

@@ -67,7 +67,7 @@ async def catch_up(shards: Shards, topic: str, partition: int, end: int) -> None
     await fold_with_retry(lambda: shards.up_to(topic, partition, end))
 
 
-class PatientReads:
+class RetryingReads:
     """A log whose reads wait while it is down. Appends raise LogUnavailable, for the caller to repeat or to report."""
 
     def __init__(self, log: Log) -> None:

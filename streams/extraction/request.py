@@ -12,7 +12,7 @@ import orjson
 
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from schemas import codec
-from schemas.disclosure import told
+from schemas.disclosure import describe
 from schemas.identity import derived_id
 from schemas.inputs.images import VisionPolicy
 from schemas.log import NewRecord
@@ -24,7 +24,7 @@ from streams.delivery.retry import append_with_retry, pauses
 from streams.extraction.protocol import Outage, Rejected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from projections.embedding.embedder import Embedder, Vectors
     from schemas.log import Log, RecordTooLarge
@@ -95,13 +95,13 @@ class ExtractionService:
                 self.successes += 1
                 return self._answer(window, extractor, extraction, vectors)
 
-    async def _vectors(self, extraction: Extraction) -> Vectors:
+    async def _vectors(self, extraction: Extraction) -> Vectors | Sequence[Vectors]:
         if not extraction.proposals:
             return np.empty((0, 0), np.float32)
         return await self.embedder.embed([p.content for p in extraction.proposals])
 
     def _answer(
-        self, window: Window, extractor: Extractor, extraction: Extraction, vectors: Vectors
+        self, window: Window, extractor: Extractor, extraction: Extraction, vectors: Vectors | Sequence[Vectors]
     ) -> CandidatesExtracted:
         return CandidatesExtracted(
             envelope=_envelope(window, extractor),
@@ -129,7 +129,7 @@ async def _extracted(window: Window, extractor: Extractor) -> Extraction:
         extraction = await extractor.extract(window)
     except _BUGS as bug:
         log.exception("the extractor failed at a window of %d pieces", len(window.pieces))
-        raise Rejected(f"the extractor failed: {told(bug)}") from bug
+        raise Rejected(f"the extractor failed: {describe(bug)}") from bug
     return replace(extraction, proposals=tuple(map(_without_many_marks, extraction.proposals)))
 
 

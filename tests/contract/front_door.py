@@ -109,8 +109,8 @@ def turn(event_id: str | None, content: str, **more: object) -> dict[str, Any]:
     return ({} if event_id is None else {"event_id": event_id}) | fields | more
 
 
-async def told(door: FrontDoor, user_id: str, query: str = "", **more: object) -> dict[str, Any]:
-    """Return what an agent is told about a user before it answers a query."""
+async def context_of(door: FrontDoor, user_id: str, query: str = "", **more: object) -> dict[str, Any]:
+    """Return the context that an agent gets about a user before it answers a query."""
     response = await door.post("/v1/context", {"user_id": user_id, "query": query} | more)
     assert response.status_code == 200, response.text
     found: dict[str, Any] = response.json()

@@ -1,4 +1,8 @@
-"""What the suite of shared indexes needs of a server: an adapter's test supplies this, and nothing else."""
+"""What the suite of shared indexes needs of a server, or of a file that stands for one.
+
+An adapter's test supplies `stop`, `start` and `wipe`; `step` where a write takes longer than a turn of the event loop,
+and `spoil` where what was put can be lost in part.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +42,12 @@ class IndexStore(ABC):
         """Wait about as long as a write takes from one of its steps to the next."""
         await asyncio.sleep(0)
 
+    async def spoil(self, entry: IndexEntry) -> None:  # noqa: B027 - optional: most servers lose nothing in part
+        """Lose part of what was put of a memory, as a server may that is killed soon after it acknowledged a put."""
+
     @abstractmethod
     async def stop(self) -> None:
-        """Let the server be away; it keeps what it holds."""
+        """Let the server be away; it keeps what it holds. A file may be locked, or its permission taken away."""
 
     @abstractmethod
     async def start(self) -> None:
@@ -48,4 +55,4 @@ class IndexStore(ABC):
 
     @abstractmethod
     async def wipe(self) -> None:
-        """Lose all that the server holds, while it runs."""
+        """Lose all that the server holds, while it runs. A file may be deleted."""

@@ -184,6 +184,24 @@ class SharedIndexSuite:
         await mine.put([CAT])
         assert await found(theirs) == ["cat"]
 
+    async def test_a_write_after_an_unnoticed_loss_goes_to_what_is_there_or_fails(self, store: IndexStore):
+        mine, theirs = store.open(), store.open()
+        await mine.put([COFFEE])
+        assert await found(theirs) == ["coffee"]
+        await store.wipe()
+        await mine.check()
+        await mine.put([CAT, BANK])
+        calls = {"cat": theirs.remove("default", "u1", {CAT.memory_id: 1}), "coffee": theirs.put([COFFEE])}
+        expected = {"cat", "bank"}
+        for name, call in calls.items():
+            with contextlib.suppress(IndexUnavailable):
+                await call
+                expected ^= {name}
+        assert set(await found(mine)) == expected
+        await theirs.check()
+        await theirs.put([COFFEE])
+        assert set(await found(mine)) == expected | {"coffee"}
+
     # -- generations
 
     async def test_there_is_one_generation_at_first_and_it_is_searched(self, store: IndexStore):
@@ -223,6 +241,53 @@ class SharedIndexSuite:
         assert await nearest(beside) == ()
         await beside.close()
         await generations.drop(first + 6)
+
+    async def test_a_dropped_generation_is_not_made_again_by_who_writes_to_it_still(self, store: IndexStore):
+        index = store.open()
+        generations = generations_of(index)
+        first, _ = await generations.known()
+        await index.put([COFFEE])
+        beside = generations.open(first + 1)
+        await beside.put([COFFEE, CAT])
+        await generations.drop(first + 1)
+        for call in (
+            lambda: beside.put([TEA]),
+            lambda: beside.remove("default", "u1", {CAT.memory_id: 1}),
+            lambda: nearest(beside),
+        ):
+            with pytest.raises(IndexUnavailable):
+                await call()
+        assert await generations.known() == (first, [first])
+        assert await found(index) == ["coffee"]
+        again = generations.open(first + 1)
+        assert await nearest(again) == ()
+        await again.put([CAT])
+        assert await found(again) == ["cat"]
+        for opened in (beside, again):
+            await opened.close()
+
+    async def test_a_generation_that_is_not_there_cannot_be_searched(self, store: IndexStore):
+        mine, theirs = store.open(), store.open()
+        await mine.put([COFFEE])
+        before = await generations_of(mine).known()
+        with pytest.raises(IndexUnavailable):
+            await generations_of(mine).activate(before[0] + 5)
+        assert await generations_of(theirs).known() == await generations_of(mine).known() == before
+        await theirs.reopen()
+        assert await found(mine) == await found(theirs) == ["coffee"]
+
+    async def test_dropping_the_generation_that_is_searched_is_a_loss(self, store: IndexStore):
+        mine, theirs = store.open(), store.open()
+        await mine.put([COFFEE])
+        assert await found(theirs) == ["coffee"]
+        before = await mine.identity()
+        await generations_of(mine).drop((await generations_of(mine).known())[0])
+        for index in (mine, theirs):
+            await index.check()
+        assert await mine.identity() == await theirs.identity() != before
+        assert await nearest(mine) == await nearest(theirs) == ()
+        await mine.put([CAT])
+        assert await found(theirs) == ["cat"]
 
     async def test_dropping_a_generation_that_is_not_there_is_no_error(self, store: IndexStore):
         index = store.open()
@@ -286,6 +351,27 @@ class SharedIndexSuite:
         await mine.put(FOUR)
         await theirs.remove("default", "u1", dict.fromkeys([one.memory_id for one in FOUR], ANY_VERSION))
         assert await mine.search(query("用户", FOOD)) == Legs((), ())
+
+    async def test_the_same_version_put_again_heals_what_was_lost_in_part(self, store: IndexStore):
+        index = store.open()
+        await index.put([COFFEE, CAT])
+        before = await nearest(index)
+        await store.spoil(COFFEE)
+        await index.put([COFFEE])
+        assert await nearest(index) == before
+
+    async def test_of_two_versions_in_one_batch_the_later_stays(self, store: IndexStore):
+        index = store.open()
+        await index.put([TEA, COFFEE, CAT, replace(CAT, version=2)])
+        assert versions(await nearest(index)) >= {(TEA.memory_id, 2), (CAT.memory_id, 2)}
+        await index.put([TEA, replace(CAT, version=2)])  # as the reader has done who meets an older version
+        assert versions(await nearest(index)) == {(TEA.memory_id, 2), (CAT.memory_id, 2)}
+
+    async def test_a_late_removal_by_an_older_version_leaves_what_is_newer(self, store: IndexStore):
+        mine, late = store.open(), store.open()
+        await mine.put([TEA, CAT])
+        await late.remove("default", "u1", {COFFEE.memory_id: 1})
+        await self._newest_is_there(mine, late)
 
     # -- outages
 

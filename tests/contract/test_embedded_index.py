@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from contract.followed import FakeShard, Followed
 from contract.index_examples import ANIMALS, CAT, COFFEE, FOOD, FOUR, entry, four, memory_id, mixed, query
 from contract.index_suite import IndexSuite
+from contract.index_with_shard import FakeShard, IndexWithShard
 
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.protocol import ANY_VERSION, Index, Legs
@@ -18,13 +18,13 @@ from projections.index.protocol import ANY_VERSION, Index, Legs
 class TestLoadedAtTheFirstSearch(IndexSuite):
     @pytest.fixture
     def index(self):
-        return Followed(EmbeddedIndex, loaded_early=False)
+        return IndexWithShard(EmbeddedIndex, loaded_early=False)
 
 
 class TestKeptUpToDate(IndexSuite):
     @pytest.fixture
     def index(self):
-        return Followed(EmbeddedIndex, loaded_early=True)
+        return IndexWithShard(EmbeddedIndex, loaded_early=True)
 
     async def test_a_loaded_user_is_not_loaded_again(self, index):
         await index.put(FOUR)
@@ -165,7 +165,7 @@ async def test_any_history_of_puts_and_removals_ends_like_a_fresh_load():
     """A random walk of versions, repeats, removals and late arrivals; the seed is fixed, so that a failure repeats."""
     chance = random.Random(7)  # noqa: S311  (test data)
     words = ["red", "green", "blue", "tea", "coffee", "咖啡", "红茶", "cat", "dog", "Anna", "Berlin"]
-    followed = Followed(EmbeddedIndex, loaded_early=True)
+    followed = IndexWithShard(EmbeddedIndex, loaded_early=True)
     for step in range(400):
         name = f"m{chance.randrange(30)}"
         if chance.random() < 0.25:

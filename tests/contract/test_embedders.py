@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import hashlib
 import json
@@ -19,9 +20,10 @@ import numpy as np
 import pytest
 from contract.embedder_suite import EmbedderSuite
 
-from projections.embedding.builtin import MAX_CHARACTERS, BuiltinEmbedder
+from projections.embedding.builtin import BuiltinEmbedder
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, unit_vectors
 from projections.embedding.encoder_process import BATCH_CHARACTERS
+from projections.embedding.local import MAX_CHARACTERS
 from projections.embedding.openai import OpenAIEmbedder
 
 
@@ -36,6 +38,8 @@ class FakeEndpoint(ThreadingHTTPServer):
         self.asked = []
         self.answer = None
         self.delay_seconds = 0.0
+        self.formats: set[str] | None = {"base64", "float"}
+        """Those that it knows; None: it does not look, and answers numbers."""
 
     @property
     def url(self):
@@ -49,12 +53,22 @@ class Handler(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((self.path, self.headers["Authorization"], asked))
         time.sleep(self.server.delay_seconds)
-        status, body = self.server.answer or (200, json.dumps(vectors_for(asked["input"])))
+        status, body = self.server.answer or self.vectors(asked)
         with contextlib.suppress(BrokenPipeError):  # who asked no longer waits
             self.send_response(status)
             self.send_header("Content-Type", "application/json" if body[:1] in "{[" else "text/html")
             self.end_headers()
             self.wfile.write(body.encode())
+
+    def vectors(self, asked):
+        known = self.server.formats
+        if known is not None and asked["encoding_format"] not in known:
+            return 400, '{"error": {"message": "encoding_format is not supported"}}'
+        answer = vectors_for(asked["input"])
+        if known is not None and asked["encoding_format"] == "base64":
+            for item in answer["data"]:
+                item["embedding"] = base64.b64encode(np.array(item["embedding"], "<f4").tobytes()).decode()
+        return 200, json.dumps(answer)
 
     def log_message(self, *_):
         """Say nothing."""
@@ -243,6 +257,27 @@ class TestBehindAnEndpoint(EmbedderSuite):
         wanted = unit_vectors([[byte - 127.5 for byte in digest("one")]])
         np.testing.assert_allclose(await behind.embed(["one"]), wanted, atol=1e-6)
 
+    @pytest.mark.parametrize("formats", [{"base64"}, {"float"}, None])
+    async def test_vectors_are_the_same_in_whatever_format_the_endpoint_answers(self, endpoint, behind, formats):
+        endpoint.formats = formats
+        wanted = unit_vectors([[byte - 127.5 for byte in digest("one")]])
+        for _ in range(2):
+            np.testing.assert_allclose(await behind.embed(["one"]), wanted, atol=1e-6)
+        asked = [asked["encoding_format"] for _, _, asked in endpoint.asked]
+        assert asked == (["base64", "float", "float"] if formats == {"float"} else ["base64", "base64"])
+
+    async def test_what_refuses_the_texts_is_asked_for_numbers_only_until_a_format_is_known(self, endpoint, behind):
+        refusal, endpoint.answer = (400, "{}"), (400, "{}")
+        with pytest.raises(EmbedderRefused):
+            await behind.embed(["x"])
+        endpoint.answer = None
+        await behind.embed(["x"])
+        endpoint.answer = refusal
+        with pytest.raises(EmbedderRefused):
+            await behind.embed(["x"])
+        asked = [asked["encoding_format"] for _, _, asked in endpoint.asked]
+        assert asked == ["base64", "float", "base64", "base64"]
+
     @pytest.mark.parametrize("status", [401, 403, 408, 429, 500, 502, 503])
     async def test_an_outage_is_unavailable_and_asked_only_once(self, endpoint, behind, status):
         endpoint.answer = (status, '{"error": {"message": "no"}}')
@@ -270,6 +305,8 @@ class TestBehindAnEndpoint(EmbedderSuite):
             '{"data": [{"index": 1, "embedding": [1, 0]}]}',
             '{"data": [{"index": 0, "embedding": null}]}',
             '{"data": [{"index": 0, "embedding": "AAAA"}]}',
+            '{"data": [{"index": 0, "embedding": "?"}]}',
+            '{"data": [{"index": 0, "embedding": "AADAfwAAgD8="}]}',
             '{"data": [{"index": 0, "embedding": [NaN, 1]}]}',
             '{"data": [{"index": 0, "embedding": []}]}',
             '{"data": [{"index": 0}]}',

@@ -29,7 +29,7 @@ async def retrieved(door: FrontDoor, user_id: str, query: str, **more: object) -
     return [one["memory"] for one in response.json()["results"]]
 
 
-async def told(door: FrontDoor, user_id: str, query: str, **more: object) -> list[str]:
+async def texts_in_context(door: FrontDoor, user_id: str, query: str, **more: object) -> list[str]:
     """Return what a context for the next answer has found."""
     response = await door.post("/v1/context", {"user_id": user_id, "query": query, "recall": False} | more)
     assert response.status_code == 200, response.text
@@ -49,7 +49,7 @@ async def test_what_the_tool_adds_the_retrieval_finds_and_the_other_way_round(do
     await door.remember("skates on the lake every winter", "one-store")
     both = {"rows on the lake every Sunday", "skates on the lake every winter"}
     assert set(await retrieved(door, "one-store", "lake")) == both
-    assert set(await told(door, "one-store", "lake")) == both
+    assert set(await texts_in_context(door, "one-store", "lake")) == both
     found = await tool(door, "memory_search", user_id="one-store", query="lake")
     assert {one["memory"] for one in found["results"]} == both
     listed = (await door.get("/v1/memories", user_id="one-store")).json()["items"]
@@ -104,11 +104,11 @@ async def test_global_memories_are_visible_to_all_and_personal_ones_to_that_pers
     for person in ("giver", "taker", "nobody-yet"):
         own = [home] if person == "giver" else []
         assert await retrieved(door, person, "jasmine", include_global=False) == own
-        assert await told(door, person, "jasmine", include_global=False) == own
+        assert await texts_in_context(door, person, "jasmine", include_global=False) == own
         called = await tool(door, "memory_search", user_id=person, query="jasmine")
         for found in (
             await retrieved(door, person, "jasmine"),
-            await told(door, person, "jasmine"),
+            await texts_in_context(door, person, "jasmine"),
             [one["memory"] for one in called["results"]],
         ):
             assert (OFFICE in found, home in found) == (True, person == "giver")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import pytest
-from contract.followed import Followed
 from contract.front_door import front_door
 from contract.index_store import IndexStore
 from contract.index_suite import IndexSuite
+from contract.index_with_shard import IndexWithShard
 from contract.shared_index_suite import SharedIndexSuite
 from support.notebook_index import NOTEBOOK, NOTEBOOKS
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from contract.front_door import FrontDoor
+
+    from projections.index.protocol import IndexEntry
 
 CONFIG = IndexConfig(url="notebook://desk", secret=None, partitions=8)
 
@@ -40,6 +43,12 @@ class NotebookStore(IndexStore):
     async def wipe(self) -> None:
         NOTEBOOKS["desk"].wipe()
 
+    async def spoil(self, entry: IndexEntry) -> None:
+        for generation in NOTEBOOKS["desk"].generations.values():
+            for object_id, held in generation.items():
+                if held.memory_id == entry.memory_id:
+                    generation[object_id] = replace(held, vector=held.vector[:0])
+
 
 @pytest.fixture(autouse=True)
 def _empty() -> Iterator[None]:
@@ -52,7 +61,7 @@ def _empty() -> Iterator[None]:
 class TestNotebookIndex(IndexSuite):
     @pytest.fixture(params=[False, True], ids=["words loaded at the first search", "words kept up to date"])
     def index(self, request):
-        return Followed(lambda load: NOTEBOOK.make(CONFIG, load), loaded_early=request.param)
+        return IndexWithShard(lambda load: NOTEBOOK.make(CONFIG, load), loaded_early=request.param)
 
 
 class TestSharedNotebookIndex(SharedIndexSuite):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GUARDS = CHART / "templates" / "_guards.tpl"
-NO_INDEXES = "$indexes := list -"
+INDEXES_OF_GUARDS = re.compile(r"(\$indexes := list.*?) -")
 
 
 def named(variable: str) -> set[str]:
@@ -55,8 +55,9 @@ def chart(tmp_path: Path) -> Path:
     copy = shutil.copytree(CHART, tmp_path / "mnemolog")
     guards = copy / "templates" / "_guards.tpl"
     text = guards.read_text("utf-8")
-    assert text.count(NO_INDEXES) == 1
-    guards.write_text(text.replace(NO_INDEXES, '$indexes := list "notebook" -'), "utf-8")
+    changed, places = INDEXES_OF_GUARDS.subn(r'\1 "notebook" -', text)
+    assert places == 1
+    guards.write_text(changed, "utf-8")
     return copy
 
 

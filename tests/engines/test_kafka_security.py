@@ -15,7 +15,7 @@ from engines.test_sample_on_kafka import NOW
 from support import secure_kafka_server
 from support.secure_kafka_server import PASSWORD, USER, SecureKafka
 
-from mnemolog.log.configured import opened_log
+from mnemolog.log.connection import opened_log
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker

@@ -11,10 +11,10 @@ import httpx
 import numpy as np
 import pytest
 from contract.alike import compare, world
-from contract.followed import FakeShard, Followed
 from contract.index_examples import ANIMALS, CAT, COFFEE, FOOD, FOUR, SPORT, WORK, entry, four, mixed, query
 from contract.index_store import IndexStore, no_memories
 from contract.index_suite import IndexSuite
+from contract.index_with_shard import FakeShard, IndexWithShard
 from contract.shared_index_suite import SharedIndexSuite
 
 from projections.index.adapter import IndexConfig
@@ -51,7 +51,7 @@ async def empty_index(
         await index.close()
 
 
-class PutAtOnce(Followed):
+class PutAtOnce(IndexWithShard):
     """Several memories are one batch: each by itself would take as long."""
 
     def __init__(self, index, shard, *, loaded_early):
@@ -103,7 +103,7 @@ class TestSharedWeaviateIndex(SharedIndexSuite):
 
 class TestWeaviateIndex(IndexSuite):
     @pytest.fixture(params=["words loaded at the first search", "words kept up to date"])
-    async def index(self, weaviate: WeaviateServer, request) -> AsyncIterator[Followed]:
+    async def index(self, weaviate: WeaviateServer, request) -> AsyncIterator[IndexWithShard]:
         shard = FakeShard()
         async with empty_index(weaviate, shard.load) as index:
             yield PutAtOnce(index, shard, loaded_early=request.param == "words kept up to date")

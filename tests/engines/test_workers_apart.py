@@ -12,7 +12,7 @@ import pytest_asyncio
 from engines.several import SOON_SECONDS, Several, held_here, two_workers, until_shared
 from support.free_ports import free_ports
 
-from mnemolog.cluster.peers import LIVE_SECONDS, PATIENCE_SECONDS
+from mnemolog.cluster.peers import LIVE_SECONDS, PROBE_AFTER_SECONDS
 from schemas.topics import partition_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ async def test_who_waits_for_a_frozen_worker_is_told_so_within_seconds(two: Seve
         began = time.monotonic()
         answer = await two.http.get(f"{two.workers[0].url}/v1/memories?user_id={user}")
         assert (answer.status_code, answer.headers["Retry-After"]) == (HTTPStatus.SERVICE_UNAVAILABLE, "1")
-        assert time.monotonic() - began < PATIENCE_SECONDS + LIVE_SECONDS + 2
+        assert time.monotonic() - began < PROBE_AFTER_SECONDS + LIVE_SECONDS + 2
         assert two.workers[1].url in answer.json()["detail"]
     finally:
         two.workers[1].thaw()

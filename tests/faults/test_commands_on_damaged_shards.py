@@ -14,14 +14,14 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 
 
 def run(folder: Path, *arguments: str, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
     done = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-m", "mnemolog", *arguments, "--data", str(folder), "--json"],
-        input=said, env=kept | {"MNEMOLOG_PARTITIONS": "2"}, capture_output=True, timeout=PATIENCE_SECONDS, check=False,
+        input=said, env=kept | {"MNEMOLOG_PARTITIONS": "2"}, capture_output=True, timeout=TIMEOUT_SECONDS, check=False,
     )  # fmt: skip
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return done

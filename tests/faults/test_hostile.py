@@ -22,7 +22,7 @@ OBSERVATIONS = 400
 USERS = 20
 LATE_SECONDS = 5.0
 HEALTH_SECONDS = 1.0
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 PAUSE_SECONDS = 0.1
 
 
@@ -72,7 +72,7 @@ async def worker(tmp_path: Path) -> AsyncIterator[Up]:
 
 
 async def send_again_and_again(url: str, requests: Sequence[Hostile], sent: dict[str, int]) -> None:
-    async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_SECONDS) as http:
+    async with httpx.AsyncClient(base_url=url, timeout=TIMEOUT_SECONDS) as http:
         for each in requests:
             headers = {"content-type": each.content_type}
             with suppress(httpx.TransportError):  # refused before all of it was sent
@@ -84,7 +84,7 @@ async def send_again_and_again(url: str, requests: Sequence[Hostile], sent: dict
 @pytest.mark.parametrize("requests", [BODIES, TEXTS], ids=["bodies", "texts"])
 async def test_nobody_else_loses_anything_or_waits(worker: Up, requests: Sequence[Hostile]):
     sent: dict[str, int] = {}
-    async with httpx.AsyncClient(base_url=worker.url, timeout=PATIENCE_SECONDS) as http:
+    async with httpx.AsyncClient(base_url=worker.url, timeout=TIMEOUT_SECONDS) as http:
         await http.post("/v1/search", json={"user_id": "nobody", "query": "the first waits for the encoder to load"})
         meanwhile = Meanwhile(http)
         probing = asyncio.create_task(meanwhile.probe())

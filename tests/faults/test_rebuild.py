@@ -28,7 +28,7 @@ from faults.sample_worker import (
 from mnemolog.commands.commands import Fact
 from mnemolog.http.app import make_http
 from mnemolog.operations.rebuild import RebuildRunning
-from projections.queries.filters import Filters
+from projections.queries.search import Question
 from projections.shard.errors import ShardDamaged, ShardFull
 from projections.shard.snapshot import READING
 from schemas.topics import LEDGER
@@ -70,7 +70,7 @@ class GuardedEmbedder(HashEmbedder):
 
 
 async def found(worker: Worker) -> list[str]:
-    hits = await worker.queries.search(LIN, "咖啡", Filters(), now=START)
+    hits = await worker.queries.search(LIN, Question(text="咖啡"), now=START)
     return [hit.memory.memory_id for hit in hits]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from faults.spoken import USERS, spoken
-from support.mnemolog_up import PATIENCE_SECONDS, Up, environment
+from support.mnemolog_up import TIMEOUT_SECONDS, Up, environment
 
 from mnemolog import Unavailable
 
@@ -49,11 +49,11 @@ def mnemolog(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command on a data directory."""
     command = [sys.executable, "-m", "mnemolog", *arguments, "--data", str(folder)]
     return subprocess.run(  # noqa: S603 - our own program
-        command, env=environment(), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+        command, env=environment(), capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
     )
 
 
-def told(folder: Path, *arguments: str) -> dict[str, Any]:
+def run_json(folder: Path, *arguments: str) -> dict[str, Any]:
     """Run a command and return its JSON."""
     done = mnemolog(folder, *arguments, "--json")
     assert done.returncode == 0, done.stderr
@@ -65,9 +65,9 @@ def undisturbed(folder: Path) -> dict[str, Any]:
     """Return the digests of a run that nothing happens to, made by commands alone."""
     events = folder / "events.jsonl"
     events.write_text("\n".join(map(json.dumps, spoken())))
-    assert told(folder / "data", "publish", str(events)) == {"accepted": len(spoken()), "refused": []}
-    assert told(folder / "data", "drain")["memories"] > len(USERS)
-    return told(folder / "data", "digest")
+    assert run_json(folder / "data", "publish", str(events)) == {"accepted": len(spoken()), "refused": []}
+    assert run_json(folder / "data", "drain")["memories"] > len(USERS)
+    return run_json(folder / "data", "digest")
 
 
 def test_killed_and_interrupted_at_random_it_loses_and_doubles_nothing(
@@ -94,7 +94,7 @@ def test_killed_and_interrupted_at_random_it_loses_and_doubles_nothing(
     if left:
         workers[-1].client.publish(left)
     workers[-1].client.publish(acknowledged)
-    workers[-1].client.drain(PATIENCE_SECONDS - 10)
+    workers[-1].client.drain(TIMEOUT_SECONDS - 10)
     for user in USERS:
         mine = [e["event_id"] for e in spoken() if e["user_id"] == user]
         found = workers[-1].client.events_status(mine, user)
@@ -111,7 +111,7 @@ def test_a_worker_that_finds_its_shards_damaged_folds_them_anew(tmp_path: Path, 
     workers.append(Up(tmp_path, port))
     workers[-1].wait_until_ready()
     workers[-1].client.publish(spoken())
-    workers[-1].client.drain(PATIENCE_SECONDS - 10)
+    workers[-1].client.drain(TIMEOUT_SECONDS - 10)
     known = workers[-1].client.memories("ann")
     assert workers[-1].end(signal.SIGTERM)[0] == 0
     for shard in (tmp_path / "shards").glob("1/[0-9].sqlite"):
@@ -139,7 +139,7 @@ def test_a_second_worker_on_the_same_directory_says_who_holds_it(tmp_path: Path,
 def test_commands_talk_to_the_worker_that_holds_the_directory(tmp_path: Path, port: int, workers: list[Up]) -> None:
     workers.append(Up(tmp_path, port))
     workers[-1].wait_until_ready()
-    memory = told(tmp_path, "remember", "the spare key is under the mat", "--user", "ann")
+    memory = run_json(tmp_path, "remember", "the spare key is under the mat", "--user", "ann")
     assert [m["memory_id"] for m in workers[-1].client.memories("ann")["items"]] == [memory["memory_id"]]
     assert workers[-1].process.poll() is None
 

@@ -40,8 +40,8 @@ async def memories(client: MonthClient, user: str = USER, **query: Any) -> dict[
     return {m["content"]: m for m in listed["items"]}
 
 
-async def told(client: MonthClient, query: str = "", agent: str | None = LUNA, **more: Any) -> Any:
-    """Return what an agent is told before it speaks; that is no recall."""
+async def context_of(client: MonthClient, query: str = "", agent: str | None = LUNA, **more: Any) -> Any:
+    """Return the context of an agent before it speaks, without a recall."""
     body = {"user_id": USER, "agent_id": agent, "query": query, "recall": False, "memory_limit": 100} | more
     return await client.json("POST", "/v1/context", body)
 
@@ -126,7 +126,7 @@ async def tidied(client: MonthClient) -> None:
     await client.json("DELETE", f"/api/memories/{payment['id']}")
     after = await client.get("/api/memories/stats", device_id=USER)
     assert (after["total"], after["by_category"].get("finance", 0)) == (before["total"] - 1, 0)
-    block = (await told(client, agent=None))["block"]
+    block = (await context_of(client, agent=None))["block"]
     assert block.startswith("## 用户记忆")
     assert "项目：小满绘本" in block
     assert "86.50" not in block
@@ -140,7 +140,7 @@ async def made_up(client: MonthClient) -> None:
     assert (quarrel["event_type"], quarrel["emotion"], quarrel["importance"]) == ("fight", "sad", 1.0)
     assert quarrel["occurred_at"] == "2026-03-09T00:00:00Z"
     await client.json("DELETE", f"/v1/memories/{quarrel['memory_id']}")
-    seen = await told(client, "和陈屿吵架了吗", similarity_threshold=0.0)
+    seen = await context_of(client, "和陈屿吵架了吗", similarity_threshold=0.0)
     assert "大吵" not in str(seen)
     feelings = await client.get(f"/v1/users/{USER}/emotions", agent_id=LUNA)
     assert "fight" not in {f["event_type"] for f in feelings["items"]}
@@ -178,7 +178,7 @@ async def read_up(client: MonthClient) -> None:
     """See that an article's date is known to every agent, and cites the article."""
     article = (await memories(client, source_type="inferred"))["网络移机预约截止 2026年3月25日"]
     assert (article["category"], article["source_ref"], article["agent_id"]) == ("schedule", "A16", None)
-    seen = await told(client, "网络移机什么时候截止", agent=VOICE)
+    seen = await context_of(client, "网络移机什么时候截止", agent=VOICE)
     assert "网络移机预约截止 2026年3月25日" in seen["message"]
     assert "网络移机什么时候截止" in seen["message"]
     assert "林小满" not in seen["block"], "what is told to Luna is Luna's"
@@ -222,15 +222,15 @@ async def passed_on(client: MonthClient) -> None:
 
 async def confided_in(client: MonthClient) -> None:
     """See that what intimacy hides is nowhere in the answer, and that who does not pay is shown less."""
-    close = await told(client, "能聊聊前任吗", intimacy=90)
+    close = await context_of(client, "能聊聊前任吗", intimacy=90)
     assert "前任" in str(close["user_profile"])
-    friend = await told(client, "吃什么", intimacy=30)
+    friend = await context_of(client, "吃什么", intimacy=30)
     assert "前任" not in str(friend)
     assert friend["user_profile"]["allergies"] == ["花生"]
-    stranger = await told(client, "吃什么", intimacy=5)
+    stranger = await context_of(client, "吃什么", intimacy=5)
     assert stranger["user_profile"]["user_name"] == "林小满"
     assert "花生" not in str(stranger)
-    free = await told(client, "约会", tier="free")
+    free = await context_of(client, "约会", tier="free")
     assert (free["relevant_episodes"], len(free["recent_episodes"])) == ([], 3)
     assert "姓名: 林小满" in free["prompt"]
     assert "插画师" not in free["prompt"]

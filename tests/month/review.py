@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from month.days import FRESH, FRIEND, NEVER_SAID, laddered, memories, remembered_of, told
+from month.days import FRESH, FRIEND, NEVER_SAID, context_of, laddered, memories, remembered_of
 from month.life import LUNA, USER, VOICE, at
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ async def carried_over(client: MonthClient) -> None:
     profiles = [await client.get(f"/v1/users/{u}/profile", agent_id=LUNA) for u in (USER, FRESH)]
     names = ("user_name", "age", "city", "pet_names", "allergies", "dislikes", "skills")
     assert [profiles[0][n] for n in names] == [profiles[1][n] for n in names]
-    assert "大吵" not in str(await told(client, "和陈屿吵架了吗", user_id=FRESH, similarity_threshold=0.0))
+    assert "大吵" not in str(await context_of(client, "和陈屿吵架了吗", user_id=FRESH, similarity_threshold=0.0))
     assert list(await memories(client, FRIEND)) == ["用户的猫叫年糕"]
 
 

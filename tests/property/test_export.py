@@ -31,7 +31,7 @@ NEW = {
 }  # fmt: skip
 
 
-def told(memory: Memory) -> dict[str, Any]:
+def kept_by_import(memory: Memory) -> dict[str, Any]:
     """Return what an import keeps of a memory."""
     kept = {name: getattr(memory, name) for name in memory.__slots__ if name not in NEW}
     return kept | {"status": memory.status_at(NOW)}
@@ -66,7 +66,7 @@ def test_what_is_exported_comes_back_as_it_was_and_once(history: list[Step]):
     theirs = {here(m.memory_id): m for m in source.memories if m.content}
     assert set(copy.state.memories) == set(theirs)
     for memory_id, memory in copy.state.memories.items():
-        assert told(memory) == told(theirs[memory_id])
+        assert kept_by_import(memory) == kept_by_import(theirs[memory_id])
         if memory.status == SUPERSEDED:
             assert memory.superseded_by == here(theirs[memory_id].superseded_by or "")
     assert imported_into(copy, memories).state == copy.state

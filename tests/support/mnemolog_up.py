@@ -13,7 +13,7 @@ from mnemolog import Client, Unavailable
 if TYPE_CHECKING:
     from pathlib import Path
 
-PATIENCE_SECONDS = 40.0
+TIMEOUT_SECONDS = 40.0
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -33,7 +33,7 @@ class Up:
         self.process = subprocess.Popen(command, env=environment(**variables), stderr=subprocess.PIPE, text=True)  # noqa: S603 - ours
 
     def wait_until_ready(self) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while time.monotonic() < deadline:
             try:
                 self.client.digest()
@@ -42,12 +42,12 @@ class Up:
                 time.sleep(0.1)
             else:
                 return
-        raise AssertionError(f"not ready within {PATIENCE_SECONDS} s")
+        raise AssertionError(f"not ready within {TIMEOUT_SECONDS} s")
 
     def end(self, number: int | None = None) -> tuple[int, str]:
         """Send a signal, wait for the end, and return the exit code and what it said."""
         if number is not None:
             self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=PATIENCE_SECONDS)
+        _, said = self.process.communicate(timeout=TIMEOUT_SECONDS)
         self.client.close()
         return self.process.returncode, said

@@ -40,25 +40,40 @@ class Notebook:
         self.searched = 1
         self.generations: dict[int, dict[UUID, IndexEntry]] = {1: {}}
 
-    async def answer(self) -> None:
-        """Be asked. Raises ConnectionError while it is away."""
+    async def answer(self, generation: int | None = None) -> None:
+        """Be asked, perhaps about a generation. Raises ConnectionError while it is away, and for one that is gone."""
         await asyncio.sleep(0)
         if self.is_away:
             raise ConnectionError("the notebook is shut")
+        if generation is not None and generation not in self.generations:
+            raise ConnectionError(f"the notebook has no generation {generation}")
 
     async def put(self, generation: int, object_id: UUID, entry: IndexEntry) -> None:
         """Write an entry unless a later version is there."""
-        await self.answer()
+        await self.answer(generation)
         held = self.generations[generation].get(object_id)
         if held is None or held.version <= entry.version:
             self.generations[generation][object_id] = entry
 
     async def remove(self, generation: int, object_id: UUID, version: int) -> None:
         """Remove an entry unless a later version is there."""
-        await self.answer()
+        await self.answer(generation)
         held = self.generations[generation].get(object_id)
         if held is not None and held.version <= version:
             del self.generations[generation][object_id]
+
+    async def activate(self, generation: int) -> None:
+        """Have a generation searched."""
+        await self.answer(generation)
+        self.searched = generation
+
+    async def drop(self, generation: int) -> None:
+        """Delete a generation, if it is there; without the one that is searched everything is lost."""
+        await self.answer()
+        if generation == self.searched:
+            self.wipe()
+        else:
+            self.generations.pop(generation, None)
 
 
 NOTEBOOKS: Final[dict[str, Notebook]] = defaultdict(Notebook)
@@ -129,6 +144,7 @@ class NotebookIndex:
         if self._server.identity != self._identity:
             self._identity = None
             raise IndexChanged(f"{self._config.url} has lost what it held, and is filled anew: try again")
+        await self.reach(self._server.answer(generation))
         return Legs(keyword, _nearest(self._server.generations[generation].values(), query))
 
     async def check(self) -> None:
@@ -154,10 +170,9 @@ class NotebookIndex:
         if self._identity is None:
             await self.reach(self._server.answer())
             self._identity = self._server.identity
-        if self._generation is None:
-            return self._server.searched
-        self._server.generations.setdefault(self._generation, {})
-        return self._generation
+            if self._generation is not None:
+                self._server.generations.setdefault(self._generation, {})
+        return self._server.searched if self._generation is None else self._generation
 
 
 class NotebookGenerations:
@@ -177,13 +192,11 @@ class NotebookGenerations:
 
     async def activate(self, generation: int) -> None:
         """Let a generation be the one that is searched. Raises IndexUnavailable."""
-        await self._index.reach(self._server.answer())
-        self._server.searched = generation
+        await self._index.reach(self._server.activate(generation))
 
     async def drop(self, generation: int) -> None:
         """Delete a generation; one that does not exist is no error. Raises IndexUnavailable."""
-        await self._index.reach(self._server.answer())
-        self._server.generations.pop(generation, None)
+        await self._index.reach(self._server.drop(generation))
 
 
 def _object_id(entry: IndexEntry) -> UUID:

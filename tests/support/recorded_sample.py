@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOW: Final = datetime(2026, 11, 2, tzinfo=UTC)
 """The worker's present: after the sample's last event. Ticks say their own time."""
 AT_ONCE: Final = 50
-PATIENCE_SECONDS: Final = 60.0
+TIMEOUT_SECONDS: Final = 60.0
 TICKS: Final = (("ladder", 1), ("ladder", 10), ("ladder", 30), ("ebbinghaus", 45), ("wake", 46), ("retention", 60))
 """Policies, each with the days that have passed since the present."""
 USERS: Final = ("lin", "maya")
@@ -53,9 +53,7 @@ async def recorded_sample(folder: Path) -> dict[str, Any]:
     try:
         await worker.start()
         transport = httpx.ASGITransport(make_http(worker))
-        async with httpx.AsyncClient(
-            transport=transport, base_url="http://127.0.0.1", timeout=PATIENCE_SECONDS
-        ) as http:
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=TIMEOUT_SECONDS) as http:
             digests, answers = await _lived(http)
             assert (await http.get("/metrics")).is_success  # what is read from the log is there after the first look
             metrics = dict(map(_metric, _families(worker.metrics.registry)))
@@ -70,7 +68,7 @@ async def _lived(http: httpx.AsyncClient) -> tuple[dict[str, Any], dict[str, Any
     events = sample_events()
     for begin in range(0, len(events), AT_ONCE):
         await _asked(http, "POST", "/v1/events", events[begin : begin + AT_ONCE])
-    counts = await _asked(http, "POST", "/v1/admin/drain", {"timeout": PATIENCE_SECONDS})
+    counts = await _asked(http, "POST", "/v1/admin/drain", {"timeout": TIMEOUT_SECONDS})
     digests["published"] = await _asked(http, "GET", "/v1/admin/digest")
     await _command(http)
     digests["commanded"] = await _asked(http, "GET", "/v1/admin/digest")

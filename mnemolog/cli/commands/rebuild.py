@@ -1,9 +1,15 @@
-"""`mnemolog rebuild`: folds the log into a new generation, verifies it, and switches."""
+"""`mnemolog rebuild` and `reembed`: what is made beside what serves, compared, and switched to.
+
+A rebuild folds the log into a new generation; a reembedding makes another encoder's vectors.
+"""
 
 import asyncio
 import re
-from typing import Annotated, Literal
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
+import orjson
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, command
@@ -16,12 +22,23 @@ LIST = Annotated[bool, typer.Option("--list", help="Only list the generations th
 ACTIVATE = Annotated[
     int | None, typer.Option(min=1, metavar="GENERATION", help="Switch back to this one, brought up to date.")
 ]
+ENCODER = Annotated[
+    str | None, typer.Argument(help="Spelt as MNEMOLOG_EMBEDDING_MODEL is; without it the active encoder.")
+]
+FORECAST = Annotated[bool, typer.Option("--forecast", help="Only say what it takes: memories, tokens, seconds.")]
+DIFF = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Lines {user_id, query, expected: [id]}: compare it with the active encoder."),
+]
+SERVE = Annotated[bool, typer.Option("--activate", help="Let it serve, from now on and after a restart.")]
+SERVING = Annotated[bool, typer.Option("--list", help="Only say which encoder serves.")]
 LOOK_SECONDS = 0.3
 
 
 def install(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     command(app, "rebuild", rebuild, again=True)
+    command(app, "reembed", reembed, again=True)
 
 
 async def rebuild(
@@ -58,3 +75,73 @@ async def _ratio(client: AsyncClient) -> float:
         return 0.0  # the bar is for a person's patience: the rebuild itself says what is wrong
     ratio = float(found[1]) if found else 0.0
     return 0.0 if ratio >= 1 else ratio
+
+
+async def reembed(
+    client: AsyncClient,
+    output: Output,
+    encoder: ENCODER = None,
+    *,
+    forecast: FORECAST = False,
+    diff: DIFF = None,
+    activate: SERVE = False,
+    listed: SERVING = False,
+) -> None:
+    """Make another encoder's vectors beside those that serve; a second run goes on where the first ended."""
+    if listed:
+        output.fields(await client.reembedding())
+        return
+    if diff is not None and encoder is None:
+        raise CommandFailed("--diff compares the active encoder with another one: name it")
+    expected = await client.reembed(encoder, what="forecast")
+    if forecast:
+        output.fields({name: value for name, value in expected.items() if value is not None})
+        return
+    output.say(f"{expected['memories']} memories, {expected['tokens']} tokens, about {expected['seconds']:.0f} s")
+    if diff is not None and encoder is not None:
+        output.fields(await _watched(client, output, client.compare_encoders(encoder, _questions(diff))))
+        return
+    made = await _watched(client, output, client.reembed(encoder, what="activate" if activate else "build"))
+    output.fields({name: value for name, value in made.items() if value is not None})
+
+
+async def _watched(client: AsyncClient, output: Output, asked: Awaitable[dict[str, Any]]) -> dict[str, Any]:
+    """Await an answer behind a bar."""
+    waiting = asyncio.ensure_future(asked)
+    try:
+        with output.progress("memories") as bar:
+            making = bar.add_task("reembedding", total=None)
+            while not waiting.done():
+                if running := await _running(client):
+                    bar.update(making, completed=running["done"], total=running["total"])
+                await asyncio.wait([waiting], timeout=LOOK_SECONDS)
+        found: dict[str, Any] = await waiting
+        return found
+    finally:
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+
+
+async def _running(client: AsyncClient) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] | None = (await client.reembedding())["running"]
+    except MnemologError:
+        return None  # the bar is for a person's patience: the answer itself says what is wrong
+    return found
+
+
+def _questions(path: Path) -> list[dict[str, Any]]:
+    """Read the lines of a file of questions. Raises CommandFailed."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise CommandFailed(f"{path}: {error.strerror}") from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            found.append(orjson.loads(line))
+        except orjson.JSONDecodeError as error:
+            raise CommandFailed(f"{path}, line {number}: is no JSON: {error}") from error
+    return found

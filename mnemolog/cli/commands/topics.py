@@ -22,7 +22,7 @@ async def create(around: Surroundings) -> None:
 
     A worker does the same when it starts; with Kafka this may be done before, by whoever may create topics.
     """
-    from mnemolog.log.configured import create_topics, opened_log  # noqa: PLC0415 - --help needs none of the engines
+    from mnemolog.log.connection import create_topics, opened_log  # noqa: PLC0415 - --help needs none of the engines
     from schemas.log import LogError  # noqa: PLC0415
 
     settings = around.settings()

@@ -1,4 +1,4 @@
-"""Bodies of requests, read whole: bounded by path, by a deadline, and by the bytes that all of them have together."""
+"""Bodies of requests, read whole: bounded by path, by a deadline, and by their total in the worker."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
-"""Of a body that holds many events or memories."""
+"""The bytes of a body with many events or memories."""
 MAX_SMALL_BODY_BYTES: Final = 512 * 1024
-"""Of any other: the largest content and metadata fit with all of their characters escaped, or 1,000 ids."""
+"""The bytes of any other body: the largest content and metadata fit, all of it escaped, or 1,000 ids."""
 LARGE: Final = frozenset({"/v1/events", "/v1/conversations", "/v1/import"})
 MAX_BYTES_IN_FLIGHT: Final = 64 * 1024 * 1024
-"""Of all bodies of a worker whose requests are not answered yet; read JSON takes several times as much."""
+"""The bytes of all bodies whose requests are not answered yet; parsed JSON takes several times as much."""
 FREE_BYTES: Final = 64 * 1024
-"""Of each body, not counted: small requests go on while large ones fill the budget."""
+"""The bytes of each body that do not count: small requests are served while large ones fill the budget."""
 BODY_SECONDS: Final = 30.0
 """From a request's head to the end of its body."""
 
@@ -31,7 +31,7 @@ class Gone(Exception):
 
 
 class NotRead(Exception):
-    """A body that is not kept. What comes of it after the answer is thrown away, for as long as a head may take."""
+    """A body that is refused. What arrives of it after the answer is discarded, for as long as a head may take."""
 
     def __init__(self, status: HTTPStatus, detail: str) -> None:
         super().__init__(detail)

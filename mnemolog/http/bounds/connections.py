@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from asyncio.events import TimerHandle
 
 HEAD_SECONDS: Final = 10.0
-"""From the connection, or from the first byte after an answer, to the end of a request's head."""
+"""The time from the connection, or from the first byte after an answer, to the end of a request's head."""
 KEPT_ALIVE_SECONDS: Final = 5
-"""From an answer to the first byte of the next request."""
+"""The time from an answer to the first byte of the next request."""
 MAX_CONNECTIONS: Final = 4_096
-"""At one port."""
+"""Connections at one port."""
 MAX_DESCRIPTORS: Final = 65_536
-"""File descriptors that the process asks for, if it may have so many."""
+"""File descriptors that the process asks for."""
 OTHER_DESCRIPTORS: Final = 256
-"""Descriptors for everything that is no connection of a caller: log, shards, other workers, the model."""
+"""Descriptors that are kept for log, shards, other workers and the model."""
 _FULL: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n"
     b"Cache-Control: no-store\r\n\r\n"
@@ -30,14 +30,14 @@ _FULL: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """What holds for the connections of one port."""
+    """The limits of one port's connections."""
 
     most: int = MAX_CONNECTIONS
     head_seconds: float = HEAD_SECONDS
 
 
 def raise_file_limit() -> None:
-    """Let this process open as many files as it may; a shell's usual limit of 1,024 would be the first to be met."""
+    """Raise this process's limit of open files; a shell's usual 1,024 would be reached first."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -45,7 +45,7 @@ def raise_file_limit() -> None:
 
 
 def limits_of_process(ports: int) -> ConnectionLimits:
-    """Return what holds for each of so many ports, given how many files this process may open."""
+    """Return the limits of each of so many ports, from the number of files that this process may open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return ConnectionLimits()
@@ -105,5 +105,5 @@ class _Bounded(HttpToolsProtocol):
 
 
 def protocol_settings(limits: ConnectionLimits) -> dict[str, Any]:
-    """Return what uvicorn is told about connections."""
+    """Return uvicorn's settings of connections."""
     return {"http": bounded_protocol(limits), "timeout_keep_alive": KEPT_ALIVE_SECONDS}

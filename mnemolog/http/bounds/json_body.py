@@ -16,12 +16,12 @@ from schemas.inputs.slices import in_slices
 
 NDJSON: Final = (LINES, "application/ndjson", "application/jsonl")
 MAX_VALUES: Final = 200_000
-"""Values that one JSON text may hold, each member and each item being one: 200 for each of 1,000 events."""
+"""Values that one JSON text may hold, counting each member and each item: 200 for each of 1,000 events."""
 MAX_LINE_BYTES: Final = 2 * 1024 * 1024
 """More than any event or memory has, an image in it, and every character of its text escaped."""
 _LINE: Final = re.compile(rb"\S[^\n]*+")
 _TEXT: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+', re.DOTALL)
-"""A string, also one that does not end: each byte is looked at once."""
+"""A string, also one that does not end; each byte is matched once."""
 _BEFORE_VALUES: Final = (b",", b"[", b"{")
 
 
@@ -34,7 +34,7 @@ def read_json(text: bytes) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _most_values(text: bytes) -> int:
-    """Return a number of values that the text has not more than: before each stands one of three characters."""
+    """Return an upper bound of the text's values: each is preceded by one of three characters."""
     return 1 + sum(map(text.count, _BEFORE_VALUES))
 
 
@@ -67,7 +67,7 @@ def _is_json(text: bytes) -> bool:
 
 
 async def _lines(body: bytes, most: int) -> list[Any]:
-    """Return what the lines hold. They are counted before any is parsed, and parsed until MAX_ERRORS were bad."""
+    """Return the values of the lines. They are counted before any is parsed; parsing ends at MAX_ERRORS bad lines."""
     places = [match.span() for match in islice(_LINE.finditer(body), most + 1)]
     if len(places) > most:
         raise _too_many(most)

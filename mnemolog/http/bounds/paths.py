@@ -1,4 +1,4 @@
-"""Paths that routes answer: any other is refused before anything is read."""
+"""Paths that routes answer: any other is refused before anything is read, and so is what a key's roles do not allow."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
-from mnemolog.http.problems import no_route, not_offered, problem
+from starlette.requests import Request
+
+from mnemolog.http.authentication import WITHOUT_KEY
+from mnemolog.http.permissions import permit_role
+from mnemolog.http.problems import Problem, no_route, not_offered, problem
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable
 
     from fastapi import Response
@@ -18,33 +21,49 @@ if TYPE_CHECKING:
 
 
 class Paths:
-    """The paths of an application, and the methods of each."""
+    """The paths of an application, and the routes of each by their methods."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
-        self._plain: dict[str, set[str]] = {}
-        self._templates: list[tuple[re.Pattern[str], set[str]]] = []
+        self._plain: dict[str, dict[str, Route]] = {}
+        self._templates: list[Route] = []
         for route in routes:
-            methods = set(route.methods or ())
             if route.param_convertors:
-                self._templates.append((route.path_regex, methods))
+                self._templates.append(route)
             else:
-                self._plain.setdefault(route.path, set()).update(methods)
+                self._plain.setdefault(route.path, {}).update(dict.fromkeys(route.methods or (), route))
 
     def refusal(self, scope: Scope) -> Response | None:
         """Return why no route answers, or None."""
-        method, path = scope["method"], scope["path"]
-        offered = self._plain.get(path, set())
-        if method in offered:
+        return self._found(scope)[1]
+
+    def denial(self, scope: Scope) -> Response | None:
+        """Return why the route that answers is not for the roles of the request's key, or None."""
+        route, _ = self._found(scope)
+        if route is None or scope["path"] in WITHOUT_KEY:
             return None
-        for pattern, methods in self._templates:
-            if pattern.match(path):
-                if method in methods:
-                    return None
-                offered = offered | methods
+        try:
+            permit_role(Request(scope), route.endpoint)
+        except Problem as denied:
+            return problem(denied.status_code, denied.detail)
+        return None
+
+    def _found(self, scope: Scope) -> tuple[Route | None, Response | None]:
+        """Return the route that answers, its path's parameters in the scope, or why none does."""
+        method, path = scope["method"], scope["path"]
+        plain = self._plain.get(path, {})
+        if method in plain:
+            return plain[method], None
+        offered = set(plain)
+        for route in self._templates:
+            if (match := route.path_regex.match(path)) is not None:
+                if method in (methods := set(route.methods or ())):
+                    scope["path_params"] = match.groupdict()
+                    return route, None
+                offered |= methods
         if not offered:
-            return problem(HTTPStatus.NOT_FOUND, no_route(method, path))
+            return None, problem(HTTPStatus.NOT_FOUND, no_route(method, path))
         allow = {"Allow": ", ".join(sorted(offered))}
-        return problem(HTTPStatus.METHOD_NOT_ALLOWED, not_offered(method, path), headers=allow)
+        return None, problem(HTTPStatus.METHOD_NOT_ALLOWED, not_offered(method, path), headers=allow)
 
 
 def malformed(scope: Scope) -> Response | None:

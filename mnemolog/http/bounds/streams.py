@@ -1,4 +1,4 @@
-"""Streams that are open: each keeps a connection for hours, whatever it came with."""
+"""Open streams: bounded in number, because each occupies a connection for hours."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
 MAX_STREAMS: Final = 512
-"""Open streams of wakes in a worker, of all callers."""
+"""Streams of wakes that a worker keeps open, of all callers."""
 
 
 class TooManyStreams(Exception):
-    """As many streams as a worker has are open: ask again in a moment, or another worker."""
+    """The worker has no stream left: ask again in a moment, or another worker."""
 
 
 class Streams:
@@ -29,7 +29,7 @@ class Streams:
 
     @contextmanager
     def counted(self, scope: Scope) -> Iterator[None]:
-        """Count a request as long as it is answered, if it is for a stream. Raises TooManyStreams."""
+        """Count a request for a stream while it is answered. Raises TooManyStreams."""
         if scope["path"] not in STREAMS:
             yield
             return

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mnemolog.http.models.requests import MAX_PAGE_SIZE, Body, Id, Instant
+from projections.queries.model_usage import Grouping
 from schemas.vocabulary.words import Category, MemoryType
 
 
@@ -12,6 +13,14 @@ class ShardWanted(Body):
     """The partition whose shard a worker wants to copy."""
 
     partition: Annotated[int, Field(ge=0)]
+
+
+class UsagePart(Body):
+    """Which of a worker's costs another worker adds up."""
+
+    by: Grouping
+    since: Instant | None = None
+    until: Instant | None = None
 
 
 class SharedMemory(Body):

@@ -16,6 +16,7 @@ from pydantic import (
 )
 from starlette.convertors import Convertor, register_url_convertor
 
+from projections.queries.model_usage import Grouping
 from schemas.identity import check_user_id, no_controls
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
 from schemas.inputs.nesting import check_depth
@@ -171,6 +172,14 @@ class EpisodesAsked(Asked):
     known_at: KnownAt = None
 
 
+class UsageAsked(Asked):
+    """What the model cost, and when: from `since` to before `until`."""
+
+    by: Annotated[Grouping, Field(description="days are UTC")] = "user"
+    since: Instant | None = None
+    until: Instant | None = None
+
+
 class SearchFilters(Body):
     """Filters of a search; `since` and `until` are effective times."""
 
@@ -181,6 +190,12 @@ class SearchFilters(Body):
     since: Instant | None = None
     until: Instant | None = None
     min_importance: Unit | None = None
+
+
+Included = Annotated[
+    list[Literal["memories", "turns"]],
+    Field(min_length=1, max_length=2, description="what is looked for: memories, and turns as they were said"),
+]
 
 
 class Search(Body):
@@ -199,6 +214,11 @@ class Search(Body):
     known_at: KnownAt = None
     recall: bool = True
     exclude_sources: ExcludedSources = Field(default_factory=list)
+    include: Included = ["memories"]  # noqa: RUF012 - pydantic copies it
+    hops: Annotated[int, Field(ge=1, le=2, description="2: what the best memories are about is looked for too")] = 1
+    understand_time: Annotated[bool, Field(description="what was true at a time that the query names comes first")] = (
+        True
+    )
 
 
 class Message(Body):
@@ -254,6 +274,28 @@ class Rebuild(Body):
     activate: Annotated[int, Field(ge=1)] | None = None
 
 
+class Reembed(Body):
+    """What to do with an encoder's vectors. It is spelt as EMBEDDING_MODEL is; without one it is the active encoder."""
+
+    encoder: Annotated[str, Field(min_length=1, max_length=4_096)] | None = None
+    what: Literal["forecast", "build", "activate"] = "build"
+
+
+class KnownQuestion(Body):
+    """A question of a user, and the ids of what answers it: of memories, or of the events that they are from."""
+
+    user_id: UserId
+    query: Question
+    expected: Annotated[list[Id], Field(min_length=1, max_length=100)]
+
+
+class Comparison(Body):
+    """Questions by which an encoder is compared with the active one."""
+
+    encoder: Annotated[str, Field(min_length=1, max_length=4_096)]
+    questions: Annotated[list[KnownQuestion], Field(min_length=1, max_length=MAX_EVENTS)]
+
+
 class RebuildPart(Body):
     """The generation that a worker is to build its part of, or to switch to."""
 
@@ -279,8 +321,6 @@ class ForwardedSnapshots(Body):
     user_id: UserId | None = None
     snapshots: Annotated[list[dict[str, Any]], Field(max_length=MAX_EVENTS)]
     wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 0.0
-    by: str | None = None
-    """The id of the caller's key."""
 
 
 class Retry(Body):

@@ -1,6 +1,6 @@
 """Answers, for the OpenAPI document; routes write them from what was read, without these models."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -76,6 +76,32 @@ class Scores(Shape):
     recency: float
 
 
+class TurnScores(Shape):
+    """How well the words of a turn match, 0 to 1."""
+
+    keyword: float
+
+
+class TurnResult(Shape):
+    """A turn that a search found; `memory` is what was said, after the name of who said it."""
+
+    kind: Literal["turn"]
+    turn_id: str
+    memory: str
+    score: float
+    scores: TurnScores
+    user_id: str
+    agent_id: str | None
+    session_id: str
+    role: str
+    name: str | None
+    content: str
+    provenance: str
+    source_ids: list[str]
+    occurred_at: str
+    recorded_at: str
+
+
 class Result(Memory):
     """A memory that a search found; `memory` is its content."""
 
@@ -87,7 +113,7 @@ class Result(Memory):
 class Results(Shape):
     """What a search found, best first."""
 
-    results: list[Result]
+    results: list[Result | TurnResult]
 
 
 class AcceptedEvent(Shape):
@@ -209,6 +235,27 @@ class Stats(Shape):
     by_category: dict[str, int]
 
 
+class UsageRow(Shape):
+    """What one user, agent or day cost: answers of the model, and tokens."""
+
+    tenant: str | None = None
+    user_id: str | None = None
+    agent_id: str | None = None
+    day: str | None = None
+    calls: int
+    tokens_in: int
+    tokens_out: int
+
+
+class ModelUsage(Shape):
+    """What the model was asked and what it cost, and the sums of all rows."""
+
+    items: list[UsageRow]
+    calls: int
+    tokens_in: int
+    tokens_out: int
+
+
 class Digest(Shape):
     """SHA-256, hexadecimal, of each projection and over all."""
 
@@ -269,6 +316,55 @@ class Generations(Shape):
 
     active: int
     generations: list[int]
+
+
+class Reembedded(Shape):
+    """What a reembedding made, or in a forecast, would take."""
+
+    encoder: str
+    memories: int
+    seconds: float
+    model: str | None = None
+    bytes: int | None = None
+    characters: int | None = None
+    tokens: int | None = None
+
+
+class Reembedding(Shape):
+    """A reembedding that is running."""
+
+    encoder: str
+    done: int
+    total: int
+    remaining_seconds: float | None
+
+
+class ServingEncoder(Shape):
+    """The encoder that serves, and how far a running reembedding is."""
+
+    active: str
+    model: str
+    configured: str
+    is_encoding: bool
+    running: Reembedding | None
+
+
+class EncoderRecall(Shape):
+    """What an encoder finds of what is expected, 0 to 1, and how long a question takes."""
+
+    encoder: str
+    recall_at_5: float
+    recall_at_10: float
+    milliseconds: float
+
+
+class EncoderComparison(Shape):
+    """Two encoders on the same questions; `differing` has the places of those whose recall at 5 is not the same."""
+
+    questions: int
+    active: EncoderRecall
+    other: EncoderRecall
+    differing: list[int]
 
 
 class DeadLetter(Shape):

@@ -1,18 +1,22 @@
 """Operations while the worker serves: digests, drain, ticks, rebuilds and dead letters."""
 
 from http import HTTPStatus
+from typing import Annotated
 
-from fastapi import Response
+from fastapi import Query, Response
 
 from mnemolog.cluster.peers import PeerUnavailable
-from mnemolog.http.dependencies import Caller, CurrentWorker
+from mnemolog.http.dependencies import Caller, CurrentWorker, Tenant
 from mnemolog.http.models import responses
-from mnemolog.http.models.requests import Drain, KnownAt, Rebuild, Retry, TickDue
+from mnemolog.http.models.requests import Comparison, Drain, KnownAt, Rebuild, Reembed, Retry, TickDue, UsageAsked
 from mnemolog.http.permissions import OF_INSTALLATION
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.operations.dead_letters import may_read, view
+from mnemolog.operations.reembedding import LabelledQuestion
 from mnemolog.operations.ticks import MAX_AHEAD, tick_maker
+from projections.queries.model_usage import Span
+from schemas.identity import Owner
 from schemas.instant import instant
 
 MAX_LISTED = 1_000
@@ -26,6 +30,13 @@ router = routes("admin", "/v1/admin", OF_INSTALLATION)
 async def digest(worker: CurrentWorker, known_at: KnownAt = None) -> Response:  # noqa: ARG001 - refused when given
     """Return one SHA-256 for each projection, and one over all."""
     return answer(await worker.digests.read())
+
+
+@router.get("/usage", response_model=responses.ModelUsage)
+@takes_long
+async def model_usage(worker: CurrentWorker, asked: Annotated[UsageAsked, Query()]) -> Response:
+    """Return what the model was asked and what it cost, by user, agent or day (UTC), over all tenants."""
+    return answer(await worker.model_usages.read(asked.by, Span(since=asked.since, until=asked.until)))
 
 
 @router.post("/drain", response_model=responses.Drained, responses=refused(HTTPStatus.CONFLICT))
@@ -73,6 +84,36 @@ async def rebuild(worker: CurrentWorker, asked: Rebuild | None = None) -> Respon
 async def generations(worker: CurrentWorker) -> Response:
     """List the generations: the active one, and those that can be switched back to."""
     return answer(await worker.rebuild.generations())
+
+
+@router.post("/reembed", response_model=responses.Reembedded, responses=refused(HTTPStatus.CONFLICT))
+@takes_long
+async def reembed(worker: CurrentWorker, asked: Reembed | None = None) -> Response:
+    """Make another encoder's vectors beside those that serve; forecast what that takes, or switch to them."""
+    order = asked or Reembed()
+    encoder = order.encoder or worker.reembedder.active
+    calls = {
+        "forecast": worker.reembedder.forecast,
+        "build": worker.reembedder.build,
+        "activate": worker.reembedder.activate,
+    }
+    return answer(await calls[order.what](encoder))
+
+
+@router.get("/reembed", response_model=responses.ServingEncoder)
+async def reembedding(worker: CurrentWorker) -> Response:
+    """Say which encoder serves, and how far a running reembedding is."""
+    return answer(worker.reembedder.report())
+
+
+@router.post("/reembed/compare", response_model=responses.EncoderComparison, responses=refused(HTTPStatus.CONFLICT))
+@takes_long
+async def compared(body: Comparison, worker: CurrentWorker, tenant: Tenant) -> Response:
+    """Ask both the active encoder and another one, and say what of the expected each finds."""
+    questions = [
+        LabelledQuestion(Owner(tenant, one.user_id), one.query, frozenset(one.expected)) for one in body.questions
+    ]
+    return answer(await worker.reembedder.compare(body.encoder, questions, worker.clock.now()))
 
 
 @router.get("/dead-letters", response_model=responses.DeadLetters)

@@ -28,7 +28,7 @@ from schemas.log import Log, LogUnavailable
 from schemas.topics import CONVERSATIONS
 
 router = routes("agents", "/v1", OF_USERS)
-FOLLOW_SECONDS: Final = 0.5
+FOLD_SECONDS: Final = 0.5
 """How long an answer waits for turns that were accepted a moment ago."""
 
 
@@ -46,7 +46,7 @@ async def profile(
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     if not worker.settings.user_profile:
         return answer(profile_of((), now))
-    await follow_turns(worker.log, worker.shards, owner)  # how the user talks is counted from them
+    await fold_turns(worker.log, worker.shards, owner)  # how the user talks is counted from them
     return answer(worker.queries.profile(owner, now, as_of, agent_id, worker.contexts.visibility(owner, agent_id)))
 
 
@@ -88,16 +88,16 @@ async def turns(
 ) -> Response:
     """Return working memory: a session's most recent turns as published, oldest first."""
     owner = Owner(tenant, user_id)
-    await follow_turns(worker.log, worker.shards, owner)  # those that were accepted a moment ago are shown too
+    await fold_turns(worker.log, worker.shards, owner)  # those that were accepted a moment ago are shown too
     return answer({"items": recent_turns(worker.queries, owner, session_id, limit)})
 
 
-async def follow_turns(log: Log, shards: Shards, owner: Owner) -> None:
+async def fold_turns(log: Log, shards: Shards, owner: Owner) -> None:
     """Fold the turns of a user's partition to their end, or as far as the log answers in time. Raises NotHeld."""
     partition = shards.partition(owner)
     shards.at(partition)  # raises NotHeld at once: another worker has them
     with suppress(TimeoutError, LogUnavailable, ShardUnavailable):
-        async with asyncio.timeout(FOLLOW_SECONDS):
+        async with asyncio.timeout(FOLD_SECONDS):
             end = await log.end(CONVERSATIONS.name, partition)
             await shards.up_to(CONVERSATIONS.name, partition, end)
 

@@ -10,10 +10,10 @@ from mnemolog.commands.recalls import Recalls
 from mnemolog.http.dependencies import Caller, CurrentWorker, Tenant
 from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import Context, Greeting
-from mnemolog.http.permissions import OF_USERS
-from mnemolog.http.routes.agents import follow_turns, recent_turns
+from mnemolog.http.permissions import OF_USERS, reads
+from mnemolog.http.routes.agents import fold_turns, recent_turns
 from mnemolog.http.routes.search import result
-from mnemolog.http.routing import answer, reads, routes
+from mnemolog.http.routing import answer, routes
 from mnemolog.log.deadline import suspend_deadline
 from projections.queries.context import ContextAsked
 from projections.queries.prompt import MemoryContext
@@ -32,14 +32,14 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
     """Return Luna's MemoryContext, and what it is in Luna's prompt, in Evatar's block and in PowerMem's message."""
     owner, working = Owner(tenant, body.user_id), body.working_memory
     if working is None or body.intimacy is None:
-        await follow_turns(worker.log, worker.shards, owner)  # those of a moment ago count too
+        await fold_turns(worker.log, worker.shards, owner)  # those of a moment ago count too
     if working is None:
         session_id = body.session_id or derived_id("session", tenant, body.user_id, body.agent_id or "")
         turns = recent_turns(worker.queries, owner, session_id, body.history_limit)
         working = [turn for turn in turns if caller.has_agent(turn["agent_id"])]
     now = worker.clock.now()
     if body.include_global:
-        await worker.follow_globals()
+        await worker.fold_globals()
     names = (
         "query",
         "agent_id",
@@ -65,7 +65,7 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
 async def greeting(body: Greeting, worker: CurrentWorker, tenant: Tenant) -> Response:
     """Greet a user by what is known; empty when that is nothing, or the model does not answer in time."""
     owner = Owner(tenant, body.user_id)
-    await follow_turns(worker.log, worker.shards, owner)
+    await fold_turns(worker.log, worker.shards, owner)
     with suspend_deadline():
         text = await worker.greeting.greet(owner, body.agent_id, worker.clock.now())
     return answer({"greeting": text})

@@ -112,5 +112,5 @@ async def deleted(memory_id: MemoryId, worker: CurrentWorker, tenant: Tenant, co
 
 async def _of_device(worker: CurrentWorker, owner: Owner, filters: Filters) -> list[Memory]:
     if owner.is_global:
-        await worker.follow_globals()
+        await worker.fold_globals()
     return worker.queries.memories(owner, filters, now=worker.clock.now())

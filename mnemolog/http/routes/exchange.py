@@ -65,7 +65,7 @@ async def export(
     """
     check_user_id(user_id)
     if scope == "global":
-        await worker.follow_globals()
+        await worker.fold_globals()
     owner = Owner(tenant, GLOBAL_USER if scope == "global" else user_id)
     lines = export_of(worker.shards, owner, worker.clock.now())
     return StreamingResponse(_chunks(lines, worker.is_in_session), media_type=NDJSON[0])

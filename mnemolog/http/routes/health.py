@@ -4,6 +4,7 @@ from dataclasses import asdict
 from http import HTTPStatus
 
 from fastapi import Request, Response
+from fastapi.responses import PlainTextResponse
 
 from mnemolog.diagnostics.checks import Checks, checked
 from mnemolog.http.dependencies import is_ready
@@ -39,7 +40,7 @@ async def ready(request: Request) -> Response:
     return answer({"status": "ready"})
 
 
-@router.get("/metrics")
+@router.get("/metrics", response_class=PlainTextResponse)
 @needs(MEASURING)
 async def metrics(request: Request) -> Response:
     """Return Prometheus metrics."""

@@ -10,24 +10,31 @@ from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
 from mnemolog.access.principal import PRINCIPAL, Principal
-from mnemolog.access.sending_key import sent_with
 from mnemolog.cluster.peers import SHARD
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.authentication import NOT_FOR_CALLERS
 from mnemolog.http.dependencies import NOT_READY, CurrentWorker, is_ready
-from mnemolog.http.models.internal_requests import ShardWanted, SharedMemory, TenantItems, TenantMemories, TenantPlaces
+from mnemolog.http.models.internal_requests import (
+    ShardWanted,
+    SharedMemory,
+    TenantItems,
+    TenantMemories,
+    TenantPlaces,
+    UsagePart,
+)
 from mnemolog.http.models.requests import Drain, ForwardedEvents, ForwardedSnapshots, RebuildPart, TickDue
 from mnemolog.http.models.wakes import WakesPart
 from mnemolog.http.peer_door import FROM_PEER
-from mnemolog.http.permissions import BETWEEN_WORKERS
+from mnemolog.http.permissions import BETWEEN_WORKERS, reads
 from mnemolog.http.problems import Problem
-from mnemolog.http.routing import answer, reads, routes, takes_long
+from mnemolog.http.routing import answer, routes, takes_long
 from mnemolog.imports.importer import parse_line
 from mnemolog.operations.rebuild import RebuildPlan
 from mnemolog.operations.ticks import MAX_AHEAD, MAX_SKEW
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.wakes.stream import Listener
 from projections.partitions.sender import InUse
+from projections.queries.model_usage import Span
 from projections.queries.tenant_memories import Wanted
 from schemas import codec
 from schemas.inputs.slices import in_slices
@@ -106,8 +113,7 @@ async def import_(request: Request, worker: CurrentWorker, body: ForwardedSnapsh
         parse_line(raw, tenant=body.tenant, user_id=body.user_id, accepted_at=now)
         async for raw in in_slices(body.snapshots)
     ]
-    with sent_with(body.by):
-        return answer({"items": await worker.importer.import_here(lines, body.wait)})
+    return answer({"items": await worker.importer.import_here(lines, body.wait)})
 
 
 @router.post("/digest")
@@ -121,7 +127,16 @@ async def digest(worker: CurrentWorker) -> Response:
 @reads
 async def usage(worker: CurrentWorker) -> Response:
     """Return how many events keys with a quota have published at this worker today."""
-    return await _answered(worker, worker.usage.told())
+    return await _answered(worker, worker.usage.counts())
+
+
+@router.post("/model-usage")
+@reads
+@takes_long
+async def model_usage(worker: CurrentWorker, body: UsagePart) -> Response:
+    """Return what this worker's users cost."""
+    span = Span(since=body.since, until=body.until)
+    return await _answered(worker, worker.model_usages.read_local(body.by, span))
 
 
 @router.post("/drain")

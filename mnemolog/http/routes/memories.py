@@ -61,7 +61,7 @@ async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker
     if query.include_global and query.scope is None:
         owners.append(global_owner)
     if global_owner in owners:
-        await worker.follow_globals()
+        await worker.fold_globals()
     names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
     filters = Filters(**{name: getattr(query, name) for name in names})
     memories = [

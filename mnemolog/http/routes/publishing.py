@@ -11,9 +11,9 @@ from mnemolog.http.bounds.json_body import NDJSON, read_events
 from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, IdempotencyKey, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
-from mnemolog.http.permissions import OF_EVENTS, PUBLISHING, check_owner, needs
+from mnemolog.http.permissions import OF_EVENTS, PUBLISHING, check_owner, needs, reads
 from mnemolog.http.problems import MAX_ERRORS, Problem, summary
-from mnemolog.http.routing import answer, answers, reads, refused, routes
+from mnemolog.http.routing import answer, answers, refused, routes
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.publishing.router import PublishRouter
 from schemas.identity import Owner, derived_id
@@ -61,7 +61,7 @@ async def publish(
 ) -> Response:
     """Accept one event, an array of events, or NDJSON. All are checked first: one bad event refuses the request."""
     raws, many = await read_events(await request.body(), request.headers.get("content-type", ""), MAX_EVENTS)
-    now, sight = worker.clock.now(), worker.settings.sight
+    now, vision = worker.clock.now(), worker.settings.vision
     events: list[Observation] = []
     faults: list[Fault] = []
     async for place, raw in in_slices(enumerate(raws)):
@@ -71,7 +71,7 @@ async def publish(
             event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
             event = new_event(raw, tenant=tenant, accepted_at=now, event_id=event_id)
-            _check_sight(event, sight)
+            _check_vision(event, vision)
             events.append(event)
         except InvalidEvent as error:
             faults += [_placed(f, f"$[{place}]" if many else "$") for f in error.faults]
@@ -126,10 +126,10 @@ async def publish_checked(
     return answer({"accepted": published.items} | more, status)
 
 
-def _check_sight(event: Observation, sight: VisionPolicy) -> None:
+def _check_vision(event: Observation, vision: VisionPolicy) -> None:
     """Refuse a picture that would not be looked at. Raises InvalidEvent."""
     image = image_of(event)
-    if image is not None and is_extractable(event) and (refusal := sight.refusal(image)):
+    if image is not None and is_extractable(event) and (refusal := vision.refusal(image)):
         raise InvalidEvent([Fault("$.image_url" if isinstance(image, str) else "$.image", refusal)])
 
 

@@ -8,7 +8,7 @@ from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import EmotionsAsked, ReportAsked, UpcomingAsked
 from mnemolog.http.permissions import OF_USERS
-from mnemolog.http.routes.agents import follow_turns
+from mnemolog.http.routes.agents import fold_turns
 from mnemolog.http.routing import answer, routes
 from projections.profile.dates import Ahead
 from projections.profile.dates import upcoming as ahead_of
@@ -58,7 +58,7 @@ async def report(
 ) -> Response:
     """Return how the relationship developed, month by month; `lang=zh` names event types in Luna's words."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
-    await follow_turns(worker.log, worker.shards, owner)
+    await fold_turns(worker.log, worker.shards, owner)
     at = query.as_of or now
     memories = worker.queries.state(owner, now, query.as_of).memories.values()
     intimacies = worker.queries.turn_statistics(owner).intimacies(owner, query.agent_id, at)

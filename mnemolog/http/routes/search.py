@@ -8,11 +8,11 @@ from fastapi import Response
 from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Search
-from mnemolog.http.permissions import OF_USERS
-from mnemolog.http.routing import answer, reads, routes, takes_long
+from mnemolog.http.permissions import OF_USERS, reads
+from mnemolog.http.routing import answer, routes, takes_long
 from projections.queries.filters import Filters
-from projections.queries.search import Found
-from projections.queries.views import memory_view
+from projections.queries.search import Found, FoundTurn, Question
+from projections.queries.views import memory_view, turn_view
 from schemas.identity import Owner
 
 router = routes("memories", access=OF_USERS)
@@ -22,34 +22,45 @@ router = routes("memories", access=OF_USERS)
 @reads
 @takes_long
 async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Response:
-    """Find memories by words and by meaning; importance and recency weigh lightly."""
+    """Find memories by words and by meaning, and turns by their words; importance and recency weigh lightly."""
     now, owner = worker.clock.now(), Owner(tenant, body.user_id)
     at = body.as_of or now
     with worker.metrics.timed("query"):
         if body.scope == "global" or body.include_global:
-            await worker.follow_globals()
-        results = await worker.queries.search(
-            owner,
-            body.query,
-            Filters(agent_id=body.agent_id, exclude_sources=body.exclude_sources, **body.filters.model_dump()),
-            now=now,
+            await worker.fold_globals()
+        filters = Filters(agent_id=body.agent_id, exclude_sources=body.exclude_sources, **body.filters.model_dump())
+        question = Question(
+            text=body.query,
+            filters=filters,
             as_of=body.as_of,
             limit=body.limit,
             scope=body.scope,
             include_global=body.include_global,
             min_score=body.min_score,
-            sees=worker.contexts.sees(owner, body.agent_id, now),
+            understand_time=body.understand_time,
+            hops=body.hops,
         )
+        results: list[Any]
+        visibility = worker.contexts.visibility(owner, body.agent_id)
+        if "turns" in body.include:
+            memories = "memories" in body.include
+            results = await worker.queries.search_said(
+                owner, question, now=now, with_memories=memories, visibility=visibility
+            )
+        else:
+            results = await worker.queries.search(owner, question, now=now, visibility=visibility)
     worker.metrics.counted("query", "found" if results else "nothing")
     # A search of the past is no recall, and global memories have no user whose recall it would be.
-    shown = [found.memory.memory_id for found in results if not found.owner.is_global]
+    shown = [f.memory.memory_id for f in results if isinstance(f, Found) and not f.owner.is_global]
     if body.recall and shown and at >= now:
         worker.recalls.note(owner, shown, now)
     return answer({"results": [result(found, at) for found in results]})
 
 
-def result(found: Found, at: datetime) -> dict[str, Any]:
-    """Return a memory that was found, with its scores, as it is shown at an instant."""
+def result(found: Found | FoundTurn, at: datetime) -> dict[str, Any]:
+    """Return a memory or a turn that was found, with its scores, as it is shown at an instant."""
+    if isinstance(found, FoundTurn):
+        return turn_view(found)
     view, ranked = memory_view(found.owner, found.memory, at), found.ranked
     scores = {name: getattr(ranked, name) for name in ("semantic", "keyword", "importance", "recency")}
     ours = {"memory_id": view["memory_id"], "memory": view["content"], "score": ranked.score, "scores": scores}

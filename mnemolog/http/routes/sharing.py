@@ -60,7 +60,7 @@ async def share(
     if memory.status_at(now) != ACTIVE:
         raise Problem(HTTPStatus.CONFLICT, f"the memory is {memory.status_at(now)}: only active ones can be shared")
     target = Owner(tenant, GLOBAL_USER if body.scope else body.user_id or source.user_id)
-    if source.is_global:  # everybody knows it, and has it from there
+    if source.is_global:  # all users know it already
         return answer(memory_view(source, memory, now))
     if target == source:
         if body.agent_id is None:

@@ -11,9 +11,9 @@ from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.memory_requests import NewMemory
 from mnemolog.http.models.requests import MAX_FOUND, Body, Content, Id, Question, Search, UserOrOwner
-from mnemolog.http.permissions import DESCRIPTION, OF_TOOLS, default_user, needs
+from mnemolog.http.permissions import DESCRIPTION, OF_TOOLS, default_user, needs, reads
 from mnemolog.http.routes import memories, search
-from mnemolog.http.routing import answer, answers, reads, refused, routes, takes_long
+from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.http.tool_definitions import TOOLS
 from schemas.inputs.input_events import DEFAULT_USER
 from schemas.vocabulary.words import Category, MemoryType, Scope
@@ -22,7 +22,7 @@ router = routes("agents", "/v1/tools", OF_TOOLS)
 
 
 class Tools(responses.Shape):
-    """What a model is told: the `tools` of a chat completion."""
+    """The `tools` of a chat completion, as a model gets them."""
 
     tools: list[dict[str, Any]]
 
@@ -52,9 +52,9 @@ class MemorySearch(Body):
     limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5
 
 
-@router.get("", response_model=Tools)
+@router.get("", response_model=Tools, operation_id="told_v1_tools_get")  # its published name
 @needs(DESCRIPTION)
-async def told(worker: CurrentWorker) -> Response:  # noqa: ARG001 - as every route, only of a started worker
+async def list_tools(worker: CurrentWorker) -> Response:  # noqa: ARG001 - as every route, only of a started worker
     """Return the tools as OpenAI function schemas; who calls them is not for the model to say."""
     return answer({"tools": [tool.as_function for tool in TOOLS]})
 

@@ -69,6 +69,10 @@ class Bm25:
         """Return which rows remain, shape (rows ever added,); a copy."""
         return np.frombuffer(self._live, dtype=np.bool_).copy()
 
+    def weight(self, token: str) -> float:
+        """Return a token's idf; that of one in no row is the greatest."""
+        return _idf(self._rows, len(self._postings.get(token, ())) // 2)
+
     def scores(self, tokens: Sequence[str]) -> Scores:
         """Return each row's score, shape (rows ever added,); 0 where no token of the query stands."""
         live = np.frombuffer(self._live, dtype=np.bool_)

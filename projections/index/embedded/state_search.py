@@ -9,14 +9,13 @@ from projections.index.entries import index_entry
 from projections.state.memory import ACTIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from projections.index.encoding import Chosen
     from projections.index.protocol import IndexQuery, Legs
     from projections.state.memory import UserState
     from schemas.identity import Owner
 
 
-async def search_state(owner: Owner, state: UserState, vectors: Mapping[str, bytes], query: IndexQuery) -> Legs:
+async def search_state(owner: Owner, state: UserState, vectors: Chosen, query: IndexQuery) -> Legs:
     """Search the memories that are active in a state."""
-    entries = [index_entry(owner, m, vectors[m.memory_id]) for m in state.memories.values() if m.status == ACTIVE]
+    entries = [index_entry(owner, m, *vectors.of(m)) for m in state.memories.values() if m.status == ACTIVE]
     return await EmbeddedIndex(lambda _tenant, _user: entries).search(query)

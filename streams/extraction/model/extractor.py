@@ -30,7 +30,7 @@ MAX_REASON: Final = 200
 
 # Not about a window, but about credentials, payment, rate, route or model. 5xx and 3xx are outages too.
 _OUTAGES: Final = frozenset({401, 402, 403, 404, 405, 407, 408, 425, 429})
-# Codes that are told: words of OpenAI's own, never a server's free text, which may quote what it was sent.
+# Codes that a reason may name: words of OpenAI's own, never a server's free text, which may quote what it was sent.
 _TOLD_CODES: Final = frozenset(
     {
         *("invalid_api_key", "model_not_found", "insufficient_quota", "rate_limit_exceeded"),

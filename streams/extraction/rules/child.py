@@ -1,4 +1,4 @@
-"""The program of the rules' child process: it reads windows, and is ended by the kernel when one takes too long.
+"""The program of the rules' child process: it extracts windows, and the kernel ends it when one takes too long.
 
 A regular expression that does not come to an end holds the interpreter's lock: no thread and no handler of a signal in
 Python would be sure to run. A timer of processor time whose signal ends the process is.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Answer each window in turn, with at most the processor seconds for it that the first argument says."""
+    """Answer each window in turn; the first argument is the processor time of a window, in seconds."""
     seconds = float(sys.argv[1])
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     # What a library prints must not stand between the answers.
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _read(window: Window) -> Extraction | str:
-    """Return the extraction of a window, or the sentence that says which bug of the rules it met."""
+    """Return the extraction of a window, or a sentence that names the rules' bug."""
     try:
         return read_window(window)
     except Exception as bug:  # noqa: BLE001 - the caller rejects the window

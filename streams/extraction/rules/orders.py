@@ -1,7 +1,7 @@
-"""Orders to an assistant in what a screen or an article shows: the user did not write them, and nobody follows them.
+"""Orders to an assistant in what a screen or an article shows: the user did not write them, and they are not obeyed.
 
-The wordings are those that are met, not all there can be: a line that slips through is a memory like another, which
-says where it is from, and can fill no place of the profile.
+The wordings are common ones, not all there can be: a line that passes becomes an ordinary memory, which names its
+source and cannot fill a slot of the profile.
 """
 
 from __future__ import annotations

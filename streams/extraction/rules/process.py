@@ -1,4 +1,4 @@
-"""The rules in a process of their own, where they can be ended: whatever they are given, the event loop goes on."""
+"""The rules in a child process, which can be killed: no text that they read can block the event loop."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Window
 
 CPU_SECONDS: Final = 2.0
-"""Processor time for one window: a hundred times what the longest honest one takes."""
+"""Processor time of one window: a hundred times what the longest ordinary one takes."""
 ANSWER_SECONDS: Final = 60.0
-"""How long the process may be silent, for it may be frozen, or the machine busy with everything else."""
+"""How long the process may take to answer: it may be frozen, or the machine busy."""
 MAX_ATTEMPTS: Final = 3
-"""Processes that may die over the same window for other reasons than its time."""
+"""Child processes that may die at the same window for other reasons than its processor time."""
 
 
 class RuleProcess(RuleExtractor):
-    """Reads windows one after the other in a child process.
+    """Extracts windows one after the other in a child process.
 
     The process is started when it is first needed, and again after it has died. It ends with this one, however this
     one ends: at the end of its input, or in a window, when that window's processor time is over.
@@ -72,7 +72,7 @@ class RuleProcess(RuleExtractor):
         raise Rejected(f"the rules' process died {MAX_ATTEMPTS} times over these words")
 
     def _exchange(self, frame: bytes) -> object:
-        """Return the process's answer, or None when it has died, or been killed for its silence."""
+        """Return the process's answer, or None when it has died, or was killed because it did not answer."""
         process = self._process or self._start()
         answers = cast("BinaryIO", process.stdout)
         try:
@@ -99,7 +99,7 @@ class RuleProcess(RuleExtractor):
         return self._process
 
     def _end(self) -> int | None:
-        """Put the process away, dead or alive; return its exit code, None where there was none."""
+        """End the process; return its exit code, None where there was no process."""
         process, self._process = self._process, None
         if process is None:
             return None

@@ -1,4 +1,4 @@
-"""Screens and articles: nobody there says `I`, so only lines with a label or a certain form are read.
+"""Screens and articles: they have no speaker, so only lines with a label or a certain form are read.
 
 A line is kept word for word: a labelled name or company, an amount that is owed or paid, a dated event that lies ahead,
 a labelled project. What stands behind `Contact:` must look like a name, and a line that gives orders to an assistant is
@@ -72,7 +72,7 @@ _NO_NAME = re.compile(
     re.IGNORECASE,
 )
 DROPPED: Final = "a line gives orders, or stands where a name should"
-"""Why a line is left out; never with its words, which are somebody's."""
+"""Why a line is left out; never with its words, which are personal."""
 
 
 def read_screen(text: str, today: date, dropped: Callable[[str], None] = lambda _: None) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ _WRONG_CREDENTIALS = (
     kafka.SaslAuthenticationFailed,
 )
 _ADDRESS = re.compile(r"\('([^']+)', (\d+)")
-# These last until somebody changes a setting or a right.
+# These last until a setting or a right is changed.
 _NEEDS_A_PERSON = (
     kafka.ClusterAuthorizationFailedError,
     kafka.TopicAuthorizationFailedError,

@@ -71,7 +71,7 @@ class KafkaLog:
         """The last records appended here and acknowledged: this worker folds them next, without reading from the
         broker."""
         self._doubted: AIOKafkaProducer | None = None
-        """A producer that did not append in time: aiokafka's sender may hang for ever. The next append takes a new
+        """A producer that did not append in time: aiokafka's sender may hang indefinitely. The next append takes a new
         one."""
         self._starting = asyncio.Lock()
         """Held while a reader connects: two readers of one topic would each miss what the other has read."""
@@ -173,7 +173,7 @@ class KafkaLog:
     ) -> None:
         """Create a topic with the broker's append time unless it exists; an existing one keeps its settings.
 
-        `retention` None keeps for ever. Raises LogError when it exists with another number of partitions, or without
+        `retention` None keeps indefinitely. Raises LogError when the topic has another number of partitions, or lacks
         the broker's append time.
         """
         with translated(f"creating topic {name}"):
@@ -240,8 +240,8 @@ class KafkaLog:
         async with self._replacing:
             if self._producer is None:
                 raise LogUnavailable("the log is not started: call `start`")
-            # The sender may have died, and its sequence numbers with it, or wait for ever for a broker that was started
-            # again: aiokafka reports neither.
+            # The sender may have died, and its sequence numbers with it, or wait indefinitely for a broker that was
+            # started again: aiokafka reports neither.
             if self._producer._sender.sender_task.done() or self._producer is self._doubted:  # noqa: SLF001
                 fresh = await self._clients.producer(self._flush_s)
                 if self._producer is None:  # stopped while it connected

@@ -92,7 +92,7 @@ class TopicReader:
                     return []
         finally:
             if self._positions[tp.partition] >= (self._consumer.highwater(tp) or 0):
-                self._consumer.pause(tp)  # else aiokafka would send a request every half second while nobody reads
+                self._consumer.pause(tp)  # else aiokafka would send a request every half second while no consumer reads
         raise LogUnavailable(f"{tp.topic}:{tp.partition} is not at its end, but Kafka sent nothing: try again")
 
 

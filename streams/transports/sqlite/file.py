@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 LOG_FILE = "log.sqlite"
 FORMAT = 1  # PRAGMA user_version; a later format needs a migration
-APPLICATION_ID = 0x6D6E656D  # "mnem", by which a log is told from other databases
+APPLICATION_ID = 0x6D6E656D  # "mnem", which distinguishes a log from other databases
 OFFSET_BITS = 40
 """A record's row id is partition id << OFFSET_BITS | offset: appends go behind the partition's last row in the tree."""
 OFFSET_MASK = (1 << OFFSET_BITS) - 1

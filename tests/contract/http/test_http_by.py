@@ -11,7 +11,7 @@ from contract.front_door import FrontDoor, front_door, turn
 from contract.keyed_door import keyed_door
 
 from mnemolog.access import key_file
-from mnemolog.access.principal import LOCAL, PRINCIPAL, Principal, Role
+from mnemolog.access.principal import PRINCIPAL, Principal, Role
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.app import make_http
 from mnemolog.http.peer_door import FROM_PEER
@@ -143,10 +143,11 @@ async def test_an_import_is_by_who_imports_and_an_export_says_so(door: FrontDoor
 
 
 async def test_what_another_worker_was_asked_to_import_is_by_its_caller(door: FrontDoor):
-    """Between workers lines stay as they were sent: the key stands beside them."""
+    """Between workers lines stay as they were sent: the caller stands beside them."""
     lines = [{"type": "Memory", "content": "plays the harp", "user_id": "afar", "memory_id": "m-1"}]
-    body = {"tenant": DEFAULT_TENANT, "user_id": None, "snapshots": lines, "wait": 5, "by": "k-ann"}
-    async with with_scope(door, {FROM_PEER: None, PRINCIPAL: LOCAL}) as worker:
+    body = {"tenant": DEFAULT_TENANT, "user_id": None, "snapshots": lines, "wait": 5}
+    ann = Principal(DEFAULT_TENANT, frozenset(Role), "k-ann")
+    async with with_scope(door, {FROM_PEER: ann, PRINCIPAL: ann}) as worker:
         answer = await worker.post("/v1/internal/import", json=body, headers={FORWARDED: "http://127.0.0.1:1"})
     assert answer.status_code == 200, answer.text
     assert await authors(door, answer.json()["items"][0]["memory_id"]) == [("MemoryImported", "k-ann")]

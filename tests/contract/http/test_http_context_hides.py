@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from contract.front_door import front_door, told, turn
+from contract.front_door import context_of, front_door, turn
 from contract.scripted_model import ScriptedModel, completion
 from support.examples import nested
 
@@ -23,13 +23,13 @@ async def test_below_the_second_level_the_conversation_does_not_name_a_sensitive
         await door.http.post("/v1/events?wait=20", json=events)
         given = [{"content": text} for text in said] + [{"content": [{"type": "text", "text": f"no {EX}"}]}]
         for intimacy in (10, 49.9):
-            found = await told(door, "u1", intimacy=intimacy, session_id=f"about {EX}")
+            found = await context_of(door, "u1", intimacy=intimacy, session_id=f"about {EX}")
             assert [t["content"] for t in found["working_memory"]] == ["今天天气很好", "好的"]
-            found = await told(door, "u1", intimacy=intimacy, working_memory=given)
+            found = await context_of(door, "u1", intimacy=intimacy, working_memory=given)
             assert found["working_memory"] == [given[0], given[2]]
-        assert (await told(door, "u1", intimacy=50, working_memory=given))["working_memory"] == given
-        assert len((await told(door, "u1", session_id=f"about {EX}"))["working_memory"]) == 3
-        other = await told(door, "u2", intimacy=10, working_memory=given)
+        assert (await context_of(door, "u1", intimacy=50, working_memory=given))["working_memory"] == given
+        assert len((await context_of(door, "u1", session_id=f"about {EX}"))["working_memory"]) == 3
+        other = await context_of(door, "u2", intimacy=10, working_memory=given)
         assert other["working_memory"] == given, "a user without such topics"
 
 
@@ -39,9 +39,9 @@ async def test_a_sensitive_topic_whose_text_is_changed_hides_what_it_hid(tmp_pat
         await door.remember(f"用户和{EX}看过电影")
         for change in ({"content": "千万不要提起她"}, {"content": "她是敏感话题"}):
             assert (await door.http.patch(f"/v1/memories/{topic['memory_id']}", json=change)).json()["value"] == EX
-            assert (await told(door, "u1", "电影", intimacy=30))["memories"] == []
+            assert (await context_of(door, "u1", "电影", intimacy=30))["memories"] == []
         await door.http.delete(f"/v1/memories/{topic['memory_id']}")
-        assert len((await told(door, "u1", "电影", intimacy=30))["memories"]) == 1
+        assert len((await context_of(door, "u1", "电影", intimacy=30))["memories"]) == 1
 
 
 async def test_search_tool_and_profile_hide_what_the_last_intimacy_hides(tmp_path: Path):

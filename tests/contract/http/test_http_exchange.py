@@ -109,10 +109,10 @@ async def test_an_export_imported_into_an_empty_engine_gives_the_same_memories(t
         copied = [line for line in await exported(new) if line["type"] == "Memory"]
         keys = [name for name in memories[0] if name not in OTHERS]
 
-        def told(some: list[dict[str, Any]]) -> list[list[Any]]:
+        def kept(some: list[dict[str, Any]]) -> list[list[Any]]:
             return sorted(([m[k] for k in keys] for m in some), key=str)
 
-        assert told(copied) == told(memories)
+        assert kept(copied) == kept(memories)
         assert sorted({m["status"] for m in memories}) == ["active", "forgotten", "superseded"]
         assert [m["shared_with"] for m in copied if m["shared_with"]] == [["aria", "nova"]]
         names = {m["memory_id"]: m["content"] for m in copied}
@@ -148,10 +148,10 @@ async def test_an_export_tells_every_event_in_the_ledgers_order_and_ends_with_a_
     assert [line["type"] for line in rest[: end["memories"]]] == ["Memory"] * end["memories"]
     for memory in rest[: end["memories"]]:
         history = (await door.get(f"/v1/memories/{memory['memory_id']}/history")).json()["events"]
-        told = [
+        kept = [
             {k: v for k, v in e.items() if k != "memory_id"} for e in events if e["memory_id"] == memory["memory_id"]
         ]
-        assert told == history
+        assert kept == history
 
 
 async def test_a_user_nobody_knows_has_an_export_of_its_end_alone(door: FrontDoor):

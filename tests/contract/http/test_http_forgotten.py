@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from contract.front_door import FrontDoor, front_door, told
+from contract.front_door import FrontDoor, context_of, front_door
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,6 +39,6 @@ async def test_what_was_forgotten_is_not_found_but_by_asking_for_a_time_before(t
         after = (door.clock.now() - timedelta(hours=1)).isoformat()
         assert await shown(door, memory["memory_id"], as_of=after) == gone
         assert await shown(door, memory["memory_id"], as_of=said) == there | {"status": "active"}
-        agent = await told(door, "u1", "number of the safe")
+        agent = await context_of(door, "u1", "number of the safe")
         assert "1234" not in agent["prompt"] + agent["block"] + agent["message"]
         assert agent["total_memories"] == 0

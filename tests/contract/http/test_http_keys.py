@@ -89,6 +89,31 @@ async def test_a_request_without_a_key_is_refused_before_its_body_is_read(door: 
     assert read == []
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "role"),
+    [
+        ("POST", "/v1/events", Role.READ),
+        ("POST", "/v1/import", Role.WRITE),
+        ("PATCH", "/v1/memories/none", Role.READ),
+        ("POST", "/v1/search", Role.WRITE),
+        ("POST", "/v1/admin/ticks", Role.TENANT_ADMIN),
+    ],
+)
+async def test_a_key_without_the_role_is_refused_before_the_body_is_read(
+    door: KeyedDoor, method: str, path: str, role: Role
+):
+    read: list[bytes] = []
+
+    async def body() -> AsyncIterator[bytes]:
+        read.append(b"{")
+        yield b"{"
+
+    headers = {"Authorization": f"Bearer {door.caller(role).text}"}
+    response = await door.http.request(method, path, content=body(), headers=headers)
+    assert (response.status_code, read) == (403, [])
+    assert "this takes the role" in response.json()["detail"]
+
+
 async def test_what_holds_nobodys_data_needs_no_key(door: KeyedDoor):
     for path in sorted(WITHOUT_KEY):
         assert (await door.http.get(path)).status_code == 200, path

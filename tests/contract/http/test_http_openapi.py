@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
-from contract.listening import listening
 from contract.wake_calls import ask_for_each_status
+from contract.wake_stream_client import open_wake_stream
 
 from mnemolog.http.app import make_http
 from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
@@ -83,6 +83,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (wakes.Reminders, "/v1/users/u1/reminders"),
         (wakes.Wakes, "/v1/users/u1/wakes"),
         (responses.Digest, "/v1/admin/digest"),
+        (responses.ModelUsage, "/v1/admin/usage"),
         (responses.DeadLetters, "/v1/admin/dead-letters"),
         (responses.Health, "/health/live"),
     ]:
@@ -100,6 +101,12 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (responses.Drained, "/v1/admin/drain", {}),
         (responses.Tick, "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z"}),
         (responses.Rebuilt, "/v1/admin/rebuild", {}),
+        (responses.Reembedded, "/v1/admin/reembed", {"what": "forecast"}),
+        (
+            responses.EncoderComparison,
+            "/v1/admin/reembed/compare",
+            {"encoder": "builtin", "questions": [{"user_id": "u1", "query": "Berlin", "expected": ["o-1"]}]},
+        ),
         (responses.Retried, "/v1/admin/dead-letters", {}),
         (wakes.Reminder, "/v1/users/u1/reminders", {"due_at": "2100-01-01", "content": "call mum"}),
     ]:
@@ -240,9 +247,10 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("DELETE", "/api/memories/none", 404)
     assert (await door.post(f"{one}/restore", **{"idempotency-key": "codes-back"})).status_code == 200
     await ask_for_each_status(asks, decided=True)
-    async with listening(make_http(door.worker)) as stream:
+    async with open_wake_stream(make_http(door.worker)) as stream:
         seen["GET", "/v1/wakes/stream"].add(stream.status)
     await asks("GET", "/v1/admin/digest", 200)
+    await asks("GET", "/v1/admin/usage?by=day", 200)
     await asks("POST", "/v1/admin/drain", 200)
     await asks("POST", "/v1/admin/ticks", 202, {"as_of": "2026-02-07", "timeout": 0.000001})
     await asks("POST", "/v1/admin/ticks", 200, as_of)
@@ -250,6 +258,13 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     seen["POST", "/v1/admin/rebuild"] = {first.status_code, second.status_code}
     await asks("GET", "/v1/admin/rebuild", 200)
     await asks("POST", "/v1/admin/rebuild", 404, {"activate": 99})
+    compared = {"encoder": "builtin", "questions": [{"user_id": "codes", "query": "tea", "expected": ["x"]}]}
+    await asks("GET", "/v1/admin/reembed", 200)
+    await asks("POST", "/v1/admin/reembed", 200)
+    await asks("POST", "/v1/admin/reembed/compare", 200, compared)
+    async with door.worker.reembedder._running:
+        await asks("POST", "/v1/admin/reembed", 409)
+        await asks("POST", "/v1/admin/reembed/compare", 409, compared)
     await asks("GET", "/v1/admin/dead-letters", 200)
     await asks("POST", "/v1/admin/dead-letters", 200)
     await asks("POST", "/v1/admin/dead-letters", 404, {"ids": ["none"]})

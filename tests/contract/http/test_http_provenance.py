@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from contract.front_door import NEW_YEAR, FrontDoor, front_door, told
+from contract.front_door import NEW_YEAR, FrontDoor, context_of, front_door
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -61,8 +61,8 @@ async def test_every_memory_says_where_it_is_from(door: FrontDoor):
 
 
 async def test_a_marked_context_says_it_on_every_line_and_a_plain_one_on_none(door: FrontDoor):
-    plain = await told(door, "mara", "Rui Falcao stamps", top_k=10)
-    marked = await told(door, "mara", "Rui Falcao stamps", top_k=10, marked=True, similarity_threshold=0.0)
+    plain = await context_of(door, "mara", "Rui Falcao stamps", top_k=10)
+    marked = await context_of(door, "mara", "Rui Falcao stamps", top_k=10, marked=True, similarity_threshold=0.0)
     assert f"- [long_term] [people] {SCREEN}\n" in plain["block"] + "\n"
     assert not any("(from a s" in plain[name] for name in ("prompt", "block", "message"))
     lines = marked["block"].splitlines()[1:]
@@ -76,7 +76,7 @@ async def test_a_marked_context_says_it_on_every_line_and_a_plain_one_on_none(do
 
 
 async def test_what_looks_like_a_mark_in_a_text_is_none(door: FrontDoor):
-    marked = await told(door, "mara", marked=True)
+    marked = await context_of(door, "mara", marked=True)
     assert '- [long_term] [fact] User owes Mallory 50 euros ("from a conversation") (from a command)' in marked["block"]
 
 
@@ -85,16 +85,16 @@ async def test_some_provenances_can_be_left_out(door: FrontDoor):
     asked = {"user_id": "mara", "query": "Rui Falcao stamps Lantern", "limit": 20, "exclude_sources": without}
     found = (await door.post("/v1/search", asked)).json()["results"]
     assert {r["provenance"] for r in found} == {"chat", "manual"}
-    context = await told(door, "mara", "Rui Falcao stamps Lantern", top_k=20, exclude_sources=without)
+    context = await context_of(door, "mara", "Rui Falcao stamps Lantern", top_k=20, exclude_sources=without)
     assert not {SCREEN, "Project: Lantern", "collects stamps"} & contents(context["memories"])
     assert not any(
         f"- {text}" in context["message"] or text in context["block"] for text in (SCREEN, "Project", "collects")
     )
-    everything = await told(door, "mara")
+    everything = await context_of(door, "mara")
     assert context["total_memories"] == everything["total_memories"] - 3
-    nothing = await told(door, "mara", exclude_sources=["chat"], memory_limit=20)
+    nothing = await context_of(door, "mara", exclude_sources=["chat"], memory_limit=20)
     assert nothing["user_profile"] is None or nothing["user_profile"]["user_name"] is None
-    again = await told(door, "mara", memory_limit=20)
+    again = await context_of(door, "mara", memory_limit=20)
     assert again["user_profile"]["user_name"] == "Mara"
 
 

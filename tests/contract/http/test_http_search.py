@@ -84,6 +84,35 @@ async def test_a_search_is_narrowed_by_its_filters(door: FrontDoor):
         assert found == expected, filters
 
 
+async def test_a_question_for_a_slot_is_answered_by_what_fills_it(door: FrontDoor):
+    await door.remember("on the card: which company does she work for? Acme", "slots")
+    await door.remember("她在哪家公司工作？公司：云杉", "slots")
+    await door.remember("员工于蓝鲸", "slots", attribute="employer", value="蓝鲸", agent_id="luna")
+    for question in ("她在哪家公司工作？", "Which company does she work for?"):
+        first, second, *_ = await search(door, "slots", question, recall=False)
+        assert first["memory"] == "员工于蓝鲸"
+        assert first["score"] > 0.5 > second["score"]
+        for narrowed in ({"agent_id": "aria"}, {"filters": {"category": "people"}}):
+            found = await search(door, "slots", question, recall=False, **narrowed)
+            assert "员工于蓝鲸" not in {r["memory"] for r in found}
+            assert not found or found[0]["score"] > 0.5  # no share is kept for a slot that nothing fills
+
+
+async def test_a_question_for_what_was_before_is_answered_by_what_was_superseded(door: FrontDoor):
+    old = await door.remember("lives in Oslo", "moved", attribute="city", value="Oslo")
+    new = await door.remember("lives in Rome", "moved", attribute="city", value="Rome")
+    asked = await search(door, "moved", "Where did she live before?", recall=False)
+    assert [(r["memory_id"], r["status"]) for r in asked if r["user_id"] == "moved"] == [
+        (old["memory_id"], "superseded"),
+        (new["memory_id"], "active"),
+    ]
+    assert [r["memory"] for r in await search(door, "moved", "Where does she live?", include_global=False)] == [
+        "lives in Rome"
+    ]
+    context = (await door.post("/v1/context", {"user_id": "moved", "query": "Where did she live before?"})).json()
+    assert "Oslo" not in str(context)
+
+
 async def test_what_an_agent_was_shown_is_reported(door: FrontDoor):
     memory = await door.remember("likes tea", "recalled")
     shared = await door.remember("everyone likes tea", "recalled", scope="global")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door
-from contract.listening import Heard, listening
 from contract.wake_calls import YEARS, remind, soon, wakes
+from contract.wake_stream_client import StreamedWake, open_wake_stream
 from support.examples import nested
 
 from mnemolog.http.app import make_http
@@ -91,7 +91,7 @@ async def test_a_tick_of_wakes_raises_what_is_due_and_happens_once(tmp_path_fact
 
 async def test_a_stream_tells_wakes_as_they_are_raised_of_everybody_or_of_one(door: FrontDoor):
     app = make_http(door.worker)
-    async with listening(app) as everybody, listening(app, "user_id=s1") as one:
+    async with open_wake_stream(app) as everybody, open_wake_stream(app, "user_id=s1") as one:
         assert (everybody.status, everybody.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
         assert everybody.headers["cache-control"] == "no-store"
         for number in range(3):
@@ -103,26 +103,26 @@ async def test_a_stream_tells_wakes_as_they_are_raised_of_everybody_or_of_one(do
 
 async def test_a_stream_that_was_lost_goes_on_behind_what_was_heard_last(door: FrontDoor):
     app = make_http(door.worker)
-    async with listening(app, "user_id=lost") as stream:
+    async with open_wake_stream(app, "user_id=lost") as stream:
         await remind(door, "lost", soon(door) - YEARS, "one")
         [first] = await stream.events(1)
     for content in ("two", "three"):
         await remind(door, "lost", soon(door) - YEARS, content)
     await wakes(door, "lost", 3)
-    heard: list[Heard] = []
-    async with listening(app, "user_id=lost", last_event_id=first.event_id) as stream:
+    heard: list[StreamedWake] = []
+    async with open_wake_stream(app, "user_id=lost", last_event_id=first.event_id) as stream:
         heard = await stream.events(2)
     assert [h.wake["content"] for h in heard] == ["two", "three"]
-    async with listening(app, "user_id=lost", last_event_id="0:0,1:0") as stream:
+    async with open_wake_stream(app, "user_id=lost", last_event_id="0:0,1:0") as stream:
         assert [h.wake["content"] for h in await stream.events(3)] == ["one", "two", "three"]
     for wrong in ("not a place", "0", "0:-1", f"0:{1 << 63}"):
-        async with listening(app, last_event_id=wrong) as refused:
+        async with open_wake_stream(app, last_event_id=wrong) as refused:
             assert refused.status == 422
 
 
 async def test_a_stream_has_no_queue_and_tells_much_in_order(door: FrontDoor):
     app = make_http(door.worker)
-    async with listening(app, "user_id=much") as stream:
+    async with open_wake_stream(app, "user_id=much") as stream:
         for number in range(120):
             await remind(door, "much", soon(door, days=1), str(number))
         door.clock.ahead += timedelta(days=2)
@@ -143,11 +143,11 @@ async def test_a_quiet_stream_says_that_it_is_there(door: FrontDoor):
 
 async def test_who_hangs_up_before_the_first_wake_misses_none(door: FrontDoor):
     app = make_http(door.worker)
-    async with listening(app, "user_id=early") as stream:
+    async with open_wake_stream(app, "user_id=early") as stream:
         begun = await stream.beginning()
     await remind(door, "early", soon(door) - YEARS, "while nobody listened")
     await wakes(door, "early", 1)
-    async with listening(app, "user_id=early", last_event_id=begun) as stream:
+    async with open_wake_stream(app, "user_id=early", last_event_id=begun) as stream:
         assert [h.wake["content"] for h in await stream.events(1)] == ["while nobody listened"]
 
 
@@ -156,7 +156,10 @@ async def test_a_wake_of_no_agent_shows_an_agent_only_what_it_knows(tmp_path_fac
         app = make_http(door.worker)
         for content, told in (("likes tea", {}), ("told to X", {"agent_id": "X"}), ("told to Y", {"agent_id": "Y"})):
             await door.post("/v1/memories", {"user_id": "both", "content": content, **told})
-        async with listening(app, "user_id=both") as all_, listening(app, "user_id=both&agent_id=X") as stream:
+        async with (
+            open_wake_stream(app, "user_id=both") as all_,
+            open_wake_stream(app, "user_id=both&agent_id=X") as stream,
+        ):
             every = {"every_seconds": 60, "memory_limit": 5}
             assert (await door.http.put("/v1/users/both/wake", json=every)).status_code == 200
             door.clock.ahead += timedelta(minutes=2)
@@ -175,6 +178,6 @@ async def test_a_wake_that_json_cannot_carry_ends_no_stream(caplog: pytest.LogCa
 
 
 async def test_a_stream_ends_when_the_worker_stops(tmp_path_factory: pytest.TempPathFactory):
-    async with front_door(tmp_path_factory.mktemp("stop")) as door, listening(make_http(door.worker)) as stream:
+    async with front_door(tmp_path_factory.mktemp("stop")) as door, open_wake_stream(make_http(door.worker)) as stream:
         await door.worker.stop()
         await asyncio.wait_for(stream.has_ended.wait(), 5)

@@ -14,9 +14,9 @@ import httpx
 import pytest
 from contract.scripted_model import ScriptedModel
 from support.free_ports import free_ports
-from support.mnemolog_up import PATIENCE_SECONDS, environment
+from support.mnemolog_up import TIMEOUT_SECONDS, environment
 
-from mnemolog.log.configured import create_topics, opened_log
+from mnemolog.log.connection import create_topics, opened_log
 from mnemolog.settings import from_environment
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS, INBOX
@@ -44,7 +44,7 @@ def run(variables: dict[str, str], *command: str) -> subprocess.CompletedProcess
     """Run a command with variables."""
     whole = [sys.executable, "-m", "mnemolog", *command]
     return subprocess.run(  # noqa: S603 - ours
-        whole, env=environment(**variables), capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS
+        whole, env=environment(**variables), capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS
     )
 
 
@@ -142,7 +142,7 @@ def test_a_run_tells_no_secret_and_no_word(tmp_path: Path, form: str):
                 told.append(json.dumps(shown))
                 told.append(doctor(variables))
                 up.send_signal(signal.SIGTERM)
-                assert up.wait(PATIENCE_SECONDS) == 0
+                assert up.wait(TIMEOUT_SECONDS) == 0
             finally:
                 up.kill()
     said_text = output.read_text("utf-8")
@@ -165,7 +165,7 @@ def doctor(variables: dict[str, str]) -> str:
 
 def until_ready(client: httpx.Client, up: subprocess.Popen[bytes], output: Path) -> None:
     """Wait until the worker is ready."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         assert up.poll() is None, output.read_text("utf-8")
         try:

@@ -129,6 +129,10 @@ async def test_the_routes_of_operators(memory: AsyncClient) -> None:
     rebuilt = await memory.rebuild()
     assert rebuilt["equal"]
     assert rebuilt["digest_after"] == before["total"]
+    assert (await memory.reembed(what="forecast"))["memories"] == 0
+    assert (await memory.reembed())["encoder"] == "builtin" == (await memory.reembedding())["active"]
+    asked = [{"user_id": "u1", "query": "key", "expected": ["none"]}]
+    assert (await memory.compare_encoders("builtin", asked))["other"]["recall_at_5"] == 0
     assert (await memory.tick("2020-01-01T00:00:00Z", policy="ladder"))["changed"] == 0
     assert {check["name"] for check in (await memory.checks())["checks"]} >= {"data directory", "log", "index"}
     assert (await memory.dead_letters())["items"] == []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-PATIENCE_SECONDS = 180
+TIMEOUT_SECONDS = 180
 SHOWN = (
     r"1\. Published",
     r"\d+ events .* of them came twice and count once",
@@ -34,7 +34,7 @@ def test_the_demo_shows_the_main_job_and_ends_well(tmp_path: Path):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))} | {"COLUMNS": "200"}
     done = subprocess.run(
         [sys.executable, "-m", "mnemolog.demo"],
-        cwd=tmp_path, env=kept, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False,
+        cwd=tmp_path, env=kept, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(".*?".join(SHOWN), done.stdout, re.DOTALL), done.stdout

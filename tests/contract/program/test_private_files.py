@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.free_ports import free_ports
-from support.mnemolog_up import PATIENCE_SECONDS, Up, environment
+from support.mnemolog_up import TIMEOUT_SECONDS, Up, environment
 
 from mnemolog.diagnostics import checks
 from mnemolog.log.private_files import close_to_others, find_open
@@ -92,7 +92,7 @@ def run(folder: Path, *command: str) -> None:
     """Run a command on a data directory; AssertionError with its words when it fails."""
     whole = [sys.executable, "-m", "mnemolog", *command, "--data", str(folder)]
     done = subprocess.run(  # noqa: S603 - ours
-        whole, env=environment(), capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS
+        whole, env=environment(), capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS
     )
     assert done.returncode == 0, done.stderr
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from contract.scripted_model import ScriptedModel, completion
-from support.mnemolog_up import PATIENCE_SECONDS, Up, environment
+from support.mnemolog_up import TIMEOUT_SECONDS, Up, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def agent(server: Up, user: str, *options: str, **variables: str) -> subprocess.
 def talked(server: Up, user: str, said: str, *options: str, **variables: str) -> tuple[list[str], str]:
     """Let the agent hear all lines and the end; return what it said, and what it told the operator."""
     with agent(server, user, *options, **variables) as talking:
-        told, warned = talking.communicate(said, timeout=PATIENCE_SECONDS)
+        told, warned = talking.communicate(said, timeout=TIMEOUT_SECONDS)
     assert talking.returncode == 0, warned
     return told.splitlines(), warned
 
@@ -73,7 +73,7 @@ def words_of_a_session(client: Client, user: str) -> list[tuple[str, str]]:
 
 def await_value(client: Client, user: str, attribute: str, value: str) -> None:
     """Wait until the profile has a value."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while client.profile(user, AGENT)[attribute] != value:
         assert time.monotonic() < deadline, attribute
         time.sleep(0.1)
@@ -117,7 +117,7 @@ def test_it_saves_after_so_many_rounds_and_when_nobody_speaks(server: Up) -> Non
         assert talking.poll() is None, "it still listens"
         talking.stdin.close()
         talking.stdout.read()
-        assert talking.wait(PATIENCE_SECONDS) == 0
+        assert talking.wait(TIMEOUT_SECONDS) == 0
     client.drain(30)
     roles = [role for role, _ in words_of_a_session(client, "saver")]
     assert roles == ["assistant", *["user", "assistant"] * 3], "the whole context was sent again, and came once"

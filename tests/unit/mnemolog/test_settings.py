@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import ValidationError
 
-from mnemolog.log.configured import kafka_security
+from mnemolog.log.connection import kafka_security
 from mnemolog.server import check_serving
 from mnemolog.settings import NOT_YET, Settings, SettingsError, from_environment, read_env_file, revealed
 from mnemolog.worker.components import cluster_secrets, configured_index

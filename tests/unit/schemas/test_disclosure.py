@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from schemas.disclosure import masked, told, trace
+from schemas.disclosure import describe, masked, trace
 from schemas.log import LogError
 
 
@@ -27,10 +27,10 @@ def test_an_address_is_shown_without_its_secrets(value: str, shown: str):
 
 
 def test_an_error_that_quotes_what_it_met_is_told_by_its_type():
-    assert told(ValueError("invalid literal for int(): 'I am ill'")) == "ValueError"
-    assert told(KeyError("I am ill")) == "KeyError"
-    assert told(LogError("the log is away")) == "LogError: the log is away"
-    assert told(OSError(28, "No space left on device")) == "OSError: [Errno 28] No space left on device"
+    assert describe(ValueError("invalid literal for int(): 'I am ill'")) == "ValueError"
+    assert describe(KeyError("I am ill")) == "KeyError"
+    assert describe(LogError("the log is away")) == "LogError: the log is away"
+    assert describe(OSError(28, "No space left on device")) == "OSError: [Errno 28] No space left on device"
 
 
 def test_a_traceback_says_where_and_why_without_quoting():

@@ -146,8 +146,10 @@ _CORE: Final = tuple(
             r"^(?:go by|come from|commute|weigh|stand|identify as|major in|specialise in|specialize in|sleep"
             r"|prefer|sit on) .+"
         ),
-        (r"^(?:need|have|must) (?:to )?(?:renew|return|submit|finish|pay|file|hand in|book|cancel|replace"
-        r"|repair) (?:my|our|the) .+"),
+        (
+            r"^(?:need|have|must) (?:to )?(?:renew|return|submit|finish|pay|file|hand in|book|cancel|replace"
+            r"|repair) (?:my|our|the) .+"
+        ),
         r"^(?:always|usually|only|mostly) (?:order|have|eat|drink|take|buy|wear|use) .+",
     )
 )

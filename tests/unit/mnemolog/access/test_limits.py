@@ -90,7 +90,7 @@ async def test_what_other_workers_accepted_counts(tmp_path: Path):
     clock, key = Clock(), key_with(events_per_day=10)
     here, there = Usage(tmp_path / "here.json", clock), Usage(tmp_path / "there.json", clock)
     there.take(key, 7)
-    here.hear([await there.told(), {"day": "2026-01-04", "events": {key.key_id: 100}}])
+    here.count_others([await there.counts(), {"day": "2026-01-04", "events": {key.key_id: 100}}])
     here.take(key, 3)
     with pytest.raises(TooMany):
         here.take(key, 1)
@@ -117,12 +117,12 @@ async def test_what_the_model_took_for_a_key_ends_what_it_publishes_that_day(tmp
     here.spend(answer_of(None, 500, 0))
     here.take(key, 1000)
     there.spend(answer_of(key.key_id, 40, 1))
-    here.hear([await there.told()])
+    here.count_others([await there.counts()])
     with pytest.raises(TooMany, match="100 model tokens of a day"):
         here.take(key, 1)
     here.save()
     again = Usage(tmp_path / "here.json", clock)
-    again.hear([await there.told()])
+    again.count_others([await there.counts()])
     with pytest.raises(TooMany):
         again.take(key, 1)
     clock.seconds = 12 * 3600

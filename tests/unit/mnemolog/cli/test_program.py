@@ -21,7 +21,7 @@ from streams.transports.directory_lock import DirectoryLock, read_note
 if TYPE_CHECKING:
     from pathlib import Path
 
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 COMMANDS = (
     "up", "publish", "drain", "search", "memories", "memory", "history", "profile", "context", "remember",
     "revise", "forget", "restore", "digest", "rebuild", "doctor", "topics", "tick", "dead-letters",
@@ -34,7 +34,7 @@ def mnemolog(*arguments: str, said: bytes = b"", **variables: str) -> subprocess
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
     return subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-m", "mnemolog", *arguments],
-        input=said, env=kept | variables, capture_output=True, timeout=PATIENCE_SECONDS, check=False,
+        input=said, env=kept | variables, capture_output=True, timeout=TIMEOUT_SECONDS, check=False,
     )  # fmt: skip
 
 

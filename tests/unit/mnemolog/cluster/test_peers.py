@@ -13,7 +13,7 @@ import orjson
 import pytest
 from support.workbench import Workbench
 
-from mnemolog.access.caller import CALLER
+from mnemolog.access.caller import in_name_of
 from mnemolog.access.principal import Principal, Role
 from mnemolog.access.statement import read_statement
 from mnemolog.cluster.peer_hosts import PeerHosts
@@ -122,8 +122,8 @@ async def test_a_request_is_proven_and_states_in_whose_name_it_is(tmp_path: Path
     try:
         with keeping() as (url, came):
             await peers.ask(url, "/v1/internal/digest", {"n": 1})
-            CALLER.set(caller)
-            await peers.ask(url, "/v1/internal/wakes?a=1%20b", {"n": 1})
+            with in_name_of(caller):
+                await peers.ask(url, "/v1/internal/wakes?a=1%20b", {"n": 1})
     finally:
         await peers.aclose()
         bench.close()

@@ -6,6 +6,7 @@ import socket
 from typing import TYPE_CHECKING
 
 import pytest
+from support.tiny_encoder import write_encoder
 
 from mnemolog.diagnostics import checks
 from mnemolog.diagnostics.checks import Check
@@ -105,3 +106,21 @@ async def test_of_a_folder_that_cannot_be_made_it_says_what_to_do_and_makes_noth
     found = await wrong(tmp_path / "file" / "var", "data directory")
     assert "name another with --data" in found.advice
     assert names_in(tmp_path) == ["file"]
+
+
+async def test_encoders_on_this_machine_are_tried_and_what_they_lack_is_said(tmp_path: Path):
+    async def embedder(setting: str) -> checks.Check:
+        given = {"MNEMOLOG_EMBEDDING_MODEL": setting}
+        found = await checks.checked(from_environment(given, data_dir=tmp_path / "data"))
+        return next(one for one in found if one.name == "embedder")
+
+    folder = write_encoder(tmp_path / "tiny")
+    well = await embedder(f"en=onnx:{folder}")
+    assert well.ok
+    assert "onnx:tiny#" in well.detail
+    assert well.detail.endswith("builtin: 536 and 512 dimensions")
+    lacking = await embedder("onnx:/nowhere")
+    assert (lacking.ok, "/nowhere is no folder" in lacking.detail) == (False, True)
+    (folder / "model.onnx").write_bytes(b"no model")
+    broken = await embedder(f"onnx:{folder}")
+    assert (broken.ok, "gives no answer" in broken.detail) == (False, True)

@@ -62,7 +62,7 @@ async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
     pair = Pair(tmp_path)
     await pair.bench.decides(remember("用户喜欢喝咖啡", "c-1"))
     pair.bench.shards.assign([0])
-    await pair.bench.shards.follow_globals()
+    await pair.bench.shards.fold_globals()
     yield pair
     await pair.peer.aclose()
     pair.bench.close()

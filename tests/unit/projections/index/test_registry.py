@@ -15,13 +15,15 @@ import pytest
 from support.notebook_index import NOTEBOOK
 
 from mnemolog.settings import Settings, SettingsError, from_environment
-from projections.index.adapter import IndexConfig
+from projections.index.adapter import IndexAdapter, IndexConfig
 from projections.index.registry import INDEXES, IndexRegistry
 
 ROOT = Path(__file__).resolve().parents[4]
 PACKAGES = ("schemas", "projections", "streams", "mnemolog")
-NAMES_VENDORS = {"projections/index/registry.py", "mnemolog/settings.py"}
-"""The list of adapters, and the names of settings."""
+REGISTRY = "projections/index/registry.py"
+"""It lists the adapters."""
+SETTINGS = "mnemolog/settings.py"
+"""It has a field for the secret of each index that takes one."""
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,8 @@ def test_no_scheme_is_of_two_indexes():
 
 def test_only_an_index_that_outlives_the_process_has_generations():
     for index in IndexRegistry(*INDEXES, NOTEBOOK):
-        url = f"{index.schemes[0]}://host" if index.schemes else index.title
+        url = index.usage.partition(",")[0]
+        index.parse(url)
         made = index.make(IndexConfig(url=url, secret=None, partitions=1), lambda _tenant, _user_id: [])
         assert made.outlives_process == (made.generations is not None) == bool(index.schemes)
 
@@ -106,9 +109,11 @@ def words(source: str) -> str:
     return " ".join(value for value in values if isinstance(value, str)).lower()
 
 
-@pytest.mark.parametrize("scheme", [index.schemes[0] for index in INDEXES if index.schemes])
-def test_no_neutral_module_carries_a_vendors_name(scheme: str):
+@pytest.mark.parametrize("index", [index for index in INDEXES if index.schemes], ids=lambda index: index.title)
+def test_no_neutral_module_carries_a_vendors_name(index: IndexAdapter):
+    scheme = index.schemes[0]
     modules = [path.relative_to(ROOT) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
     folder = Path("projections/index") / scheme
     naming = [one for one in modules if scheme in words((ROOT / one).read_text("utf-8")) and folder not in one.parents]
-    assert {one.as_posix() for one in naming} == NAMES_VENDORS
+    expected = {REGISTRY} if index.secret is None else {REGISTRY, SETTINGS}
+    assert {one.as_posix() for one in naming} == expected

@@ -79,7 +79,7 @@ async def test_what_an_assignment_does_not_name_is_held_no_longer(shards: Shards
 
 async def test_while_partitions_move_nothing_is_settled(shards: Shards):
     shards.assign([])
-    await shards.follow_globals()
+    await shards.fold_globals()
     assert shards.assignment.is_settled
     shards.unassign()
     assert not shards.assignment.is_settled
@@ -124,7 +124,7 @@ async def test_a_partition_that_takes_long_does_not_keep_a_worker_with_others_fr
     shards = Shards(tmp_path / "shards", log, 2, move_seconds=0)
     try:
         shards.assign([0, 1])
-        await shards.follow_globals()
+        await shards.fold_globals()
         assert not shards.assignment.is_ready, "it holds nothing"
         await shards.hold(0)
         assert shards.assignment.is_ready

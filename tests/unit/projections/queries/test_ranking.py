@@ -10,15 +10,21 @@ from hypothesis import strategies as st
 
 from projections.index.protocol import Hit, Legs
 from projections.queries.ranking import (
+    HOP_WEIGHT,
     IMPORTANCE_WEIGHT,
     KEYWORD_WEIGHT,
     RECENCY_HALF_LIFE_DAYS,
     RECENCY_WEIGHT,
+    SLOT_WEIGHT,
+    TURNS_SHARE,
     VECTOR_WEIGHT,
+    Shares,
     rank,
     recency,
     scale,
+    turn_score,
 )
+from projections.text.time_spans import Span
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 FUSED = 1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT
@@ -124,10 +130,22 @@ def test_limit_and_min_score_cut_the_answer():
     assert ranked(found, plain("a", "b", "c"), limit=0) == []
 
 
-@pytest.mark.parametrize(("keyword", "semantic"), [(3, 2), (2, 3)])
-def test_of_two_versions_the_legs_saw_the_newer_is_named(keyword, semantic):
-    found = Legs(keyword=(Hit("a", keyword, 1.0),), semantic=(Hit("a", semantic, 0.5),))
-    assert [one.version for one in ranked(found, plain("a"))] == [3]
+def test_what_fills_the_slot_comes_before_what_both_legs_find_best():
+    found = legs(semantic={"best": 0.9, "fills": 0.2, "other": 0.1}, keyword={"best": 9.0})
+    facts = {"best": (1.0, NOON), "fills": (0.0, NOON), "unfound": (0.0, NOON), "other": (0.5, NOON)}
+    plain_scores = {one.memory_id: one.score for one in ranked(found, facts)}
+    answer = rank(found, facts, NOON, 10, shares=Shares(slots={"fills": 1.0, "unfound": 1.0, "hidden": 1.0}))
+    assert order(answer) == ["fills", "unfound", "best", "other"]
+    assert [one.slot for one in answer] == [1.0, 1.0, 0.0, 0.0]
+    scores = {one.memory_id: one.score for one in answer}
+    assert scores["best"] == pytest.approx((1 - SLOT_WEIGHT) * plain_scores["best"])
+    assert scores["fills"] == pytest.approx((1 - SLOT_WEIGHT) * plain_scores["fills"] + SLOT_WEIGHT)
+
+
+def test_a_slot_that_nothing_shown_fills_changes_no_score():
+    found = legs(semantic={"a": 0.9, "b": 0.2}, keyword={"b": 3.0})
+    facts = plain("a", "b")
+    assert rank(found, facts, NOON, 10, shares=Shares(slots={"hidden": 1.0})) == rank(found, facts, NOON, 10)
 
 
 NAMES = st.sampled_from("abcdefgh")
@@ -146,3 +164,38 @@ def test_scores_and_parts_are_between_zero_and_one_and_in_order(semantic, keywor
     for one in answer:
         assert all(0 <= part <= 1 for part in (one.score, one.semantic, one.keyword, one.importance, one.recency))
     assert [one.score for one in answer] == sorted((one.score for one in answer), reverse=True)
+
+
+def test_the_turns_that_a_memory_came_from_count_among_its_words():
+    found = legs(semantic={"a": 0.9, "b": 0.8, "c": 0.5}, keyword={"a": 2.0})
+    answer = rank(found, plain("a", "b", "c"), NOON, 10, shares=Shares(said={"a": 0.0, "b": 1.0}))
+    assert order(answer)[0] == "b"
+    keywords = {one.memory_id: one.keyword for one in answer}
+    assert keywords == pytest.approx({"a": 1 - TURNS_SHARE, "b": TURNS_SHARE, "c": 0.0})
+
+
+def test_a_memory_whose_turns_match_is_found_where_no_leg_found_it():
+    assert order(rank(legs(), plain("a", "b"), NOON, 10, shares=Shares(said={"a": 0.5, "b": 0.0}))) == ["a"]
+    assert rank(legs(), plain("b"), NOON, 10, shares=Shares(said={"hidden": 1.0})) == []
+
+
+def test_what_was_true_in_the_span_that_is_named_comes_first():
+    span = Span(NOON - timedelta(days=40), NOON - timedelta(days=20))
+    facts = plain("now", "far") | plain("then", occurred_at=NOON - timedelta(days=30))
+    found = legs(semantic={"now": 0.9, "then": 0.89, "far": 0.1}, keyword={"now": 1.0, "then": 1.0})
+    assert order(rank(found, facts, NOON, 10)) == ["now", "then", "far"]
+    assert order(rank(found, facts, NOON, 10, shares=Shares(span=span))) == ["then", "now", "far"]
+
+
+def test_a_second_search_has_its_share_and_brings_what_only_it_found():
+    found, hop = legs(semantic={"a": 0.9, "b": 0.5}), legs(semantic={"c": 0.9, "b": 0.1}, keyword={"c": 3.0})
+    answer = {one.memory_id: one.score for one in rank(found, plain("a", "b", "c"), NOON, 10, shares=Shares(hop=hop))}
+    alone = {one.memory_id: one.score for one in rank(found, plain("a", "b", "c"), NOON, 10)}
+    assert answer["a"] == pytest.approx((1 - HOP_WEIGHT) * alone["a"])
+    light = IMPORTANCE_WEIGHT * 0.5 + RECENCY_WEIGHT
+    assert answer["c"] == pytest.approx((1 - HOP_WEIGHT) * light + HOP_WEIGHT)
+
+
+def test_a_turn_counts_less_than_the_best_memory_and_more_than_what_others_said():
+    mine, theirs = (turn_score(1.0, NOON, NOON, by_user=by_user) for by_user in (True, False))
+    assert 1.0 > mine > theirs > turn_score(0.0, NOON, NOON, by_user=True)

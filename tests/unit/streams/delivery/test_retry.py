@@ -9,7 +9,7 @@ from support.memory_log import MemoryLog
 
 from schemas.log import LogUnavailable, NewRecord
 from schemas.topics import INBOX
-from streams.delivery.retry import PatientReads
+from streams.delivery.retry import RetryingReads
 
 RECORD = NewRecord(topic=INBOX.name, partition=0, key=b"default/u1", value=b"x")
 
@@ -41,11 +41,11 @@ async def test_a_read_waits_until_the_log_is_back():
     log.away = 0
     await log.append([RECORD])
     log.away = 2
-    found = await PatientReads(log).read(INBOX.name, 0, 0)
+    found = await RetryingReads(log).read(INBOX.name, 0, 0)
     assert [r.value for r in found] == [b"x"]
 
 
 async def test_an_append_says_that_the_log_is_away():
     """Nobody is told that something was accepted which was not."""
     with pytest.raises(LogUnavailable):
-        await PatientReads(AwayLog(now=datetime(2026, 1, 1, tzinfo=UTC))).append([RECORD])
+        await RetryingReads(AwayLog(now=datetime(2026, 1, 1, tzinfo=UTC))).append([RECORD])

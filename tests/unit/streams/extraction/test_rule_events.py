@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MONDAY = datetime(2026, 1, 5, 8, tzinfo=UTC)
 
 
-async def told(text: str, context: TurnContext | None = None) -> list[Proposal]:
+async def proposals_of(text: str, context: TurnContext | None = None) -> list[Proposal]:
     piece = Piece(
         piece_id="t#0",
         event_id="t",
@@ -43,7 +43,7 @@ async def told(text: str, context: TurnContext | None = None) -> list[Proposal]:
 
 
 async def test_a_gift_is_told_with_the_reaction_to_it():
-    [gift] = await told("男朋友送了我一条项链，我特别喜欢")
+    [gift] = await proposals_of("男朋友送了我一条项链，我特别喜欢")
     assert (gift.event_type, gift.emotion, gift.emotion_intensity) == ("gift", "happy", 0.8)
     assert gift.content == "男朋友送了用户一条项链，用户特别喜欢"
     assert gift.key_dialogue == ("男朋友送了我一条项链，我特别喜欢",)
@@ -51,16 +51,16 @@ async def test_a_gift_is_told_with_the_reaction_to_it():
 
 
 async def test_a_date_is_told_with_its_place_and_the_first_one_is_a_milestone():
-    [again] = await told("昨天我和小雨在西湖边约会了")
+    [again] = await proposals_of("昨天我和小雨在西湖边约会了")
     assert (again.event_type, again.occurred_on) == ("date", date(2026, 1, 4))
     assert "西湖" in again.content
-    [first] = await told("We had our first date at a jazz bar.")
+    [first] = await proposals_of("We had our first date at a jazz bar.")
     assert (first.event_type, first.content) == ("milestone", "User had their first date at a jazz bar")
-    [elsewhere] = await told("昨天我和小雨约会了", TurnContext(scene="外滩"))
+    [elsewhere] = await proposals_of("昨天我和小雨约会了", TurnContext(scene="外滩"))
     assert elsewhere.content == "昨天（2026-01-04）用户和小雨约会了 (外滩)"
-    [there] = await told("我们第一次约会了，好开心", TurnContext(scene="断桥"))
+    [there] = await proposals_of("我们第一次约会了，好开心", TurnContext(scene="断桥"))
     assert (there.event_type, there.content) == ("milestone", "用户第一次约会了，好开心 (断桥)")
-    [share] = await told("我们今天和好了", TurnContext(scene="断桥"))
+    [share] = await proposals_of("我们今天和好了", TurnContext(scene="断桥"))
     assert "断桥" not in share.content
 
 
@@ -80,36 +80,36 @@ async def test_a_date_is_told_with_its_place_and_the_first_one_is_a_milestone():
     ],
 )
 async def test_where_a_date_was_may_be_said_after_it(text: str, content: str, emotion: str | None):
-    [found] = [p for p in await told(text) if p.event_type != "personal_share"]
+    [found] = [p for p in await proposals_of(text) if p.event_type != "personal_share"]
     assert (found.content, found.emotion) == (content, emotion)
 
 
 @pytest.mark.parametrize("intimacy", [None, 0.0, 25.0, 50.0, 100.0])
 async def test_an_event_has_lunas_importance(intimacy: float | None):
-    [fight] = await told("我跟她吵架了，好难过", TurnContext(intimacy=intimacy))
+    [fight] = await proposals_of("我跟她吵架了，好难过", TurnContext(intimacy=intimacy))
     assert fight.importance == episode_importance("fight", 0.8, intimacy)
 
 
 async def test_the_upstreams_gift_is_remembered_with_the_words_that_came_with_it():
-    [gift] = await told("给你的，喜欢吗", TurnContext(gift="玫瑰", mood="happy", intimacy=60))
+    [gift] = await proposals_of("给你的，喜欢吗", TurnContext(gift="玫瑰", mood="happy", intimacy=60))
     assert (gift.content, gift.event_type, gift.emotion) == ("用户送了礼物：玫瑰", "gift", "happy")
     assert gift.key_dialogue == ("给你的，喜欢吗",)
     assert gift.importance == 0.75
-    [english] = await told("For you!", TurnContext(gift="rose"))
+    [english] = await proposals_of("For you!", TurnContext(gift="rose"))
     assert english.content == "User gave a gift: rose"
 
 
 async def test_the_upstreams_mood_stands_where_the_words_name_no_feeling():
-    [fight] = await told("我跟她吵架了", TurnContext(mood="angry"))
+    [fight] = await proposals_of("我跟她吵架了", TurnContext(mood="angry"))
     assert (fight.emotion, fight.emotion_intensity) == ("angry", None)
-    [other] = await told("我跟她吵架了，好难过", TurnContext(mood="angry"))
+    [other] = await proposals_of("我跟她吵架了，好难过", TurnContext(mood="angry"))
     assert other.emotion == "sad"
 
 
 async def test_a_feeling_of_an_event_is_no_event_of_its_own():
-    assert [p.event_type for p in await told("小杰昨晚向我表白了，我好激动")] == ["confession"]
-    assert [p.event_type for p in await told("我好激动，小杰要来了")] == ["personal_share"]
-    assert await told("谢谢你送我的项链，我特别喜欢") == [], "what is liked is not said"
+    assert [p.event_type for p in await proposals_of("小杰昨晚向我表白了，我好激动")] == ["confession"]
+    assert [p.event_type for p in await proposals_of("我好激动，小杰要来了")] == ["personal_share"]
+    assert await proposals_of("谢谢你送我的项链，我特别喜欢") == [], "what is liked is not said"
 
 
 @pytest.mark.parametrize(
@@ -185,15 +185,15 @@ def test_last_monday_said_on_a_monday_is_a_week_ago():
 async def test_what_is_said_straight_to_the_agent_is_an_event_with_the_whole_of_its_words(
     text: str, event: str, content: str
 ):
-    [found] = await told(text)
+    [found] = await proposals_of(text)
     assert (found.event_type, found.content, len(found.key_dialogue)) == (event, content, 1)
     assert found.importance == episode_importance(event, found.emotion_intensity, None)
 
 
 async def test_the_day_of_what_is_said_straight_is_that_of_its_own_clause():
-    [kiss] = await told("昨天你亲了我，我好开心")
+    [kiss] = await proposals_of("昨天你亲了我，我好开心")
     assert (kiss.event_type, kiss.emotion, kiss.occurred_on) == ("first_kiss", "happy", date(2026, 1, 4))
-    [sorry] = await told("对不起，昨天是我不好，原谅我吧")
+    [sorry] = await proposals_of("对不起，昨天是我不好，原谅我吧")
     assert (sorry.event_type, sorry.occurred_on) == ("makeup", None)
 
 
@@ -210,4 +210,4 @@ async def test_the_day_of_what_is_said_straight_is_that_of_its_own_clause():
     ],
 )
 async def test_what_is_said_to_or_by_others_is_none_of_these(text: str):
-    assert await told(text) == []
+    assert await proposals_of(text) == []

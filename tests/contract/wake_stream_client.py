@@ -1,4 +1,4 @@
-"""Listens to a stream of server-sent events of an application in this process, as a caller with a socket would."""
+"""A client of the stream of wakes: it reads the server-sent events of an application in this process."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-PATIENCE_SECONDS = 20.0
+TIMEOUT_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
-class Heard:
-    """An event of a stream."""
+class StreamedWake:
+    """One wake of a stream, and its id."""
 
     event_id: str | None
     wake: dict[str, Any]
 
 
-class Listening:
-    """What comes over one connection, in order."""
+class WakeStream:
+    """What one connection received, in order."""
 
     def __init__(self) -> None:
         self.status = 0
@@ -47,7 +47,7 @@ class Listening:
 
     async def wait_for(self, text: str) -> None:
         """Wait until a text has come, in the stream's own spelling."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while text not in self._text:
                 self._more.clear()
                 await self._more.wait()
@@ -58,27 +58,29 @@ class Listening:
         fields = dict(line.split(": ", 1) for line in self._text.split("\n\n")[0].splitlines())
         return fields["id"]
 
-    async def events(self, count: int) -> list[Heard]:
+    async def events(self, count: int) -> list[StreamedWake]:
         """Return the first so many wakes, when they have come."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while len(found := self._events()) < count:
                 self._more.clear()
                 await self._more.wait()
         return found[:count]
 
-    def _events(self) -> list[Heard]:
+    def _events(self) -> list[StreamedWake]:
         found = []
         for block in self._text.split("\n\n")[:-1]:
             fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
             if fields.get("event") == "wake":
-                found.append(Heard(fields.get("id"), orjson.loads(fields["data"])))
+                found.append(StreamedWake(fields.get("id"), orjson.loads(fields["data"])))
         return found
 
 
 @asynccontextmanager
-async def listening(app: FastAPI, query: str = "", last_event_id: str | None = None) -> AsyncIterator[Listening]:
+async def open_wake_stream(
+    app: FastAPI, query: str = "", last_event_id: str | None = None
+) -> AsyncIterator[WakeStream]:
     """Open a stream of wakes, and hang up at the end of the block."""
-    heard, hung_up = Listening(), asyncio.Event()
+    stream, hung_up = WakeStream(), asyncio.Event()
     asked = [{"type": "http.request", "body": b"", "more_body": False}]
 
     async def receive() -> Any:
@@ -88,7 +90,7 @@ async def listening(app: FastAPI, query: str = "", last_event_id: str | None = N
         return {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
-        heard.take(message)
+        stream.take(message)
 
     headers = [(b"host", b"127.0.0.1")]
     if last_event_id is not None:
@@ -109,11 +111,11 @@ async def listening(app: FastAPI, query: str = "", last_event_id: str | None = N
     }
     task = asyncio.ensure_future(app(scope, receive, send))
     try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while not heard.status:
-                heard._more.clear()
-                await heard._more.wait()
-        yield heard
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while not stream.status:
+                stream._more.clear()
+                await stream._more.wait()
+        yield stream
     finally:
         hung_up.set()
-        await asyncio.wait_for(task, PATIENCE_SECONDS)
+        await asyncio.wait_for(task, TIMEOUT_SECONDS)

@@ -1,4 +1,4 @@
-"""The log that the settings name, and its topics."""
+"""Opens, closes and prepares the log that the settings name."""
 
 from __future__ import annotations
 

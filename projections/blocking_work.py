@@ -1,4 +1,4 @@
-"""Work on files in a thread, which nothing leaves behind half done."""
+"""Blocking work on files: it runs in a thread, and is never left half done."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 
-async def in_thread(work: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
+async def run_in_thread(work: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
     """Run `work` in a thread. A cancelled caller waits for its end: a thread cannot be stopped, and has files open."""
-    return await to_its_end(asyncio.to_thread(work, *args, **kwargs))
+    return await run_to_end(asyncio.to_thread(work, *args, **kwargs))
 
 
-async def to_its_end(work: Awaitable[Result]) -> Result:
+async def run_to_end(work: Awaitable[Result]) -> Result:
     """Return the result of work in a thread. A cancelled caller still waits until it ends."""
     working = asyncio.ensure_future(work)
     try:

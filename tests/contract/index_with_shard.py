@@ -30,7 +30,7 @@ class FakeShard:
         return list(self.memories.get((tenant, user_id), {}).values())
 
 
-class Followed:
+class IndexWithShard:
     """The shard is told first, the index after it."""
 
     def __init__(self, make_index, *, loaded_early):

@@ -1,0 +1,129 @@
+"""The choice of an embedder, as the setting EMBEDDING_MODEL spells it, and the embedder that it means.
+
+builtin
+onnx:/path/of/a/folder?pooling=cls&query=query:%20
+fastembed:BAAI/bge-small-en-v1.5
+en=onnx:/a,zh=onnx:/b            one for each language, the built-in one for what is left and between them
+text-embedding-3-small           anything else is a model behind an OpenAI-compatible endpoint
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, unquote
+
+from projections.embedding.builtin import BuiltinEmbedder
+from projections.embedding.embedder import EmbedderUnusable
+from projections.embedding.encoder_process import EncoderProcess
+from projections.embedding.languages import LANGUAGES, LanguageEmbedder
+from projections.embedding.local import LocalEmbedder
+from projections.embedding.onnx_folder import read_folder
+from projections.embedding.openai import OpenAIEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from projections.embedding.embedder import Encoder
+
+BUILTIN: Final = "builtin"
+ENDPOINT: Final = "endpoint"
+_LANGUAGE: Final = re.compile(r"([a-z]{2})=(.+)")
+_KINDS: Final = ("onnx", "fastembed")
+_PACKAGES: Final = {"onnx": ("onnxruntime", "tokenizers"), "fastembed": ("fastembed",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where models are asked for that are neither built in nor on this machine."""
+
+    base_url: str
+    api_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One encoder. `kind` is builtin, onnx, fastembed or endpoint."""
+
+    kind: str
+    name: str
+    """The folder or the model's name."""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_choice(text: str) -> dict[str, Choice]:
+    """Return the encoders by language; `""` is that of every language. Raises EmbedderUnusable."""
+    if not _LANGUAGE.match(text):
+        return {"": _one(text)}
+    found: dict[str, Choice] = {}
+    for part in text.split(","):
+        match = _LANGUAGE.fullmatch(part.strip())
+        if match is None or match[1] not in LANGUAGES:
+            raise EmbedderUnusable(f"{part.strip()!r} must begin with a language, {' or '.join(LANGUAGES)}, and =")
+        if match[1] in found:
+            raise EmbedderUnusable(f"names two encoders for {match[1]}")
+        found[match[1]] = _one(match[2])
+        if found[match[1]].kind == BUILTIN:
+            raise EmbedderUnusable(f"{match[1]}=builtin: the built-in encoder takes what is left already")
+    return found
+
+
+def make_embedder(text: str, endpoint: Endpoint) -> Encoder | LanguageEmbedder:
+    """Return the embedder; it starts or connects at first use. Raises EmbedderUnusable."""
+    chosen = read_choice(text)
+    if "" in chosen:
+        return _make(chosen[""], endpoint)
+    return LanguageEmbedder(
+        {language: _make(choice, endpoint) for language, choice in chosen.items()}, BuiltinEmbedder()
+    )
+
+
+def _one(text: str) -> Choice:
+    kind, colon, rest = text.partition(":")
+    if text == BUILTIN:
+        return Choice(BUILTIN, BUILTIN)
+    if not colon or kind not in _KINDS:
+        return Choice(ENDPOINT, text)
+    name, _, options = rest.partition("?")
+    if not name:
+        raise EmbedderUnusable(f"{kind}: must be followed by {'a folder' if kind == 'onnx' else 'the name of a model'}")
+    return Choice(kind, unquote(name) if kind == "onnx" else name, dict(parse_qsl(options, keep_blank_values=True)))
+
+
+def _make(choice: Choice, endpoint: Endpoint) -> Encoder:
+    if choice.kind == BUILTIN:
+        return BuiltinEmbedder()
+    if choice.kind == ENDPOINT:
+        return OpenAIEmbedder(base_url=endpoint.base_url, api_key=endpoint.api_key, model=choice.name)
+    for package in _PACKAGES[choice.kind]:
+        if find_spec(package) is None:
+            raise EmbedderUnusable(f"needs the package {package}: pip install 'mnemolog[{choice.kind}]'")
+    return _onnx(choice) if choice.kind == "onnx" else _fastembed(choice)
+
+
+def _onnx(choice: Choice) -> LocalEmbedder:
+    path = Path(choice.name).expanduser()
+    folder = read_folder(path, choice.options)
+    name = f"onnx:{path.name}#{folder.fingerprint()}"
+    program: dict[str, str | int] = {
+        "kind": "onnx",
+        "model": str(folder.model),
+        "tokenizer": str(folder.tokenizer),
+        "pooling": folder.pooling,
+        "query_prefix": folder.query_prefix,
+        "passage_prefix": folder.passage_prefix,
+        "max_tokens": folder.max_tokens,
+    }
+    process = EncoderProcess(f"the encoder {path.name}", program)
+    return LocalEmbedder(name, process, query_prefix=folder.query_prefix, passage_prefix=folder.passage_prefix)
+
+
+def _fastembed(choice: Choice) -> LocalEmbedder:
+    if unknown := sorted(choice.options.keys() - {"query", "passage"}):
+        raise EmbedderUnusable(f"fastembed: has no option {unknown[0]!r}: there are query and passage")
+    process = EncoderProcess(f"the encoder {choice.name}", {"kind": "fastembed", "model": choice.name})
+    query, passage = (choice.options.get(name, "") for name in ("query", "passage"))
+    return LocalEmbedder(f"fastembed:{choice.name}", process, query_prefix=query, passage_prefix=passage)

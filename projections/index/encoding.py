@@ -1,0 +1,84 @@
+"""An encoding: one encoder's vectors of memories whose vector in the log is another's, on a file beside the shards.
+
+It is no truth of its own: every vector in it is made of a text that the log has, and may be made again. Decisions never
+read it: they hold texts against each other by the vectors in the log, which are the same for every worker and for ever.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from projections.state.memory import Memory
+    from schemas.identity import Owner
+
+_TABLES: Final = """
+create table if not exists vectors(
+    tenant text not null, user_id text not null, memory_id text not null, version integer not null,
+    vector blob not null, primary key(tenant, user_id, memory_id)) without rowid;
+"""
+
+
+class Encoding:
+    """Vectors by user, memory and version of its text. What was put stays when the process ends."""
+
+    def __init__(self, path: Path, model: str) -> None:
+        """Open the file, or make it; `model` is the encoder's name."""
+        self.path = path
+        self.model = model
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(path, isolation_level=None)
+        self._connection.execute("pragma journal_mode=wal")
+        self._connection.execute("pragma synchronous=normal")
+        self._connection.executescript(_TABLES)
+
+    def put(self, owner: Owner, vectors: Iterable[tuple[Memory, bytes]]) -> None:
+        """Keep vectors of a user's memories, little-endian float32, in one transaction."""
+        rows = [(owner.tenant, owner.user_id, m.memory_id, m.text_version, vector) for m, vector in vectors]
+        with closing(self._connection.cursor()) as cursor:
+            cursor.execute("begin")
+            cursor.executemany("insert or replace into vectors values(?,?,?,?,?)", rows)
+            cursor.execute("commit")
+
+    def vectors(self, owner: Owner) -> dict[str, tuple[int, bytes]]:
+        """Return a user's vectors by memory, each with the version of the text that it is of."""
+        found = self._connection.execute(
+            "select memory_id, version, vector from vectors where tenant=? and user_id=?", (owner.tenant, owner.user_id)
+        )
+        return {memory_id: (version, vector) for memory_id, version, vector in found}
+
+    def missing(self, owner: Owner, memories: Iterable[Memory]) -> list[Memory]:
+        """Return those of a user's memories that have no vector of this encoder, neither here nor in the log."""
+        others = [m for m in memories if m.embedding_model != self.model]
+        if not others:
+            return []
+        found = self._connection.execute(
+            "select memory_id, version from vectors where tenant=? and user_id=?", (owner.tenant, owner.user_id)
+        )
+        known = set(found)
+        return [m for m in others if (m.memory_id, m.text_version) not in known]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
+class Chosen:
+    """A user's vectors as searches see them: the encoding's where it has one of the text, else those of the log."""
+
+    def __init__(self, owner: Owner, logged: Mapping[str, bytes], encoding: Encoding | None) -> None:
+        self._logged = logged
+        self._model = "" if encoding is None else encoding.model
+        self._own = {} if encoding is None else encoding.vectors(owner)
+
+    def of(self, memory: Memory) -> tuple[bytes, str]:
+        """Return a memory's vector and its encoder's name."""
+        version, vector = self._own.get(memory.memory_id, (0, b""))
+        if vector and version == memory.text_version and memory.embedding_model != self._model:
+            return vector, self._model
+        return self._logged[memory.memory_id], memory.embedding_model

@@ -1,0 +1,211 @@
+"""The words of users' turns, in memory: in which turns, said when and to whom, the words of a query stand.
+
+A turn is searched together with the turn before it in its session: an answer is often understood, and found, only by
+its question. Nothing is stored: a user's words are read from the shard at the first search, and what came since at each
+later one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from array import array
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from projections.index.embedded.bm25 import Bm25
+from projections.text.analyser import tokens
+from schemas.inputs.decoding import effective_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from projections.index.embedded.bm25 import Mask, Scores
+    from projections.partitions.shards import Shards
+    from projections.shard.observation_lookup import Turn
+    from projections.shard.shard import Shard
+    from schemas.identity import Owner
+
+MAX_TURNS: Final = 10_000
+"""Of a user's turns the newest so many are searched."""
+MAX_CHARACTERS: Final = 2_000
+"""Of a turn: what follows is not read."""
+MAX_BYTES: Final = 256 * 1024 * 1024
+"""What the words of all users may take; those searched longest ago are dropped first."""
+USER_ROLE: Final = "user"
+_AT_ONCE: Final = 100
+"""Turns read before the event loop has its turn."""
+_BYTES_OF_A_ROW: Final = 250
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_NONE: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMatches:
+    """How well each of a user's turns matches a query: 0 to 1, the best turn 1, and 0 where none of the words stand."""
+
+    words: UserWords
+    scores: Scores
+
+    def evidence(self, event_ids: Iterable[str]) -> float | None:
+        """Return how well the best of some turns matches, each with what was answered to it; None if all are unknown.
+
+        Turns that retention has removed, and observations of other kinds, are unknown.
+        """
+        rows = [row for event_id in event_ids if (row := self.words.row(event_id)) is not None]
+        if not rows:
+            return None
+        return max(self._with_answer(row) for row in rows)
+
+    def best(self) -> Iterator[tuple[str, float, bool]]:
+        """Yield the turns with the words, best first: id, match, and whether the user said it."""
+        words, scores = self.words, self.scores
+        rows = np.flatnonzero(scores > 0)
+        for row in rows[np.lexsort((rows, -scores[rows]))].tolist():
+            yield words.event_ids[row], float(scores[row]), bool(words.by_user[row])
+
+    def _with_answer(self, row: int) -> float:
+        answer = self.words.answers[row]
+        return float(max(self.scores[row], self.scores[answer] if answer != _NONE else 0.0))
+
+
+@dataclass(slots=True)
+class UserWords:
+    """One user's turns as rows, in the order of the log."""
+
+    shard: Shard
+    removals: int
+    """The shard's when the first turn was read."""
+    reached: int
+    """The offset of the last turn that was read."""
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    event_ids: list[str] = field(default_factory=list)
+    by_user: array[int] = field(default_factory=lambda: array("B"))
+    answers: array[int] = field(default_factory=lambda: array("q"))
+    """Each row's next turn in its session."""
+    _agents: array[int] = field(default_factory=lambda: array("I"))
+    _times: array[int] = field(default_factory=lambda: array("q"))
+    _codes: dict[str | None, int] = field(default_factory=lambda: {None: 0})
+    _rows: dict[str, int] = field(default_factory=dict)
+    _last: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
+    """The row and the tokens of the last turn of each session."""
+    _bm25: Bm25 = field(default_factory=Bm25)
+
+    @property
+    def nbytes(self) -> int:
+        """Estimate of the memory in use."""
+        return self._bm25.nbytes + _BYTES_OF_A_ROW * len(self.event_ids)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether what was read may still stand in the shard."""
+        return self.removals == self.shard.observations.removals
+
+    def row(self, event_id: str) -> int | None:
+        """Return the row of a turn, None for what is not among them."""
+        return self._rows.get(event_id)
+
+    def add(self, turn: Turn) -> None:
+        """Add the next turn of the log."""
+        message = turn.message
+        row = len(self.event_ids)
+        own = tokens(said_by(turn)[:MAX_CHARACTERS])
+        before, words = self._last.get(message.session_id, (_NONE, ()))
+        if before != _NONE:
+            self.answers[before] = row
+        self._last[message.session_id] = (row, own)
+        self._rows[message.envelope.event_id] = row
+        self.event_ids.append(message.envelope.event_id)
+        self.by_user.append(message.role == USER_ROLE)
+        self.answers.append(_NONE)
+        self._agents.append(self._codes.setdefault(message.envelope.agent_id, len(self._codes)))
+        self._times.append(_microseconds(effective_time(message, turn.recorded_at)))
+        self._bm25.add((*words, *own))
+
+    def rarity(self, token: str) -> float:
+        """Return the weight of a token in a query: the fewer turns it stands in, the greater."""
+        return self._bm25.weight(token)
+
+    def matches(self, query: Sequence[str], agent_id: str | None, until: datetime) -> TurnMatches:
+        """Return how the turns match that an agent knows and that were said until an instant."""
+        scores = self._bm25.scores(query)
+        scores[~self._visible(agent_id, until)] = 0.0
+        if (best := float(scores.max(initial=0.0))) > 0.0:
+            scores /= best
+        return TurnMatches(self, scores)
+
+    def _visible(self, agent_id: str | None, until: datetime) -> Mask:
+        visible = np.frombuffer(self._times, dtype=np.int64) <= _microseconds(until)
+        if agent_id is not None:
+            agents = np.frombuffer(self._agents, dtype=np.uint32)
+            visible &= (agents == self._codes.get(agent_id, len(self._codes))) | (agents == self._codes[None])
+        return visible
+
+
+class TurnIndex:
+    """The words of the users that were searched last."""
+
+    def __init__(self, shards: Shards) -> None:
+        self._shards = shards
+        self._users: OrderedDict[Owner, UserWords] = OrderedDict()
+        self._bytes = 0
+
+    async def matches(self, owner: Owner, query: Sequence[str], agent_id: str | None, until: datetime) -> TurnMatches:
+        """Return how a user's turns match, up to the last that is folded. Raises NotHeld."""
+        while True:
+            words = self._of(owner)
+            async with words.reading:
+                await self._read_on(owner, words)
+                if words.is_current and words.shard is self._shards.of(owner):
+                    self._make_room()
+                    return words.matches(query, agent_id, until)
+
+    def _of(self, owner: Owner) -> UserWords:
+        shard = self._shards.of(owner)
+        words = self._users.get(owner)
+        if words is None or words.shard is not shard or not words.is_current:
+            turns = shard.observations
+            self._drop(owner)
+            words = UserWords(shard, turns.removals, turns.offset_of_newest(owner, MAX_TURNS))
+            self._users[owner] = words
+        self._users.move_to_end(owner)
+        return words
+
+    async def _read_on(self, owner: Owner, words: UserWords) -> None:
+        """Add the turns that were folded since."""
+        for turns in _parts(owner, words):
+            before = words.nbytes
+            for offset, turn in turns:
+                words.add(turn)
+                words.reached = offset
+            if self._users.get(owner) is words:
+                self._bytes += words.nbytes - before
+            if len(turns) == _AT_ONCE:
+                await asyncio.sleep(0)
+
+    def _make_room(self) -> None:
+        while self._bytes > MAX_BYTES and len(self._users) > 1:
+            self._drop(next(iter(self._users)))
+
+    def _drop(self, owner: Owner) -> None:
+        if (dropped := self._users.pop(owner, None)) is not None:
+            self._bytes -= dropped.nbytes
+
+
+def said_by(turn: Turn) -> str:
+    """Return the words of a turn, after the name of who said them where it is known."""
+    message = turn.message
+    return f"{message.name}: {message.content}" if message.name else message.content
+
+
+def _parts(owner: Owner, words: UserWords) -> Iterator[list[tuple[int, Turn]]]:
+    while words.is_current and (turns := words.shard.observations.turns_after(owner, words.reached, _AT_ONCE)):
+        yield turns
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND

@@ -1,0 +1,130 @@
+"""Another encoder, beside the one that serves: forecast, built, compared, switched to and back."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from contract.front_door import front_door
+from support.tiny_encoder import write_encoder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from contract.front_door import FrontDoor
+
+FACTS = ["likes coffee", "works in Berlin", "我喜欢喝咖啡", "plays the violin", "has a dog called Rex"]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> str:
+    return f"onnx:{write_encoder(tmp_path / 'tiny')}"
+
+
+async def cosines(door: FrontDoor, query: str = "likes coffee") -> dict[str, float]:
+    found = (await door.post("/v1/search", {"user_id": "u1", "query": query, "recall": False})).json()["results"]
+    return {hit["content"]: hit["scores"]["semantic"] for hit in found}
+
+
+async def reembed(door: FrontDoor, status: int = 200, **body: object) -> dict:
+    answer = await door.post("/v1/admin/reembed", body)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+async def serving(door: FrontDoor) -> dict:
+    return (await door.get("/v1/admin/reembed")).json()
+
+
+async def test_an_encoder_is_built_beside_the_serving_one_and_switched_to_and_back(tmp_path: Path, tiny: str):
+    async with front_door(tmp_path / "data") as door:
+        for fact in FACTS:
+            await door.remember(fact)
+        before, digest = await cosines(door), (await door.get("/v1/admin/digest")).json()
+        forecast = await reembed(door, encoder=tiny, what="forecast")
+        assert forecast["memories"] == len(FACTS)
+        assert forecast["characters"] == sum(map(len, FACTS))
+        assert forecast["tokens"] > len(FACTS) * 2
+        assert not list((tmp_path / "data" / "encodings").glob("*.sqlite3"))
+        built = await reembed(door, encoder=tiny)
+        assert (built["memories"], built["model"][:10]) == (len(FACTS), "onnx:tiny#")
+        assert (await reembed(door, encoder=tiny))["memories"] == 0
+        assert await cosines(door) == before
+        await reembed(door, encoder=tiny, what="activate")
+        after = await cosines(door)
+        assert after.keys() == before.keys()
+        assert after != before
+        assert (await serving(door))["active"] == tiny
+        assert (await door.get("/v1/admin/digest")).json() == digest
+        await reembed(door, encoder="builtin", what="activate")
+        assert await cosines(door) == before
+        assert (await door.get("/v1/admin/digest")).json() == digest
+
+
+async def test_what_is_formed_after_the_switch_is_found_by_both(tmp_path: Path, tiny: str):
+    async with front_door(tmp_path / "data") as door:
+        await door.remember("likes coffee")
+        await reembed(door, encoder=tiny, what="activate")
+        await door.remember("likes cold coffee")
+        assert set(await cosines(door, "qqq coffee")) == {"likes coffee", "likes cold coffee"}
+        assert (await reembed(door, encoder="builtin", what="activate"))["memories"] == 1
+        both = await cosines(door)
+        assert both["likes coffee"] == 1
+        assert "likes cold coffee" in both
+
+
+async def test_what_was_active_serves_after_a_restart_until_the_setting_changes(tmp_path: Path, tiny: str):
+    async with front_door(tmp_path / "data") as door:
+        for fact in FACTS:
+            await door.remember(fact)
+        before = await cosines(door)
+        await reembed(door, encoder=tiny, what="activate")
+        after = await cosines(door)
+    async with front_door(tmp_path / "data") as door:
+        assert (await serving(door))["active"] == tiny
+        assert await cosines(door) == after != before
+    async with front_door(tmp_path / "data", embedding_model=f"{tiny}?query=q") as door:
+        assert (await serving(door))["active"] == f"{tiny}?query=q"
+        assert (await serving(door))["is_encoding"] is False
+
+
+async def test_a_build_that_ends_early_goes_on_where_it_ended(tmp_path: Path, tiny: str):
+    async with front_door(tmp_path / "data") as door:
+        for fact in FACTS:
+            await door.remember(fact)
+        await reembed(door, encoder=tiny)
+        await door.remember("sings")
+        assert (await reembed(door, encoder=tiny, what="forecast"))["memories"] == 1
+        assert (await reembed(door, encoder=tiny))["memories"] == 1
+
+
+async def test_two_encoders_are_compared_by_questions(tmp_path: Path, tiny: str):
+    async with front_door(tmp_path / "data") as door:
+        ids = [(await door.remember(fact))["memory_id"] for fact in FACTS]
+        asked = [{"user_id": "u1", "query": fact, "expected": [i]} for fact, i in zip(FACTS, ids, strict=True)]
+        body = {"encoder": tiny, "questions": [*asked, {"user_id": "u1", "query": "x", "expected": ["unknown"]}]}
+        found = (await door.post("/v1/admin/reembed/compare", body)).json()
+        assert found["questions"] == len(FACTS) + 1
+        for one in (found["active"], found["other"]):
+            assert one["recall_at_5"] == one["recall_at_10"] == pytest.approx(5 / 6)
+        assert (found["active"]["encoder"], found["other"]["encoder"]) == ("builtin", tiny)
+        assert found["differing"] == []
+        assert (await serving(door))["active"] == "builtin"
+
+
+async def test_an_encoder_that_cannot_be_used_changes_nothing(tmp_path: Path, tiny: str):
+    async with front_door(tmp_path / "data") as door:
+        await door.remember("likes coffee")
+        for encoder, fault in (
+            ("onnx:/nowhere", "is no folder"),
+            ("model-x", "EMBEDDING_BASE_URL"),
+            ("en=builtin", ""),
+        ):
+            refused = await door.post("/v1/admin/reembed", {"encoder": encoder, "what": "activate"})
+            assert (refused.status_code, fault in refused.json()["detail"]) == (422, True)
+        assert (await serving(door))["active"] == "builtin"
+        os.truncate(tiny.removeprefix("onnx:") + "/model.onnx", 40)
+        await reembed(door, 503, encoder=tiny, what="activate")
+        assert (await serving(door))["active"] == "builtin"
+        assert (await cosines(door))["likes coffee"] == 1

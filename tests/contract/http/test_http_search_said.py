@@ -1,0 +1,166 @@
+"""Search of what was said: turns beside memories, each once, and only those that the asker may see."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_asyncio
+from contract.front_door import FrontDoor, front_door, turn
+
+from schemas.instant import instant
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+BOTH = ["memories", "turns"]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontDoor]:
+    async with front_door(tmp_path_factory.mktemp("worker"), retention_days=30) as opened:
+        yield opened
+
+
+async def say(door: FrontDoor, event_id: str, content: str, user_id: str, **more: object) -> dict[str, Any]:
+    """Publish a turn, end its session, and return what became of it."""
+    event = turn(event_id, content, user_id=user_id) | {"session_id": f"{user_id}-s"} | more
+    end = {"type": "SessionEnded", "event_id": f"{event_id}-end", "user_id": user_id}
+    ended = end | {"session_id": event["session_id"], "agent_id": event.get("agent_id")}
+    answer = await door.http.post("/v1/events?wait=10", json=[event, ended])
+    assert answer.status_code in (200, 202), answer.text
+    became: dict[str, Any] = answer.json()["accepted"][0]
+    return became
+
+
+async def search(door: FrontDoor, user_id: str, query: str, **more: object) -> list[dict[str, Any]]:
+    body = {"user_id": user_id, "query": query, "recall": False, "include": BOTH}
+    answer = await door.post("/v1/search", body | more)
+    assert answer.status_code == 200, answer.text
+    results: list[dict[str, Any]] = answer.json()["results"]
+    return results
+
+
+def ids(results: list[dict[str, Any]]) -> list[str]:
+    return [result.get("turn_id") or result["memory_id"] for result in results]
+
+
+async def test_what_was_said_and_not_remembered_is_found(door: FrontDoor):
+    became = await say(door, "w-1", "The zebra crossed the runway at noon?", "said", name="Ana")
+    assert became["state"] == "nothing"
+    [found] = await search(door, "said", "zebra")
+    assert (found["kind"], found["turn_id"], found["role"], found["name"]) == ("turn", "w-1", "user", "Ana")
+    assert found["memory"] == "Ana: The zebra crossed the runway at noon?"
+    assert (found["source_ids"], found["session_id"], found["provenance"]) == (["w-1"], "said-s", "chat")
+    assert 0 < found["score"] <= 1
+    assert await search(door, "said", "zebra", include=["memories"]) == []
+    assert await search(door, "said", "giraffe") == []
+
+
+async def test_a_turn_comes_once_behind_the_memory_that_it_led_to(door: FrontDoor):
+    became = await say(door, "o-1", "I live in Berlin.", "once")
+    assert ids(await search(door, "once", "Berlin")) == became["memory_ids"]
+    assert ids(await search(door, "once", "Berlin", include=["turns"])) == ["o-1"]
+
+
+async def test_an_answer_is_found_by_its_question(door: FrontDoor):
+    await say(door, "q-1", "Which instrument does your sister practise?", "question")
+    await say(door, "q-2", "The oboe, every evening!", "question")
+    await say(door, "q-3", "How nice?", "question", session_id="another")
+    assert ids(await search(door, "question", "instrument")) == ["q-1", "q-2"]
+
+
+async def test_a_memory_is_found_by_words_that_were_said_and_not_remembered(door: FrontDoor):
+    [memory_id] = (await say(door, "m-1", "I live in Lisbon. Do you know pastéis?", "words"))["memory_ids"]
+    await door.remember("owns a red bicycle", "words")
+    [first, _] = await search(door, "words", "pastéis", include=["memories"])
+    assert first["memory_id"] == memory_id
+    assert first["scores"]["keyword"] > 0
+
+
+async def test_what_somebody_else_said_counts_less(door: FrontDoor):
+    await say(door, "a-1", "Marmalade recipes?", "roles", session_id="one")
+    await say(door, "a-2", "Marmalade recipes?", "roles", session_id="two", role="assistant")
+    mine, theirs = await search(door, "roles", "marmalade")
+    assert (mine["role"], theirs["role"]) == ("user", "assistant")
+    assert mine["score"] > theirs["score"]
+
+
+async def test_an_agent_finds_what_was_said_to_it_or_to_none(door: FrontDoor):
+    await say(door, "g-1", "Umbrella for Luna?", "agents", agent_id="luna", session_id="one")
+    await say(door, "g-2", "Umbrella for everyone?", "agents", session_id="two")
+    assert set(ids(await search(door, "agents", "umbrella", agent_id="luna"))) == {"g-1", "g-2"}
+    assert ids(await search(door, "agents", "umbrella", agent_id="aria")) == ["g-2"]
+    assert ids(await search(door, "somebody", "umbrella")) == []
+
+
+async def test_the_turn_of_a_forgotten_memory_is_not_found(door: FrontDoor):
+    [memory_id] = (await say(door, "f-1", "I am allergic to peanuts.", "forgotten"))["memory_ids"]
+    assert ids(await search(door, "forgotten", "peanuts", include=["turns"])) == ["f-1"]
+    assert (await door.http.delete(f"/v1/memories/{memory_id}")).status_code == 200
+    assert await search(door, "forgotten", "peanuts") == []
+
+
+async def test_filters_of_memories_leave_no_turn_and_those_of_time_choose(door: FrontDoor):
+    await say(door, "t-1", "A quokka?", "filters", occurred_at="2026-01-05T08:00:00Z", session_id="one")
+    await say(door, "t-2", "The quokka?", "filters", occurred_at="2026-03-05T08:00:00Z", session_id="two")
+    for filters, expected in [
+        ({}, {"t-1", "t-2"}),
+        ({"source_type": "chat"}, {"t-1", "t-2"}),
+        ({"since": "2026-02-01T00:00:00Z"}, {"t-2"}),
+        ({"until": "2026-02-01T00:00:00Z"}, {"t-1"}),
+        ({"category": "people"}, set()),
+        ({"kind": "semantic"}, set()),
+        ({"min_importance": 0.1}, set()),
+        ({"source_type": "photo"}, set()),
+    ]:
+        assert set(ids(await search(door, "filters", "quokka", filters=filters))) == expected, filters
+    assert await search(door, "filters", "quokka", exclude_sources=["chat"]) == []
+    assert await search(door, "filters", "quokka", scope="global") == []
+    assert ids(await search(door, "filters", "quokka", as_of="2026-02-01T00:00:00Z")) == ["t-1"]
+    assert len(await search(door, "filters", "quokka", limit=1)) == 1
+    assert await search(door, "filters", "quokka", min_score=0.99) == []
+
+
+async def test_what_comes_later_is_found_and_what_retention_removes_is_not(door: FrontDoor):
+    old = instant(door.clock.now() - timedelta(days=20))
+    await say(door, "r-1", "An ocelot?", "kept", occurred_at=old, session_id="one")
+    assert ids(await search(door, "kept", "ocelot")) == ["r-1"]
+    await say(door, "r-2", "The ocelot again?", "kept", session_id="two")
+    assert set(ids(await search(door, "kept", "ocelot"))) == {"r-1", "r-2"}
+    until = instant(door.clock.now() + timedelta(days=31))
+    tick = await door.post("/v1/admin/ticks", {"policy": "retention", "as_of": until, "force": True})
+    assert tick.status_code == 200, tick.text
+    assert await search(door, "kept", "ocelot") == []
+
+
+async def test_what_a_query_names_of_time_comes_first_unless_told_otherwise(door: FrontDoor):
+    for number, month in enumerate(("2025-03", "2025-06", "2025-09"), start=1):
+        said_at = f"{month}-05T08:00:00Z"
+        await say(door, f"time-{number}", "Any walrus?", "time", occurred_at=said_at, session_id=month)
+    named = ids(await search(door, "time", "the walrus in June 2025"))
+    assert named[0] == "time-2"
+    assert len(named) == 3
+    blind = await search(door, "time", "the walrus in June 2025", understand_time=False)
+    assert len({round(turn["score"], 2) for turn in blind}) == 1
+
+
+async def test_a_second_hop_finds_what_the_first_memory_is_about(door: FrontDoor):
+    await door.remember("Ana is married to Bernd", "hops")
+    await door.remember("Bernd builds violins", "hops")
+    for filler in ("the office has a red door", "coffee costs four euros", "rain fell all week"):
+        await door.remember(filler, "hops")
+    one, two = [
+        [result["memory"] for result in await search(door, "hops", "Ana married", hops=hops, limit=2)]
+        for hops in (1, 2)
+    ]
+    assert one[0] == two[0] == "Ana is married to Bernd"
+    assert two[1] == "Bernd builds violins"
+
+
+async def test_nothing_else_can_be_included(door: FrontDoor):
+    for include in ([], ["letters"], "turns", [*BOTH, "turns"]):
+        answer = await door.post("/v1/search", {"user_id": "u1", "query": "tea", "include": include})
+        assert answer.status_code == 422, include

@@ -1,0 +1,211 @@
+"""Encoders on this machine that the operator brings: a folder in ONNX, and one for each language."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from contract.embedder_suite import EmbedderSuite
+from support.tiny_encoder import write_encoder
+
+from projections.embedding.builtin import BuiltinEmbedder
+from projections.embedding.choice import Endpoint, make_embedder, read_choice
+from projections.embedding.embedder import EmbedderUnusable
+from projections.embedding.languages import LanguageEmbedder, language_of
+from projections.embedding.onnx_folder import read_folder
+
+NOWHERE = Endpoint("http://127.0.0.1:9/v1", "none")
+
+
+@pytest.fixture
+async def opened():
+    embedders = []
+
+    def open_(setting):
+        embedders.append(make_embedder(setting, NOWHERE))
+        return embedders[-1]
+
+    yield open_
+    for embedder in embedders:
+        await embedder.close()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_encoder(tmp_path / "tiny")
+
+
+class TestOnnx(EmbedderSuite):
+    @pytest.fixture
+    def embedder(self, folder, opened):
+        return opened(f"onnx:{folder}")
+
+
+class TestQuantisedOnnx(EmbedderSuite):
+    @pytest.fixture
+    def embedder(self, tmp_path, opened):
+        return opened(f"onnx:{write_encoder(tmp_path / 'small', quantised=True)}")
+
+    async def test_what_is_beside_a_text_does_not_change_its_vector(self, embedder):
+        together = await embedder.embed(["coffee", "zzzz", "a quiet morning"])
+        alone = [(await embedder.embed([text + " "]))[0] for text in ("coffee", "zzzz")]
+        again = [(await embedder.embed([f"{n}" * 40, text + " "]))[1] for n, text in enumerate(("coffee", "zzzz"))]
+        np.testing.assert_array_equal(alone, again)
+        assert together.shape == (3, 24)
+
+
+async def test_pooling_is_the_folders_or_what_is_said(tmp_path, opened):
+    found = {}
+    for pooling in ("cls", "mean", "max"):
+        folder = write_encoder(tmp_path / pooling, pooling=pooling)
+        [found[pooling]] = await opened(f"onnx:{folder}").embed(["coffee"])
+        [said] = await opened(f"onnx:{write_encoder(tmp_path / 'said', pooling=None)}?pooling={pooling}").embed(
+            ["coffee"]
+        )
+        np.testing.assert_array_equal(found[pooling], said)
+    [other_cls] = await opened(f"onnx:{tmp_path / 'cls'}").embed(["tea"])
+    np.testing.assert_array_equal(found["cls"], other_cls)  # the first token of every text is the same
+    assert len({vector.tobytes() for vector in found.values()}) == 3
+
+
+async def test_a_prefix_stands_before_questions_only(folder, opened):
+    bare, prefixed = opened(f"onnx:{folder}"), opened(f"onnx:{folder}?query=ask:%20")
+    [statement], [same] = await bare.embed(["coffee"]), await prefixed.embed(["coffee"])
+    np.testing.assert_array_equal(statement, same)
+    np.testing.assert_array_equal(await prefixed.embed(["coffee"], urgent=True), await bare.embed(["ask: coffee"]))
+
+
+async def test_prefixes_and_lengths_come_from_the_folders_own_files(folder, opened):
+    (folder / "config_sentence_transformers.json").write_text(
+        json.dumps({"prompts": {"query": "q ", "document": "d "}})
+    )
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 6}')
+    (folder / "tokenizer_config.json").write_text('{"model_max_length": 1e30}')
+    read = read_folder(folder, {})
+    assert (read.query_prefix, read.passage_prefix, read.max_tokens, read.pooling) == ("q ", "d ", 6, "mean")
+    embedder = opened(f"onnx:{folder}")
+    first, second, other = await embedder.embed(["ab longer", "ab other", "ac"])
+    np.testing.assert_array_equal(first, second)  # d, space, a, b and two special tokens
+    assert first.tobytes() != other.tobytes()
+
+
+def test_the_name_says_what_makes_vectors_and_not_where_it_lies(tmp_path, folder):
+    def name(place, options=""):
+        return make_embedder(f"onnx:{place}{options}", NOWHERE).model
+
+    moved = write_encoder(tmp_path / "elsewhere" / "tiny")
+    assert name(folder) == name(moved)
+    assert name(folder).startswith("onnx:tiny#")
+    others = {
+        name(folder, "?pooling=cls"),
+        name(folder, "?query=q"),
+        name(write_encoder(tmp_path / "b" / "tiny", seed=2)),
+    }
+    assert len(others | {name(folder)}) == 4
+
+
+def test_what_a_folder_lacks_is_said(tmp_path, folder):
+    def fault(place, **options):
+        with pytest.raises(EmbedderUnusable) as refused:
+            read_folder(place, options)
+        return str(refused.value)
+
+    assert "is no folder" in fault(tmp_path / "none")
+    assert "has no option 'pool'" in fault(folder, pool="cls")
+    assert "pooling='best' must be one of" in fault(folder, pooling="best")
+    assert "max_tokens='1' must be a number" in fault(folder, max_tokens="1")
+    assert "add ?pooling=" in fault(write_encoder(tmp_path / "mute", pooling=None))
+    (folder / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models.Dense", "path": "2"}]))
+    assert "layer Dense" in fault(folder)
+    (folder / "modules.json").write_text("{")
+    assert "modules.json cannot be read" in fault(folder)
+    (folder / "modules.json").unlink()
+    (folder / "model.onnx").rename(folder / "a.onnx")
+    assert read_folder(folder, {}).model.name == "a.onnx"
+    (folder / "b.onnx").touch()
+    assert "has 2 models" in fault(folder)
+    (folder / "tokenizer.json").unlink()
+    assert "has no tokenizer.json" in fault(folder)
+
+
+@pytest.mark.parametrize(
+    ("setting", "fault"),
+    [
+        ("onnx:", "a folder"),
+        ("fastembed:", "name of a model"),
+        ("en=onnx:/a,onnx:/b", "must begin with a language"),
+        ("fr=onnx:/a", "must begin with a language"),
+        ("en=onnx:/a,en=onnx:/b", "two encoders for en"),
+        ("en=builtin", "takes what is left"),
+    ],
+)
+def test_a_choice_that_is_misspelt_is_refused(setting, fault):
+    with pytest.raises(EmbedderUnusable, match=fault):
+        read_choice(setting)
+
+
+def test_a_missing_package_is_a_sentence_that_says_what_to_install():
+    with pytest.raises(EmbedderUnusable, match=r"needs the package fastembed: pip install 'mnemolog\[fastembed\]'"):
+        make_embedder("fastembed:BAAI/bge-small-en-v1.5", NOWHERE)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("I like coffee", "en"),
+        ("Ça va très bien", "en"),
+        ("我喜欢喝咖啡", "zh"),
+        ("我在 Siemens 的北京分公司工作", "zh"),
+        ("She said 你好 to everyone in the office", "en"),
+        ("コーヒーが好きです", ""),
+        ("커피를 좋아해요", ""),
+        ("Я люблю кофе", ""),
+        ("42 🙂", ""),
+        ("", ""),
+    ],
+)
+def test_the_language_is_told_by_the_script(text, language):
+    assert language_of(text) == language
+
+
+class TestOneForEachLanguage:
+    @pytest.fixture
+    def embedder(self, tmp_path, opened):
+        en, zh = (write_encoder(tmp_path / name, seed=seed, dimensions=32) for seed, name in enumerate(("en", "zh")))
+        return opened(f"en=onnx:{en},zh=onnx:{zh}")
+
+    async def test_each_language_has_a_space_of_its_own_and_all_have_unit_length(self, embedder):
+        vectors = await embedder.embed(["I like coffee", "我喜欢喝咖啡", "Я люблю кофе", "tea"])
+        assert [len(vector) for vector in vectors] == [544, 545, 512, 544]
+        np.testing.assert_allclose([np.linalg.norm(vector) for vector in vectors], 1, atol=1e-6)
+        assert await embedder.embed([]) == []
+
+    async def test_a_question_meets_its_own_language_in_both_encoders_and_others_in_the_multilingual_one(
+        self, embedder
+    ):
+        builtin = BuiltinEmbedder()
+        said = ["I like coffee", "我喜欢喝咖啡", "Я люблю кофе"]
+        memories = {len(vector): vector for vector in await embedder.embed(said)}
+        shared = await builtin.embed(said)
+        [asked] = await builtin.embed(["What do I drink?"])
+        views = {len(view.vector): view for view in await embedder.views("What do I drink?")}
+        await builtin.close()
+        scores = {length: view.score(float(view.vector @ memories[length])) for length, view in views.items()}
+        assert sorted(scores) == [512, 544, 545]
+        assert scores[512] == pytest.approx(float(asked @ shared[2]), abs=1e-5)
+        assert scores[545] == pytest.approx(float(asked @ shared[1]), abs=1e-5)
+        assert abs(scores[544] - float(asked @ shared[0])) > 1e-3
+
+    async def test_the_same_vector_comes_in_any_company(self, embedder):
+        alone = [(await embedder.embed([text]))[0] for text in ("tea", "我爱吃苹果")]
+        together = await embedder.embed(["coffee", "我爱吃苹果", "tea"])
+        np.testing.assert_allclose(alone[0], together[2], atol=1e-6)
+        np.testing.assert_allclose(alone[1], together[1], atol=1e-6)
+
+    async def test_its_name_has_those_of_all_encoders(self, embedder):
+        assert isinstance(embedder, LanguageEmbedder)
+        en, zh, builtin = embedder.model.split(",")
+        assert en.startswith("en=onnx:en#")
+        assert zh.startswith("zh=onnx:zh#")
+        assert builtin == "builtin"
