@@ -14,7 +14,7 @@ from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryCon
 from projections.queries.search import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
     from datetime import datetime
 
     from projections.profile.ranked_memories import RankedMemories
@@ -87,26 +87,12 @@ class Contexts:
             self._queries.ranked_memories(owner, now), owner, asked, self._visibility(owner, asked), now
         )
 
-    def visibility(self, owner: Owner, agent_id: str | None) -> Visibility:
-        """Return what an agent is shown of a user at the last intimacy that a turn carried. Raises NotHeld."""
-        return self._visibility(owner, ContextAsked(query="", agent_id=agent_id))
+    def visibility(self, owner: Owner, agent_id: str | None, intimacy: float | None = None) -> Visibility:
+        """Return what an agent is shown of a user at an intimacy, 0 to 100; None: the last that a turn carried.
 
-    def sees(self, owner: Owner, agent_id: str | None, now: datetime) -> Callable[[Memory], bool]:
-        """Return the test whether an agent is shown a memory, as in a context. Raises NotHeld."""
-        return self._queries.ranked_memories(owner, now).shows(self.visibility(owner, agent_id))
-
-    def hides(
-        self, owner: Owner, agent_id: str | None, now: datetime, intimacy: float | None = None
-    ) -> Callable[[str], bool]:
-        """Return the test whether what was said is hidden from an agent. Raises NotHeld.
-
-        `intimacy` is 0 to 100, None the last that a turn carried. Who may see the name alone is told nothing.
+        Raises NotHeld.
         """
-        visibility = self._visibility(owner, ContextAsked(query="", agent_id=agent_id, intimacy=intimacy))
-        if visibility is Visibility.NAME_ONLY:
-            return lambda _: True
-        ranked = self._queries.ranked_memories(owner, now)
-        return lambda text: ranked.names_sensitive(text, visibility)
+        return self._visibility(owner, ContextAsked(query="", agent_id=agent_id, intimacy=intimacy))
 
     def _visibility(self, owner: Owner, asked: ContextAsked) -> Visibility:
         intimacy = asked.intimacy

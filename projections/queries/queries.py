@@ -9,7 +9,7 @@ from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser
 from projections.profile.visibility import Visibility
 from projections.queries.history import history
-from projections.queries.search import IndexSearch
+from projections.queries.search import Found, IndexSearch
 from projections.queries.views import memory_view
 from projections.state.intimacy import last_kept
 from projections.state.memory import ACTIVE
@@ -25,28 +25,18 @@ from schemas.messages.observations import TurnRecorded
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from projections.embedding.embedder import Embedder
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.queries.filters import Filters
-    from projections.queries.search import Found, FoundTurn, Pool, Question
+    from projections.queries.search import FoundTurn, Pool, Question
     from projections.shard.observation_lookup import Turn
     from projections.shard.turn_statistics import TurnStatistics
     from projections.state.memory import Memory, UserState
     from schemas.messages.decision import Decision
-
-
-def everything(_memory: Memory) -> bool:
-    """Let every memory be seen."""
-    return True
-
-
-def nothing(_text: str) -> bool:
-    """Hide no text."""
-    return False
 
 
 class UnknownMemory(Exception):
@@ -110,10 +100,10 @@ class Queries:
         return owner, memory
 
     async def search(
-        self, owner: Owner, question: Question, *, now: datetime, sees: Callable[[Memory], bool] = everything
+        self, owner: Owner, question: Question, *, now: datetime, visibility: Visibility = Visibility.EVERYTHING
     ) -> list[Found]:
-        """Return the memories that are shown at the instant, and seen, best first."""
-        pool = await self._pool(owner, question, now, sees)
+        """Return the memories that are shown at the instant, of those that are visible, best first."""
+        pool = await self._pool(owner, question, now, visibility)
         return pool.best(question.limit, question.min_score)
 
     async def search_said(
@@ -122,14 +112,23 @@ class Queries:
         question: Question,
         *,
         now: datetime,
-        sees: Callable[[Memory], bool] = everything,
-        hides: Callable[[str], bool] = nothing,
         with_memories: bool = True,
+        visibility: Visibility = Visibility.EVERYTHING,
     ) -> list[Found | FoundTurn]:
-        """Return turns whose text is not hidden, and memories where they are wanted too, best first."""
-        pool = await self._pool(owner, question, now, sees)
+        """Return turns, and memories where they are wanted too, best first; what is hidden stays so in turns."""
+        pool = await self._pool(owner, question, now, visibility)
         memories = pool.best(question.limit, question.min_score) if with_memories else []
+        ranked = self.ranked_memories(owner, now)
+
+        def hides(text: str) -> bool:
+            return visibility is Visibility.NAME_ONLY or ranked.names_sensitive(text, visibility)
+
         return self.index_search.with_turns(owner, pool, memories, question, hides)
+
+    async def _pool(self, owner: Owner, question: Question, now: datetime, visibility: Visibility) -> Pool:
+        views = await self.index_search.views(question.text)
+        sees = self.ranked_memories(owner, now).shows(visibility)
+        return await self.index_search.pool(owner, question, views, now=now, sees=sees)
 
     async def _pool(self, owner: Owner, question: Question, now: datetime, sees: Callable[[Memory], bool]) -> Pool:
         views = await self.index_search.views(question.text)

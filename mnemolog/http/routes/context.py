@@ -66,9 +66,11 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
             limit=body.top_k,
             include_global=False,
         )
-        hides = worker.contexts.hides(owner, body.agent_id, now, body.intimacy)
+        visibility = worker.contexts.visibility(owner, body.agent_id, body.intimacy)
         with suspend_deadline():
-            said = await worker.queries.search_said(owner, question, now=now, hides=hides, with_memories=False)
+            said = await worker.queries.search_said(
+                owner, question, now=now, with_memories=False, visibility=visibility
+            )
         view["turns"] = [result(found, now) for found in said]
     return answer(view)
 

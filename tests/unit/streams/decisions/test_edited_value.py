@@ -76,7 +76,7 @@ def test_a_value_that_is_not_found_leaves_the_slot(attribute: str, value: str, b
 @pytest.mark.parametrize(
     ("attribute", "value", "before", "after"),
     [
-        ("communication_style", "concise", "User preffers short answers", "User prefers short answers"),
+        ("communication_style", "concise", "User wants few wrods", "User wants few words"),
         ("communication_style", "concise", "User prefers short answers", "User prefers short answers."),
         ("relationship_status", "married", "User and his wife live together", "User and his wife live in Rome"),
         ("language", "zh", "用户说中文", "用户平时说中文"),
