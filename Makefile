@@ -14,7 +14,7 @@ $(STAMP): again
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: again help install demo test test-rest test-all engines up up-kafka check format lint types contract snippets generate bench simulate faults
+.PHONY: again help install demo test test-rest test-all engines up up-kafka check format lint types contract snippets generate bench simulate faults real-model
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,7 +53,7 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(VENV)/bin/mypy
-	$(VENV)/bin/mypy tools tests $(wildcard bench/*.py examples/*.py)
+	$(VENV)/bin/mypy tools tests $(wildcard bench/*.py bench/real_model/*.py examples/*.py)
 
 contract: $(STAMP)
 	$(VENV)/bin/lint-imports
@@ -68,6 +68,9 @@ generate: $(STAMP) ## what follows from the code: schemas, golden bytes, rows of
 
 bench: $(STAMP) ## the benchmarks; prints ratios, writes bench/results/*.json
 	@$(PYTHON) tools/run_benchmarks.py
+
+real-model: $(STAMP) ## a small real model on 60 labelled windows, beside the rules: 1.1 GB and an hour, by hand only
+	@$(PYTHON) bench/real_model/real_model.py $(OPTIONS)
 
 simulate: $(STAMP) ## the simulation tests with SEEDS=100 seeds
 	@$(PYTHON) -m pytest tests/simulation

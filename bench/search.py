@@ -22,6 +22,7 @@ import numpy as np
 from mnemolog.server import tune_process
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.sync import IndexSync
+from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.shards import Shards
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries
@@ -150,7 +151,7 @@ async def measure(size: int, folder: Path) -> dict[str, object]:
     chance, embedder = np.random.default_rng(size), OneVector()
     log = SqliteLog.open(folder / "log")
     shards = Shards(folder / "shards", log, 1)
-    index_sync = IndexSync(EmbeddedIndex, shards)
+    index_sync = IndexSync(EmbeddedIndex, ShardIndexSource(shards))
     shards.subscribe(index_sync)
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)

@@ -30,6 +30,7 @@ from projections.index.sync import IndexSync
 from projections.index.weaviate.address import WeaviateAddress
 from projections.index.weaviate.index import WeaviateIndex
 from projections.index.weaviate.objects import exactly
+from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.queries.ranking import POOL
@@ -135,7 +136,7 @@ async def measure(folder: Path, address: WeaviateAddress) -> dict[str, object]:
     chance, embedder = np.random.default_rng(5), OneVector()
     log = SqliteLog.open(folder / "log")
     shards = Shards(folder / "shards", log, 1)
-    index_sync = IndexSync(lambda load: WeaviateIndex(address, load, partitions=1), shards)
+    index_sync = IndexSync(lambda load: WeaviateIndex(address, load, partitions=1), ShardIndexSource(shards))
     shards.subscribe(index_sync)
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)
@@ -155,7 +156,7 @@ async def measure(folder: Path, address: WeaviateAddress) -> dict[str, object]:
     await client.connect()
     ours = await bare_collection(client)
     for owner in shards.owners():
-        entries = shards.entries(owner)
+        entries = ShardIndexSource(shards).entries(owner)
         for start in range(0, len(entries), 500):
             assert not (await ours.data.insert_many([as_object(e) for e in entries[start : start + 500]])).has_errors
     found: dict[str, object] = {"target_ratio": TARGET, "memories_put_per_second": round(rate)}

@@ -98,6 +98,7 @@ class Settings(BaseModel):
     llm_temperature: Annotated[float, Field(ge=0, le=2)] = 0.2
     llm_max_tokens: Annotated[int, Field(ge=1)] = 2048
     llm_timeout_seconds: Annotated[float, Field(gt=0)] = 60.0
+    llm_context_tokens: Annotated[int, Field(ge=1024)] | None = None
     llm_vision: bool = False
     image_hosts: str | None = None
     llm_concurrency: Annotated[int, Field(ge=1)] = 8

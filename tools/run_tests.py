@@ -39,8 +39,12 @@ REST = (FAULTS, DEPLOYMENT, ENGINES)
 KINDS = (*QUICK, *REST)
 
 TESTS_SIDE_BY_SIDE = ("-n", "2", "--dist", "worksteal")
-FILES_SIDE_BY_SIDE = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
-"""For tests that share a server within their file. The folders stand so that what takes long does not come last."""
+FILES_SIDE_BY_SIDE = ("-n", "3", "--dist", "loadgroup", "--no-loadscope-reorder")
+"""For tests that share a server within their file, and wait more than they compute: two at a time left half of two
+cores idle. More than three would delay those that measure how soon others are answered.
+
+`tests/conftest.py` says which tests belong together, and which files begin first.
+"""
 
 
 def python_with_the_wheel() -> Path:

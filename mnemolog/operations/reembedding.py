@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +24,7 @@ from projections.index.entries import entries_of
 from projections.queries.search import IndexSearch, Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -89,6 +90,8 @@ class Reembedder:
         self._embedders: dict[str, Embedder] = {configured: serving.current}
         self._made: list[ClosableEmbedder] = []
         self._running = asyncio.Lock()
+        self._encoder = ""
+        """Whose vectors are being made; several may wait to make what is left of the same."""
         self._progress: Progress | None = None
         self.active = configured
         """The setting of the encoder that serves."""
@@ -120,7 +123,7 @@ class Reembedder:
             encoding = self._shards.encoding
             if encoding is None or self._running.locked() or not any(self._missing(encoding)):
                 continue
-            async with self._running:
+            async with self._alone(self.active):
                 try:
                     made = await self._fill(self._serving.current, encoding)
                 except (EmbedderUnavailable, EmbedderRefused) as error:
@@ -173,7 +176,8 @@ class Reembedder:
         seconds = 0.0
         if texts:
             await embedder.embed(texts[:1])
-            sample = texts[1 : 1 + SAMPLE] or texts
+            # Marked, because an embedder may remember what it was asked a moment ago.
+            sample = [f"{text} {time.monotonic_ns()}" for text in texts[:: len(texts) // SAMPLE + 1]]
             begin = time.monotonic()
             await embedder.embed(sample)
             seconds = (time.monotonic() - begin) * characters / max(1, sum(map(len, sample)))
@@ -192,7 +196,7 @@ class Reembedder:
         """
         self._require_one_worker()
         embedder = self._embedder(encoder)
-        async with self._alone():
+        async with self._alone(encoder):
             begin, serving = time.monotonic(), self._shards.encoding
             encoding = serving if serving is not None and serving.model == embedder.model else self._open(embedder)
             try:
@@ -218,7 +222,7 @@ class Reembedder:
         """
         built = await self.build(encoder)
         embedder = self._embedder(encoder)
-        async with self._alone():
+        async with self._alone(encoder):
             encoding, before = self._open(embedder), self._shards.encoding
             await self._fill(embedder, encoding)
             # What follows has no await: a search finds all of the one encoder, or all of the other.
@@ -264,10 +268,17 @@ class Reembedder:
                 "MNEMOLOG_EMBEDDING_MODEL on all of them instead, and what is formed from then on has the new vectors"
             )
 
-    def _alone(self) -> asyncio.Lock:
-        if self._running.locked():
-            raise ReembedRefused("a reembedding is running already: wait until it is done")
-        return self._running
+    @asynccontextmanager
+    async def _alone(self, encoder: str) -> AsyncIterator[None]:
+        """Wait for whoever makes the same encoder's vectors, whose caller may have gone. Raises ReembedRefused."""
+        if self._running.locked() and self._encoder != encoder:
+            raise ReembedRefused("another reembedding is running already: wait until it is done")
+        async with self._running:
+            self._encoder = encoder
+            try:
+                yield
+            finally:
+                self._encoder = ""
 
     def _embedder(self, encoder: str) -> Embedder:
         if encoder not in self._embedders:

@@ -13,6 +13,7 @@ from mnemolog.operations.ticks import tick_maker
 from mnemolog.settings import PREFIX, SettingsError, revealed, split_secrets
 from mnemolog.tls import CertificateFiles, Renewed, client_context
 from projections.embedding import choice
+from projections.embedding.builtin import RELEVANT
 from projections.embedding.choice import Endpoint
 from projections.embedding.embedder import EmbedderUnusable
 from projections.index.adapter import IndexConfig
@@ -160,9 +161,19 @@ def make_contexts(settings: Settings, queries: Queries) -> Contexts:
     return Contexts(
         queries,
         levels=settings.levels,
-        threshold=settings.similarity_threshold,
+        threshold=episode_threshold(settings),
         shows_profile=settings.user_profile,
     )
+
+
+def episode_threshold(settings: Settings) -> float:
+    """Return the least cosine of a relevant episode: as configured, else as the embedding model's own evidence has it.
+
+    Luna's 0.7 is the default for models that were not measured here.
+    """
+    if settings.embedding_model == "builtin" and "similarity_threshold" not in settings.model_fields_set:
+        return RELEVANT
+    return settings.similarity_threshold
 
 
 def make_registry(settings: Settings) -> SchemaRegistry | NoRegistry:
@@ -196,5 +207,6 @@ def make_model(settings: Settings, metrics: Metrics) -> ModelExtractor:
         temperature=settings.llm_temperature,
         max_tokens=settings.llm_max_tokens,
         timeout_seconds=settings.llm_timeout_seconds,
+        context_tokens=settings.llm_context_tokens,
         observe=metrics.asked,
     )

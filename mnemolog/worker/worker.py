@@ -48,6 +48,7 @@ from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.metrics import Metrics
 from projections.embedding.serving import ServingEmbedder
 from projections.index.sync import IndexSync
+from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
@@ -207,7 +208,7 @@ class Worker:
             self.embedder = ServingEmbedder(self._embedder)
         self.extractor = self._extractor or self._make_extractor()
         self.shards = Shards(active_folder(settings.data_dir), self._retrying_log, settings.partitions)
-        self.index_sync = IndexSync(components.index_maker(settings), self.shards)
+        self.index_sync = IndexSync(components.index_maker(settings), ShardIndexSource(self.shards))
         self.shards.subscribe(self.index_sync)
         self._exits.callback(self.shards.close)
         self._exits.push_async_callback(self.index_sync.close)

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory
     from schemas.identity import Owner
 
+_PAGE_BYTES: Final = 16_384
+"""Several vectors fit into one page: in SQLite's 4,096, half of each would be empty."""
 _TABLES: Final = """
 create table if not exists vectors(
     tenant text not null, user_id text not null, memory_id text not null, version integer not null,
-    vector blob not null, primary key(tenant, user_id, memory_id)) without rowid;
+    vector blob not null, primary key(tenant, user_id, memory_id));
 """
 
 
@@ -33,6 +35,7 @@ class Encoding:
         self.model = model
         path.parent.mkdir(0o700, parents=True, exist_ok=True)
         self._connection = sqlite3.connect(path, isolation_level=None)
+        self._connection.execute(f"pragma page_size={_PAGE_BYTES}")
         self._connection.execute("pragma journal_mode=wal")
         self._connection.execute("pragma synchronous=normal")
         self._connection.executescript(_TABLES)

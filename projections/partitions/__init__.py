@@ -7,6 +7,6 @@ A partition that comes: `Shards.assign`, then `hold`, which fetches another work
 (`receiver`, from that worker's `sender`), folds the rest of the log, and marks what the index missed. One that goes:
 `release`; its shard stays open until an assignment without it, and can be sent to its next worker after that.
 
-`generation` opens the files of a folder, which a rebuild fills beside the live one. `retention` drops observations
-that the log no longer holds.
+`index_source` gives the index its entries from these shards. `generation` opens the files of a folder, which a rebuild
+fills beside the live one. `retention` drops observations that the log no longer holds.
 """

@@ -7,7 +7,6 @@ import logging
 from collections import defaultdict
 from typing import TYPE_CHECKING, Protocol
 
-from projections.index.entries import entries_of, split
 from projections.partitions.assignment import MOVE_SECONDS, Assignment, NotHeld
 from projections.partitions.generation import ignore_changes, open_globals, open_shard, path_in, prepare_folder
 from projections.partitions.sender import ShardSender
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from projections.index.encoding import Encoding
-    from projections.index.protocol import IndexEntry
     from projections.partitions.assignment import Lease
     from projections.partitions.receiver import ShardReceiver
     from projections.shard.errors import ShardUnavailable
@@ -220,10 +218,6 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         """Return the topic and partition that hold an owner's decisions."""
         return (GLOBALS.name, 0) if owner.is_global else (LEDGER.name, self.partition(owner))
 
-    def is_held(self, owner: Owner) -> bool:
-        """Return whether the shard of an owner's memories is held; that of global memories always is."""
-        return owner.is_global or self.counts(owner)
-
     def counts(self, owner: Owner) -> bool:
         """Return whether this worker decides about an owner, and counts the memories."""
         return self.partition(owner) in self.assignment.shards
@@ -249,14 +243,6 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         """Return a record of the log, or None when the log does not hold it any more."""
         found = await self._log.read(position.topic, position.partition, position.offset, 1)
         return found[0] if found and found[0].position == position else None
-
-    def entries(self, owner: Owner) -> list[IndexEntry]:
-        """Return index entries of a user's active memories. Raises NotHeld."""
-        return entries_of(owner, self.of(owner).ledger, self.encoding)
-
-    def split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
-        """Return entries of the active ones of these memories, and at which version others are gone. Raises NotHeld."""
-        return split(owner, self.of(owner).ledger, ids, self.encoding)
 
     # -- folding
 

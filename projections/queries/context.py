@@ -14,7 +14,7 @@ from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryCon
 from projections.queries.search import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from datetime import datetime
 
     from projections.profile.ranked_memories import RankedMemories
@@ -86,6 +86,19 @@ class Contexts:
         return self._profile(
             self._queries.ranked_memories(owner, now), owner, asked, self._visibility(owner, asked), now
         )
+
+    def visibility(self, owner: Owner, agent_id: str | None) -> Visibility:
+        """Return what an agent is shown of a user at the last intimacy that a turn carried. Raises NotHeld."""
+        return self._visibility(owner, ContextAsked(query="", agent_id=agent_id))
+
+    def sees(self, owner: Owner, agent_id: str | None, now: datetime) -> Callable[[Memory], bool]:
+        """Return the test whether an agent is shown a memory, as in a context. Raises NotHeld."""
+        return self._queries.ranked_memories(owner, now).shows(self.visibility(owner, agent_id))
+
+    def hides(self, owner: Owner, agent_id: str | None, now: datetime) -> Callable[[str], bool]:
+        """Return the test whether a text is hidden from an agent, as in a context. Raises NotHeld."""
+        ranked, visibility = self._queries.ranked_memories(owner, now), self.visibility(owner, agent_id)
+        return lambda text: ranked.names_sensitive(text, visibility)
 
     def _visibility(self, owner: Owner, asked: ContextAsked) -> Visibility:
         intimacy = asked.intimacy

@@ -25,7 +25,7 @@ from schemas.messages.observations import TurnRecorded
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from projections.embedding.embedder import Embedder
@@ -37,6 +37,16 @@ if TYPE_CHECKING:
     from projections.shard.turn_statistics import TurnStatistics
     from projections.state.memory import Memory, UserState
     from schemas.messages.decision import Decision
+
+
+def everything(_memory: Memory) -> bool:
+    """Let every memory be seen."""
+    return True
+
+
+def nothing(_text: str) -> bool:
+    """Hide no text."""
+    return False
 
 
 class UnknownMemory(Exception):
@@ -99,30 +109,48 @@ class Queries:
             raise UnknownMemory(f"memory {memory_id!r} did not exist at {instant(as_of)}")
         return owner, memory
 
-    async def search(self, owner: Owner, question: Question, *, now: datetime) -> list[Found]:
-        """Return the memories that are shown at the instant, best first."""
-        pool = await self._pool(owner, question, now)
+    async def search(
+        self, owner: Owner, question: Question, *, now: datetime, sees: Callable[[Memory], bool] = everything
+    ) -> list[Found]:
+        """Return the memories that are shown at the instant, and seen, best first."""
+        pool = await self._pool(owner, question, now, sees)
         return pool.best(question.limit, question.min_score)
 
     async def search_said(
-        self, owner: Owner, question: Question, *, now: datetime, with_memories: bool = True
+        self,
+        owner: Owner,
+        question: Question,
+        *,
+        now: datetime,
+        sees: Callable[[Memory], bool] = everything,
+        hides: Callable[[str], bool] = nothing,
+        with_memories: bool = True,
     ) -> list[Found | FoundTurn]:
-        """Return turns, and memories where they are wanted too, best first."""
-        pool = await self._pool(owner, question, now)
+        """Return turns whose text is not hidden, and memories where they are wanted too, best first."""
+        pool = await self._pool(owner, question, now, sees)
         memories = pool.best(question.limit, question.min_score) if with_memories else []
-        return self.index_search.with_turns(owner, pool, memories, question)
+        return self.index_search.with_turns(owner, pool, memories, question, hides)
 
-    async def _pool(self, owner: Owner, question: Question, now: datetime) -> Pool:
+    async def _pool(self, owner: Owner, question: Question, now: datetime, sees: Callable[[Memory], bool]) -> Pool:
         views = await self.index_search.views(question.text)
-        return await self.index_search.pool(owner, question, views, now=now)
+        return await self.index_search.pool(owner, question, views, now=now, sees=sees)
 
     def turns(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
         """Return a session's most recent turns, of all or of those with an agent, oldest first."""
         return self._shards.of(owner).observations.turns(owner, session_id, limit, agent_id)
 
-    def profile(self, owner: Owner, now: datetime, as_of: datetime | None, agent_id: str | None) -> dict[str, Any]:
+    def profile(
+        self,
+        owner: Owner,
+        now: datetime,
+        as_of: datetime | None,
+        agent_id: str | None,
+        visibility: Visibility = Visibility.EVERYTHING,
+    ) -> dict[str, Any]:
         """Return the profile of a user, as an agent sees it, with the patterns of use that were counted."""
-        found = self.ranked_memories(owner, now, as_of).profile(as_of or now, agent_id, Visibility.EVERYTHING)
+        found = self.ranked_memories(owner, now, as_of).profile(as_of or now, agent_id, visibility)
+        if visibility is Visibility.NAME_ONLY:
+            return found
         return with_usage(found, patterns(self.turn_statistics(owner).usage(owner, agent_id, as_of)))
 
     def intimacy(self, owner: Owner, agent_id: str | None) -> float | None:

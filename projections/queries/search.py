@@ -16,7 +16,7 @@ from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
 from projections.profile.slot_question import filling, slot_asked
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_score
-from projections.queries.turn_index import TurnIndex
+from projections.queries.turn_index import TurnIndex, said_by
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms
@@ -298,16 +298,21 @@ class IndexSearch:
         return Legs(keyword=tuple(keyword), semantic=tuple(semantic)), shown, deepest
 
     def with_turns(
-        self, owner: Owner, pool: Pool, memories: list[Found], question: Question
+        self,
+        owner: Owner,
+        pool: Pool,
+        memories: list[Found],
+        question: Question,
+        hides: Callable[[str], bool],
     ) -> list[Found | FoundTurn]:
         """Return the best of the memories and of the turns that a pool found, best first.
 
-        A turn that a better memory came from is left out, and so is one that a forgotten memory came from.
+        A turn that a better memory came from is left out, and so are those that a forgotten memory came from, and those
+        whose text is hidden.
         """
         limit = question.limit
-        turns = self._turns(
-            owner, pool, question.filters, limit + sum(len(found.memory.source_ids) for found in memories)
-        )
+        most = limit + sum(len(found.memory.source_ids) for found in memories)
+        turns = self._turns(owner, pool, question.filters, most, hides)
         both: list[Found | FoundTurn] = [*memories, *turns]
         # Of equal scores the memory comes first: it is the shorter.
         both.sort(key=lambda found: (-_score(found), isinstance(found, FoundTurn)))
@@ -316,13 +321,15 @@ class IndexSearch:
         for found in both:
             if isinstance(found, Found):
                 told.update(found.memory.source_ids)
-            elif found.score < question.min_score or found.turn.message.envelope.event_id in told:
+            elif found.turn.message.envelope.event_id in told or found.score < question.min_score:
                 continue
             chosen.append(found)
         return chosen[:limit]
 
-    def _turns(self, owner: Owner, pool: Pool, filters: Filters, limit: int) -> list[FoundTurn]:
-        """Return at most `limit` turns that pass the filters and are not forgotten, best match first."""
+    def _turns(
+        self, owner: Owner, pool: Pool, filters: Filters, limit: int, hides: Callable[[str], bool]
+    ) -> list[FoundTurn]:
+        """Return at most `limit` turns that pass the filters and are neither forgotten nor hidden, best first."""
         found: list[FoundTurn] = []
         if pool.turns is None:
             return found
@@ -335,7 +342,7 @@ class IndexSearch:
             if turn is None or any(memory.status == FORGOTTEN for memory in citing):
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
-            if filters.accept_turn(said_at):
+            if filters.accept_turn(said_at) and not hides(said_by(turn)):
                 score = turn_score(match, said_at, pool.at, pool.span, by_user=by_user, has_slots=bool(pool.slots))
                 found.append(FoundTurn(owner, turn, score, match))
         return found

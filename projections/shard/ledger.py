@@ -101,8 +101,25 @@ class LedgerFold:
         return [owner for owner in listed if not owner.is_partition]
 
     def memories_since(self, offset: int) -> dict[Owner, list[str]]:
-        """Return the memories that counted decisions at that offset of the ledger or later changed, at least."""
-        return _memories_since(self._connection, offset)
+        """Return the memories that counted decisions at that offset of the ledger or later changed.
+
+        Where these are many, or one cannot be read by this version, all memories of their users.
+        """
+        named: list[tuple[str, str]] = []
+        is_many = len(self._connection.execute(_FEW, (offset,)).fetchall()) == MANY_DECISIONS
+        if not is_many:
+            try:
+                for name, body in self._connection.execute(f"select owner, body {_SINCE}", (offset,)):
+                    events = events_of(codec.decode_as(body, Decision))
+                    named += [(name, event.memory_id) for event in events if isinstance(event, MEMORY_EVENTS)]
+            except codec.Undecodable:
+                is_many = True
+        if is_many:
+            named = self._connection.execute(_OF_USERS, (offset,)).fetchall()
+        changed: dict[Owner, dict[str, None]] = {}
+        for name, memory_id in named:
+            changed.setdefault(Owner.of_key(name.encode()), {})[memory_id] = None
+        return {owner: list(ids) for owner, ids in changed.items()}
 
     def count(self) -> int:
         """Return how many decisions count."""
@@ -234,25 +251,3 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
             batch.vectors.append((name, event.memory_id, event.vector.data))
         if isinstance(event, (MemoryFormed, MemoryReinforced, MemoryRevised)):
             batch.cited.extend((name, source, event.memory_id, decision.version) for source in event.source_ids)
-
-
-def _memories_since(connection: ShardConnection, offset: int) -> dict[Owner, list[str]]:
-    """Return the memories that counted decisions at that offset or later changed.
-
-    Where these are many, or one cannot be read by this version, all memories of their users.
-    """
-    named: list[tuple[str, str]] = []
-    is_many = len(connection.execute(_FEW, (offset,)).fetchall()) == MANY_DECISIONS
-    if not is_many:
-        try:
-            for name, body in connection.execute(f"select owner, body {_SINCE}", (offset,)):
-                events = events_of(codec.decode_as(body, Decision))
-                named += [(name, event.memory_id) for event in events if isinstance(event, MEMORY_EVENTS)]
-        except codec.Undecodable:
-            is_many = True
-    if is_many:
-        named = connection.execute(_OF_USERS, (offset,)).fetchall()
-    changed: dict[Owner, dict[str, None]] = {}
-    for name, memory_id in named:
-        changed.setdefault(Owner.of_key(name.encode()), {})[memory_id] = None
-    return {owner: list(ids) for owner, ids in changed.items()}

@@ -332,6 +332,9 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
     if newer is not None:
         draft.say(entry.subject, "superseded", f"a newer {newer.attribute or 'statement'} is known", entry.memory_id)
         return
-    untrusted = f"new; only the user's own words say what the {entry.refused} is"
-    draft.say(entry.subject, "formed", untrusted if entry.refused else "new", entry.memory_id)
+    reason = f"new; only the user's own words say what the {entry.refused} is" if entry.refused else "new"
+    expires_at = expiry_of(candidate.memory_type, effective)
+    if expires_at is not None and expires_at <= max(c.recorded_at for c in entry.cited):
+        reason += f"; short_term, and expired already at {expires_at:%Y-%m-%d %H:%M}, before its words were published"
+    draft.say(entry.subject, "formed", reason, entry.memory_id)
     slots.supersede(draft, slots.present(held, effective), entry.memory_id, effective)

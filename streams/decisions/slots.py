@@ -6,11 +6,12 @@ A single-valued attribute is a slot. So is each thing that is liked or disliked:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN
 from schemas.messages.events import MemorySuperseded
 from schemas.vocabulary.attributes import OPPOSITES, is_single, same_value
+from schemas.vocabulary.tastes import says_taste
 from streams.decisions.duplicates.contradiction import ends, taken_back
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory, UserState
     from streams.decisions.draft import Draft
     from streams.decisions.duplicates.matching import Statement
+
+EXTRACTED: Final = ("chat", "photo", "inferred")
+"""Source types of what was extracted, by a model or by rules, and not written by a client."""
 
 
 OF_OCCASIONS = ("schedule", "finance")
@@ -34,12 +38,18 @@ def occupants(state: UserState, statement: Statement) -> list[Memory]:
 def opposed(state: UserState, statement: Statement, *, keeps: bool) -> list[Memory]:
     """Return the memories that ever said the opposite of the same thing, by when they were last said.
 
-    [] where `keeps`: the profile keeps its values, and both lists accumulate.
+    [] where `keeps`: the profile keeps its values, and both lists accumulate. A memory that was extracted and says
+    neither, such as `I have a cat` with the cat's name for a like, ends by no dislike: it says something else.
     """
     opposite = OPPOSITES.get(statement.attribute or "")
     if keeps or opposite is None or statement.kind != "semantic":
         return []
-    return [m for m in _filling(state, opposite, statement) if holds(m, statement.value)]
+    return [m for m in _filling(state, opposite, statement) if holds(m, statement.value) and _says_its_slot(m)]
+
+
+def _says_its_slot(memory: Memory) -> bool:
+    """Return whether a memory's words say the like or dislike that it was given; what a client wrote always does."""
+    return memory.source_type not in EXTRACTED or says_taste(memory.content) or holds(memory, memory.content)
 
 
 def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list[Memory]:

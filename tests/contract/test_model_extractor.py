@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -10,13 +11,13 @@ from contract.scripted_model import Mode, ScriptedModel, completion
 
 from streams.extraction.model.extractor import ModelExtractor
 from streams.extraction.model.prompts import PROMPT_HASH
-from streams.extraction.protocol import Piece, Rejected, Window
+from streams.extraction.protocol import Outage, Piece, Rejected, Window
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
 MORNING = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
-COFFEE, TEA = "我喜欢喝咖啡", "He prefers tea"
+COFFEE, TEA = "用户喜欢喝咖啡", "He prefers tea"
 
 
 def window(*texts: str) -> Window:
@@ -95,7 +96,7 @@ async def test_the_request_carries_the_settings_and_what_the_answer_should_look_
     (request,) = model.requests
     assert (request["model"], request["temperature"], request["max_tokens"]) == ("scripted", 0.2, 2048)
     assert request["response_format"]["json_schema"]["schema"]["required"] == ["memories"]
-    assert [message["role"] for message in request["messages"]] == ["system", "user"]
+    assert [message["role"] for message in request["messages"]][::7] == ["system", "user"]
     assert request["messages"][-1]["content"].splitlines()[0] == f"[1] 2026-01-05 08:00 user: {COFFEE}"
 
 
@@ -190,8 +191,8 @@ async def test_a_repair_keeps_the_question_and_adds_the_answer_and_what_was_wron
     model.play(mode, count=1)
     extraction = await extractor.extract(WINDOW)
     first, second = (request["messages"] for request in model.requests)
-    assert second[:2] == first
-    assert [message["role"] for message in second[2:]] == ["assistant", "user"]
+    assert second[:-2] == first
+    assert [message["role"] for message in second[-2:]] == ["assistant", "user"]
     assert [p.content for p in extraction.proposals] == [COFFEE, TEA]
     assert (extraction.tokens_in, extraction.tokens_out) == (200, 20)
     assert outcomes == ["repair", "ok"]
@@ -256,3 +257,26 @@ async def test_texts_and_answers_that_utf_8_cannot_spell_do_no_harm(model: Scrip
     extraction = await extractor.extract(window("broken \ud83d emoji"))
     assert extraction.proposals[0].content == "half \ufffd an emoji"
     assert "broken \ufffd emoji" in model.requests[0]["messages"][-1]["content"]
+
+
+async def test_a_response_format_that_was_refused_by_name_is_not_tried_again_before_any_answer_has_come(
+    model: ScriptedModel, extractor: ModelExtractor
+):
+    for form in ("json_schema", "json_object"):
+        model.play_error(400, {"message": f"response_format {form} is not supported", "param": "response_format"})
+    model.play_error(503)
+    with pytest.raises(Outage):
+        await extractor.extract(WINDOW)
+    await extractor.extract(WINDOW)
+    assert forms(model) == ["json_schema", "json_object", "none", "none"]
+
+
+async def test_an_answer_that_goes_round_in_a_circle_is_read_up_to_there(
+    model: ScriptedModel, extractor: ModelExtractor
+):
+    coffee, tea = ({"content": text, "sources": [n]} for n, text in enumerate((COFFEE, TEA), 1))
+    spoken = json.dumps({"memories": [coffee, tea, tea, tea]}, ensure_ascii=False)[:-20]
+    model.play_body(completion(spoken, "length"))
+    extraction = await extractor.extract(WINDOW)
+    assert [p.content for p in extraction.proposals] == [COFFEE, TEA]
+    assert extraction.dropped == ("entry 3: from here on the answer repeats itself up to the token limit",)

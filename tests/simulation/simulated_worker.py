@@ -17,6 +17,7 @@ from simulation.virtual_loop import WORKER
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.sync import IndexSync
 from projections.partitions.assignment import NotHeld
+from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.shards import Shards
 from schemas.log import LogUnavailable
 from streams.agents.observe import Observe
@@ -120,7 +121,7 @@ class SimulatedWorker:
         world = self._world
         log = world.log
         self.shards = world.parts.shards(self.folder, log, world.group.partitions)
-        self.index_sync = IndexSync(EmbeddedIndex, self.shards)
+        self.index_sync = IndexSync(EmbeddedIndex, ShardIndexSource(self.shards))
         self.shards.subscribe(self.index_sync)
         self.observe = world.parts.observe(
             log=log,

@@ -11,6 +11,7 @@ from support.memory_log import MemoryLog
 
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.sync import IndexSync
+from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.shards import Shards
 from schemas import codec
 from schemas.log import NewRecord
@@ -101,7 +102,7 @@ class Workbench:
         """Open shards in the folder; `schemas` is what a registry would say, `observing` goes to Observe."""
         self.log = log or MemoryLog(partitions)
         self.shards = Shards(folder, self.log, partitions)
-        self.index_sync = IndexSync(EmbeddedIndex, self.shards)
+        self.index_sync = IndexSync(EmbeddedIndex, ShardIndexSource(self.shards))
         self.shards.subscribe(self.index_sync)
         hold_all(self.shards)
         self._has_begun = False

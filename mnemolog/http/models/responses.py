@@ -51,10 +51,17 @@ class Memory(Shape):
     metadata: dict[str, Any]
 
 
+class DatedMemory(Memory):
+    """A memory, and from when to when what it says is so: where it fills a slot or is superseded, else null."""
+
+    valid_from: str | None
+    valid_to: str | None
+
+
 class Memories(Shape):
     """One page of memories."""
 
-    items: list[Memory]
+    items: list[DatedMemory]
     total: int
     page: int
     page_size: int

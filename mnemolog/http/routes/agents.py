@@ -47,7 +47,7 @@ async def profile(
     if not worker.settings.user_profile:
         return answer(profile_of((), now))
     await fold_turns(worker.log, worker.shards, owner)  # how the user talks is counted from them
-    return answer(worker.queries.profile(owner, now, as_of, agent_id))
+    return answer(worker.queries.profile(owner, now, as_of, agent_id, worker.contexts.visibility(owner, agent_id)))
 
 
 @router.get("/users/{user_id:text}/episodes", response_model=responses.Memories)
@@ -59,7 +59,9 @@ async def episodes(
     filters = Filters(kind="episodic", agent_id=query.agent_id)
     memories = worker.queries.memories(owner, filters, now=now, as_of=query.as_of)
     memories.sort(key=lambda memory: memory.occurred_at, reverse=True)
-    return answer(paged([(owner, memory) for memory in memories], query.page, query.page_size, query.as_of or now))
+    known = {owner: worker.queries.state(owner, now, query.as_of).memories}
+    shown = [(owner, memory) for memory in memories]
+    return answer(paged(shown, query.page, query.page_size, query.as_of or now, known))
 
 
 @router.get("/users/{user_id:text}/stats", response_model=responses.Stats)

@@ -1,6 +1,6 @@
 """Memories over HTTP: list, read, remember, revise, forget, restore, and where each came from."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -19,6 +19,7 @@ from projections.partitions.shards import Shards
 from projections.profile.attribute_values import fault_of
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries, UnknownMemory
+from projections.queries.validity import dated_view
 from projections.queries.views import memory_view
 from projections.state.memory import Memory
 from schemas.clock import Clock
@@ -73,10 +74,11 @@ async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker
     if len(owners) > 1:
         memories.sort(key=lambda pair: (pair[1].importance, pair[1].last_accessed_at), reverse=True)
     page, size = (1, query.limit) if query.limit else (query.page, query.page_size)
-    return answer(paged(memories, page, size, query.as_of or now))
+    known = {owner: worker.queries.state(owner, now, query.as_of).memories for owner in owners}
+    return answer(paged(memories, page, size, query.as_of or now, known))
 
 
-@router.get("/{memory_id}", response_model=responses.Memory, responses=UNKNOWN)
+@router.get("/{memory_id}", response_model=responses.DatedMemory, responses=UNKNOWN)
 async def one(
     *,
     memory_id: MemoryId,
@@ -90,7 +92,7 @@ async def one(
     now = worker.clock.now()
     owner_of(worker.queries, tenant, memory_id, user_id)
     owner, memory = worker.queries.memory(tenant, memory_id, now, as_of)
-    return answer(memory_view(owner, memory, as_of or now))
+    return answer(dated_view(owner, memory, worker.queries.state(owner, now, as_of).memories, as_of or now))
 
 
 @router.patch("/{memory_id}", response_model=responses.Memory, responses=COMMAND)
@@ -168,10 +170,19 @@ async def importance(
     return answer({"memory_id": memory_id, "points": worker.queries.curve(tenant, memory_id, begin, end, points)})
 
 
-def paged(memories: Sequence[tuple[Owner, Memory]], page: int, size: int, at: datetime) -> dict[str, Any]:
-    """Return one page of memories, each passed with its owner, as they are shown at an instant."""
+def paged(
+    memories: Sequence[tuple[Owner, Memory]],
+    page: int,
+    size: int,
+    at: datetime,
+    known: Mapping[Owner, Mapping[str, Memory]],
+) -> dict[str, Any]:
+    """Return one page of memories, each passed with its owner, as they are shown at an instant.
+
+    `known` are all memories of each owner, by id: they say until when one was true.
+    """
     shown = memories[(page - 1) * size : page * size]
-    items = [memory_view(owner, memory, at) for owner, memory in shown]
+    items = [dated_view(owner, memory, known.get(owner, {}), at) for owner, memory in shown]
     return {"items": items, "total": len(memories), "page": page, "page_size": size}
 
 

@@ -41,11 +41,15 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
             hops=body.hops,
         )
         results: list[Any]
+        sees = worker.contexts.sees(owner, body.agent_id, now)
         if "turns" in body.include:
+            hides = worker.contexts.hides(owner, body.agent_id, now)
             memories = "memories" in body.include
-            results = await worker.queries.search_said(owner, question, now=now, with_memories=memories)
+            results = await worker.queries.search_said(
+                owner, question, now=now, sees=sees, hides=hides, with_memories=memories
+            )
         else:
-            results = await worker.queries.search(owner, question, now=now)
+            results = await worker.queries.search(owner, question, now=now, sees=sees)
     worker.metrics.counted("query", "found" if results else "nothing")
     # A search of the past is no recall, and global memories have no user whose recall it would be.
     shown = [f.memory.memory_id for f in results if isinstance(f, Found) and not f.owner.is_global]

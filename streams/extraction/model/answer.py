@@ -34,6 +34,7 @@ Fault: TypeAlias = Literal["cut off", "not JSON", "wrong shape"]
 
 _FENCE: Final = re.compile(r"```[\w-]*\s(.*)```", re.DOTALL)
 _THOUGHT: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
+_NEXT_ENTRY: Final = re.compile(r"[\s,]*")
 _LINE_NUMBER: Final = re.compile(r"\[?(\d{1,6})\]?", re.ASCII)
 _DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ].*)?", re.ASCII | re.DOTALL)
 # What neither UTF-8 nor a terminal can show; tabs and line breaks stay.
@@ -65,14 +66,19 @@ def read_answer(text: str, window: Window, *, cut_off: bool = False) -> Answer:
     """Return the proposals of an answer to a window, with every default filled in.
 
     Accepts `{"memories": [...]}` and a bare array, with or without a code fence around it, and skips the thoughts that
-    some local models print first. `cut_off` says that the model stopped at its token limit. Entries after the first
+    some local models print first. `cut_off` says that the model stopped at its token limit: such an answer can be used
+    only where it went round in a circle, up to there. Entries after the first
     200 are dropped. Raises UnusableAnswerError.
     """
-    if cut_off:
-        raise UnusableAnswerError("cut off", "the answer ended at the token limit")
     proposals: list[Proposal] = []
     dropped: list[str] = []
-    entries = _entries(_document(text))
+    if cut_off:
+        entries = _before_circling(text)
+        if not entries:
+            raise UnusableAnswerError("cut off", "the answer ended at the token limit")
+        dropped.append(f"entry {len(entries) + 1}: from here on the answer repeats itself up to the token limit")
+    else:
+        entries = _entries(_document(text))
     for number, entry in enumerate(entries[:MAX_ENTRIES], 1):
         try:
             proposals.append(_proposal(entry, window))
@@ -85,6 +91,28 @@ def read_answer(text: str, window: Window, *, cut_off: bool = False) -> Answer:
 def clean(text: str) -> str:
     """Return the text with U+FFFD for control characters and for what UTF-8 cannot encode."""
     return _UNSPEAKABLE.sub("\ufffd", text)
+
+
+def _before_circling(text: str) -> list[object]:
+    """Return the entries of an answer that was cut off up to where it repeats itself; [] where it does not.
+
+    Small models fall into a circle: they write the same entry until they are stopped. What stands before is complete.
+    """
+    array = text.find("[", text.find('"memories"'))
+    entries: list[object] = []
+    decoder = json.JSONDecoder()
+    place = array + 1
+    while array >= 0 and place < len(text) and len(entries) < MAX_ENTRIES:
+        try:
+            entry, place = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            return []
+        if entry in entries:
+            return entries
+        entries.append(entry)
+        between = _NEXT_ENTRY.match(text, place)
+        place = between.end() if between else place
+    return []
 
 
 def _document(text: str) -> object:

@@ -61,7 +61,10 @@ class Negotiation:
         lower = _NEXT.get(dialect.form)
         named = refusal.names("response_format", "json_schema", "json_object")
         if lower and (named or dialect not in self._accepted):
-            return replace(dialect, form=lower)
+            other = replace(dialect, form=lower)
+            if named and refusal.status < 500 and dialect == self._settled:  # noqa: PLR2004 - as above
+                self._settled = other  # an answer may be long in coming: what was said so plainly is believed at once
+            return other
         return None
 
     def accepted(self, dialect: Dialect, *, server_errors: bool) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from dataclasses import dataclass
+import re
+from collections import deque
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
@@ -13,12 +15,16 @@ import openai
 
 from streams.extraction.model.answer import UnusableAnswerError, clean, read_answer
 from streams.extraction.model.dialect import Dialect, Negotiation, Refusal
-from streams.extraction.model.prompts import PROMPT_HASH, SCHEMA, messages, repair
+from streams.extraction.model.fitting import Fitting, joined
+from streams.extraction.model.grounding import grounded
+from streams.extraction.model.patience import LONGEST_SECONDS, Patience
+from streams.extraction.model.prompts import PROMPT_HASH, SCHEMA, repair
 from streams.extraction.protocol import Extraction, Outage, Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from streams.extraction.model.fitting import Part
     from streams.extraction.model.prompts import Message
     from streams.extraction.protocol import ExtractorError, Window
 
@@ -40,6 +46,23 @@ _TOLD_CODES: Final = frozenset(
 _OUTAGE_CODES: Final = frozenset({"invalid_api_key", "model_not_found", "insufficient_quota"})
 # What servers answer that do not know a parameter; routers answer 404 when no model accepts it.
 _DIALECT_STATUSES: Final = frozenset({400, 404, 415, 422, 500, 501})
+_TOO_LONG_CODES: Final = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+_TOO_LONG: Final = re.compile(
+    r"maximum context|context (?:length|size|window)|exceeds? the (?:available )?context|too many tokens"
+    r"|prompt is too long",
+    re.IGNORECASE,
+)
+"""What servers say of a prompt that their context cannot hold, where they give no code."""
+_ALIVE_SECONDS: Final = 10.0
+"""So long an endpoint may take to list its models, which asks nothing of a model."""
+
+
+class _TooLongError(Exception):
+    """The endpoint's context cannot hold the question."""
+
+
+class _LateError(Exception):
+    """No answer within the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +87,16 @@ class ModelExtractor:
         temperature: float,
         max_tokens: int,
         timeout_seconds: float,
+        longest_seconds: float = LONGEST_SECONDS,
+        context_tokens: int | None = None,
         observe: Callable[[Outcome], None] | None = None,
     ) -> None:
         """Connect to nothing yet. `base_url` None is OpenAI's own; an empty key is for endpoints that need none.
 
-        `timeout_seconds` bounds each request from first to last byte. `observe` gets the outcome of each: `ok`,
-        `repair` (unusable, asked again), `rejected`, `outage`. Raises ValueError when the key is not ASCII.
+        `timeout_seconds` bounds each request from first to last byte, to begin with; after time-outs it is longer, up
+        to `longest_seconds`. `context_tokens` bounds question and answer; None: it is learned. `observe` gets the
+        outcome of each request: `ok`, `repair` (unusable, asked again), `rejected`, `outage`. Raises ValueError when
+        the key is not ASCII.
         """
         if not api_key.isascii() or not api_key.isprintable():
             raise ValueError("the model's API key must be printable ASCII: check MNEMOLOG_LLM_API_KEY")
@@ -82,8 +109,8 @@ class ModelExtractor:
         self._model = model
         self._host = self._client.base_url.netloc.decode("ascii", "replace").rpartition("@")[2]
         self._temperature = temperature
-        self._max_tokens = max_tokens
-        self._timeout = timeout_seconds
+        self._fitting = Fitting(context_tokens, max_tokens)
+        self._patience = Patience(timeout_seconds, longest_seconds)
         self._observe = observe or (lambda _outcome: None)
         self._negotiation = Negotiation()
         self._free = Negotiation(Dialect(form="none"))
@@ -106,33 +133,70 @@ class ModelExtractor:
     async def extract(self, window: Window) -> Extraction:
         """Return the proposals for a window. Raises Outage or Rejected, nothing else.
 
-        A Rejected's reason begins with `cut off`, `not JSON`, `wrong shape` or `refused`, followed by a colon.
+        A window that the model's context cannot hold is asked about in parts. A Rejected's reason begins with
+        `cut off`, `not JSON`, `wrong shape`, `timed out` or `refused`, followed by a colon.
         """
-        question = messages(window)
-        first = await self._ask(question)
+        waiting = deque(self._fitting.parts(window))
+        found: list[Extraction] = []
+        while waiting:
+            part = waiting.popleft()
+            try:
+                found.append(await self._extract(part))
+            except _TooLongError as error:
+                smaller = self._fitting.halves(part)
+                if not smaller:
+                    self._observe("rejected")
+                    raise Rejected(f"refused: {error}") from error
+                waiting.extendleft(reversed(smaller))
+            except Rejected as rejected:
+                rejected.tokens_in += sum(one.tokens_in for one in found)
+                rejected.tokens_out += sum(one.tokens_out for one in found)
+                raise
+        return Extraction(
+            proposals=tuple(proposal for one in found for proposal in one.proposals),
+            answer=joined([one.answer for one in found]),
+            tokens_in=sum(one.tokens_in for one in found),
+            tokens_out=sum(one.tokens_out for one in found),
+            dropped=tuple(reason for one in found for reason in one.dropped),
+        )
+
+    async def _extract(self, part: Part) -> Extraction:
+        """Return the proposals for a part, which cite the pieces of the whole. Raises _TooLongError too."""
+        first = await self._ask(part.question)
         try:
-            return self._read(first, window)
+            return self._read(first, part)
         except UnusableAnswerError as error:
             self._observe("repair")
-            again = repair(question, first.text, str(error))
-        second = await self._ask(again, first)
+            unusable = str(error)
         try:
-            return self._read(second, window)
+            second = await self._ask(repair(part.question, first.text, unusable), first)
+        except _TooLongError as error:  # the second question is longer by an answer: the first is no reason to divide
+            self._observe("rejected")
+            raise Rejected(unusable, first.text, first.tokens_in, first.tokens_out) from error
+        try:
+            return self._read(second, part)
         except UnusableAnswerError as error:
             self._observe("rejected")
             raise Rejected(str(error), second.text, second.tokens_in, second.tokens_out) from error
 
     async def write(self, prompt: str) -> str:
         """Return the model's answer to a prompt, unchanged. Raises Outage or Rejected, nothing else."""
-        completion = await self._ask([{"role": "user", "content": prompt}], negotiation=self._free)
+        try:
+            completion = await self._ask([{"role": "user", "content": prompt}], negotiation=self._free)
+        except _TooLongError as error:
+            self._observe("rejected")
+            raise Rejected(f"refused: {error}") from error
         self._observe("ok")
         return completion.text
 
-    def _read(self, completion: _Completion, window: Window) -> Extraction:
-        answer = read_answer(completion.text, window, cut_off=completion.cut_off)
+    def _read(self, completion: _Completion, part: Part) -> Extraction:
+        answer = grounded(read_answer(completion.text, part.window, cut_off=completion.cut_off), part.window)
         self._observe("ok")
         return Extraction(
-            proposals=answer.proposals,
+            proposals=tuple(
+                replace(proposal, sources=tuple(part.indexes[i] for i in proposal.sources))
+                for proposal in answer.proposals
+            ),
             answer=completion.text,
             tokens_in=completion.tokens_in,
             tokens_out=completion.tokens_out,
@@ -144,10 +208,10 @@ class ModelExtractor:
     ) -> _Completion:
         """Return the completion; its tokens include those of the one `before`.
 
-        Raises Outage or Rejected, and reports either to `observe`.
+        Raises Outage or Rejected, and reports either to `observe`; and _TooLongError.
         """
         try:
-            completion = await self._negotiate(question, negotiation or self._negotiation)
+            completion = await self._in_time(question, negotiation or self._negotiation)
         except Outage:
             self._observe("outage")
             raise
@@ -165,6 +229,31 @@ class ModelExtractor:
             before.tokens_out + completion.tokens_out,
         )
 
+    async def _in_time(self, question: Sequence[Message], negotiation: Negotiation) -> _Completion:
+        """Return the completion. A question that is late once and again is rejected, if the endpoint is alive."""
+        loop = asyncio.get_running_loop()
+        asked, given, began = str(question[-1]["content"]), self._patience.seconds, loop.time()
+        try:
+            completion = await self._negotiate(question, negotiation)
+        except _LateError as error:
+            reason = f"no answer from the model within {given:g} s"
+            if self._patience.timed_out(asked, given) and await self._is_alive():
+                self._patience.forget(asked)
+                raise Rejected(f"timed out: {reason}") from error
+            raise Outage(reason) from error
+        self._patience.answered(asked, loop.time() - began)
+        return completion
+
+    async def _is_alive(self) -> bool:
+        """Return whether the endpoint answers anything: if not, it is down and not slow."""
+        try:
+            await self._client.models.list(timeout=_ALIVE_SECONDS)
+        except openai.APIStatusError:
+            return True
+        except (openai.OpenAIError, ValueError):
+            return False
+        return True
+
     async def _negotiate(self, question: Sequence[Message], negotiation: Negotiation) -> _Completion:
         dialect = negotiation.settled
         server_errors = False
@@ -172,6 +261,8 @@ class ModelExtractor:
             try:
                 completion = await self._request(question, dialect)
             except openai.APIStatusError as error:
+                if _is_too_long(error):
+                    raise _TooLongError(_reason(error, self._host)) from error
                 other = None
                 if error.status_code in _DIALECT_STATUSES:
                     refusal = Refusal(error.status_code, error.param, error.message)
@@ -185,7 +276,8 @@ class ModelExtractor:
                 return completion
 
     async def _request(self, question: Sequence[Message], dialect: Dialect) -> _Completion:
-        body: dict[str, object] = {dialect.limit: self._max_tokens}
+        seconds = self._patience.seconds
+        body: dict[str, object] = {dialect.limit: self._fitting.answer_tokens(question)}
         if dialect.temperature:
             body["temperature"] = self._temperature
         if dialect.form == "json_schema":
@@ -193,14 +285,14 @@ class ModelExtractor:
         elif dialect.form == "json_object":
             body["response_format"] = {"type": "json_object"}
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(seconds):
                 response = await self._client.chat.completions.with_raw_response.create(
-                    model=self._model, messages=cast("Any", question), extra_body=body
+                    model=self._model, messages=cast("Any", question), extra_body=body, timeout=seconds
                 )
         except openai.APIStatusError:
             raise
         except (TimeoutError, openai.APITimeoutError) as error:
-            raise Outage(f"no answer from the model within {self._timeout:g} s") from error
+            raise _LateError from error
         except openai.OpenAIError as error:
             raise Outage(
                 _bounded(f"the model at {self._host} cannot be reached: {type(error.__cause__ or error).__name__}")
@@ -239,14 +331,25 @@ def _count(usage: object, name: str) -> int:
     return max(0, count) if isinstance(count, int) else 0
 
 
+def _is_too_long(error: openai.APIStatusError) -> bool:
+    """Return whether the endpoint's context cannot hold the question."""
+    if error.status_code not in (400, 413, 422):
+        return False
+    return not _TOO_LONG_CODES.isdisjoint((error.code, error.type)) or _TOO_LONG.search(error.message) is not None
+
+
 def _failure(error: openai.APIStatusError, host: str) -> ExtractorError:
     """Return what a status means. The server's message is left out: it may quote the conversation."""
     status = error.status_code
-    code = f" ({error.code})" if error.code in _TOLD_CODES else ""
-    reason = _bounded(f"{host} answers {status}{code}")
+    reason = _reason(error, host)
     if status in _OUTAGES or not 400 <= status < 500 or error.code in _OUTAGE_CODES:  # noqa: PLR2004 - HTTP's client errors
         return Outage(reason, _retry_after(error.response.headers))
     return Rejected(f"refused: {reason}")
+
+
+def _reason(error: openai.APIStatusError, host: str) -> str:
+    code = f" ({error.code})" if error.code in _TOLD_CODES else ""
+    return _bounded(f"{host} answers {error.status_code}{code}")
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -34,6 +34,10 @@ class LanguageRules(Generic[Clause]):
     """Plans, habits, money, projects and whereabouts."""
     events: Callable[[Clause, date], Iterator[Finding]]
     """What happened."""
+    biography: Callable[[Clause], Iterator[Finding]]
+    """What a clause tells of the user's life, where nothing else was found in it."""
+    asked: tuple[Callable[[str], Iterator[Finding]], ...]
+    """What a clause that is no claim says all the same: a doctor's word, and how the user asks to be answered."""
 
     def read(self, sentence: Sentence, today: date) -> Iterator[Finding]:
         """Yield what a sentence that was said on `today` says of the user; nothing when in doubt."""
@@ -41,12 +45,18 @@ class LanguageRules(Generic[Clause]):
             return
         for clause_text in sentence.clauses:
             yield from self.avoided(clause_text)
-        events = list(self.confided(sentence, today))
+            for rule in self.asked:
+                yield from rule(clause_text)
+        confided = list(self.confided(sentence, today))
+        events = [*confided]
         for clause in self.claims(sentence):
-            for rule in self.statements:
-                yield from rule(clause)
-            yield from self.life(clause, today)
-            events += self.events(clause, today)
+            said = [finding for rule in self.statements for finding in rule(clause)]
+            said += self.life(clause, today)
+            happened = list(self.events(clause, today))
+            yield from said
+            events += happened
+            if not said and not happened and not confided:
+                yield from self.biography(clause)
         if all(event.event_type == SHARED for event in events):  # a feeling about an event is a part of it
             events += addressed(sentence, today)
         yield from without_parts(events)

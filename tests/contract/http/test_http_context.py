@@ -112,6 +112,22 @@ async def test_an_episode_is_relevant_from_the_threshold_on(door: FrontDoor):
     assert contents(found["memories"]) == contents(found["recent_episodes"]) != []
 
 
+@pytest.mark.parametrize(
+    ("user", "episode", "other", "query"),
+    [
+        ("built-in-en", "User passed the driving test", "User's cat is ill", "Did I pass my driving test?"),
+        ("built-in-zh", "用户今天跟老板吵了一架，很难过", "用户送了礼物：玫瑰花", "我和老板吵架了吗？"),
+    ],
+)
+async def test_with_the_built_in_model_episodes_are_relevant_without_a_threshold_of_ones_own(
+    door: FrontDoor, user: str, episode: str, other: str, query: str
+):
+    await door.remember(episode, user, kind="episodic")
+    await door.remember(other, user, kind="episodic")
+    assert contents((await context_of(door, user, query))["relevant_episodes"]) == [episode]
+    assert (await context_of(door, user, query, similarity_threshold=0.7))["relevant_episodes"] == []
+
+
 async def test_what_lies_below_the_first_hits_is_found_too(door: FrontDoor):
     """A leg of the index has 200 hits: others may hide what is asked for, or be hidden themselves."""
     for number in range(210):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from contract.front_door import context_of, front_door, turn
@@ -42,6 +42,38 @@ async def test_a_sensitive_topic_whose_text_is_changed_hides_what_it_hid(tmp_pat
             assert (await context_of(door, "u1", "电影", intimacy=30))["memories"] == []
         await door.http.delete(f"/v1/memories/{topic['memory_id']}")
         assert len((await context_of(door, "u1", "电影", intimacy=30))["memories"]) == 1
+
+
+async def test_search_tool_and_profile_hide_what_the_last_intimacy_hides(tmp_path: Path):
+    async with front_door(tmp_path) as door:
+        await door.remember("用户叫张三", attribute="user_name", value="张三")
+        await door.remember("别提她", attribute="sensitive_topics", value=EX)
+        await door.remember("用户喜欢看电影", attribute="likes", value="电影")
+        await door.remember(f"用户和{EX}看过电影")
+
+        async def shown() -> tuple[set[str], set[str], dict[str, Any]]:
+            asked = {"user_id": "u1", "query": "看电影", "agent_id": "luna"}
+            found = (await door.post("/v1/search", asked)).json()["results"]
+            tool = (await door.post("/v1/tools/memory_search", asked)).json()["results"]
+            profile = (await door.get("/v1/users/u1/profile", agent_id="luna")).json()
+            return {m["content"] for m in found}, {m["content"] for m in tool}, profile
+
+        async def come_to(intimacy: int) -> None:
+            event = turn(f"i-{intimacy}", "嗯", context={"intimacy": intimacy}, agent_id="luna")
+            await door.http.post("/v1/events?wait=20", json=[event])
+
+        found, tool, profile = await shown()
+        assert f"用户和{EX}看过电影" in found == tool, "nobody said how close they are: all is shown, as in a context"
+        await come_to(30)
+        found, tool, profile = await shown()
+        assert EX not in str((found, tool, profile))
+        assert "用户喜欢看电影" in found == tool
+        assert profile["likes"] != []
+        await come_to(10)
+        found, tool, profile = await shown()
+        assert (found, tool) == (set(), set())
+        assert "张三" in str(profile)
+        assert "电影" not in str(profile)
 
 
 async def test_working_memory_that_no_answer_could_spell_is_refused(tmp_path: Path):

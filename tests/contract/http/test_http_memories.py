@@ -289,3 +289,29 @@ async def test_a_command_that_waits_for_its_decision_is_accepted_and_decided_lat
     assert (response.status_code, response.json()["state"]) == (202, "accepted")
     await door.post("/v1/admin/drain")
     assert (await door.get("/v1/memories", user_id="slow")).json()["total"] == 1
+
+
+async def test_what_is_true_when_is_said_of_slots_and_of_what_is_superseded(door: FrontDoor):
+    async def says(event_id: str, text: str, at: str) -> None:
+        event = turn(event_id, text, infer=True, user_id="validity", session_id=event_id, occurred_at=at)
+        ended = {"type": "SessionEnded", "event_id": f"{event_id}-end", "user_id": "validity", "session_id": event_id}
+        response = await door.http.post("/v1/events?wait=20", json=[event, ended | {"occurred_at": at}])
+        assert response.status_code == 200, response.text
+
+    await says("v-1", "I live in Oslo.", "2026-01-05T08:00:00Z")
+    await says("v-2", "I'm allergic to nuts.", "2026-01-05T09:00:00Z")
+    await says("v-3", "I live in Bergen now.", "2026-03-01T08:00:00Z")
+    await says("v-4", "I'm no longer allergic to nuts.", "2026-04-01T08:00:00Z")
+    known = {}
+    for status in ("active", "superseded"):
+        for memory in (await door.get("/v1/memories", user_id="validity", status=status)).json()["items"]:
+            known[memory["content"]] = (memory["status"], memory["valid_from"], memory["valid_to"])
+            assert (await door.http.get(f"/v1/memories/{memory['memory_id']}")).json()["valid_to"] == memory["valid_to"]
+    assert known == {
+        "User lives in Oslo": ("superseded", "2026-01-05T08:00:00Z", "2026-03-01T08:00:00Z"),
+        "User lives in Bergen": ("active", "2026-03-01T08:00:00Z", None),
+        "User is allergic to nuts": ("superseded", "2026-01-05T09:00:00Z", "2026-04-01T08:00:00Z"),
+        "User is no longer allergic to nuts": ("active", None, None),
+    }
+    profile = (await door.get("/v1/users/validity/profile")).json()
+    assert "nuts" not in str(profile)

@@ -67,7 +67,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
     [memory_id] = accepted.accepted[0].memory_ids or []
     for shape, path in [
         (responses.EventState, "/v1/events/o-1?user_id=u1"),
-        (responses.Memory, f"/v1/memories/{memory_id}"),
+        (responses.DatedMemory, f"/v1/memories/{memory_id}"),
         (responses.Memories, "/v1/memories?user_id=u1"),
         (responses.History, f"/v1/memories/{memory_id}/history"),
         (responses.Curve, f"/v1/memories/{memory_id}/importance?points=2"),

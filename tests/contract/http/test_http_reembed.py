@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from contract.front_door import front_door
+from contract.front_door import HashEmbedder, front_door
 from support.tiny_encoder import write_encoder
 
+from mnemolog.operations.reembedding import Reembedder
+from projections.embedding.embedder import EmbedderUnavailable
+from projections.embedding.serving import ServingEmbedder
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from contract.front_door import FrontDoor
+
+    from projections.embedding.embedder import Vectors
 
 FACTS = ["likes coffee", "works in Berlin", "我喜欢喝咖啡", "plays the violin", "has a dog called Rex"]
 
@@ -23,18 +31,22 @@ def tiny(tmp_path: Path) -> str:
 
 
 async def cosines(door: FrontDoor, query: str = "likes coffee") -> dict[str, float]:
-    found = (await door.post("/v1/search", {"user_id": "u1", "query": query, "recall": False})).json()["results"]
+    found = (await door.post("/v1/search", {"user_id": "u1", "query": query, "recall": False, "limit": 20})).json()[
+        "results"
+    ]
     return {hit["content"]: hit["scores"]["semantic"] for hit in found}
 
 
-async def reembed(door: FrontDoor, status: int = 200, **body: object) -> dict:
+async def reembed(door: FrontDoor, status: int = 200, **body: object) -> dict[str, Any]:
     answer = await door.post("/v1/admin/reembed", body)
     assert answer.status_code == status, answer.text
-    return answer.json()
+    said: dict[str, Any] = answer.json()
+    return said
 
 
-async def serving(door: FrontDoor) -> dict:
-    return (await door.get("/v1/admin/reembed")).json()
+async def serving(door: FrontDoor) -> dict[str, Any]:
+    body: dict[str, Any] = (await door.get("/v1/admin/reembed")).json()
+    return body
 
 
 async def test_an_encoder_is_built_beside_the_serving_one_and_switched_to_and_back(tmp_path: Path, tiny: str):
@@ -74,6 +86,23 @@ async def test_what_is_formed_after_the_switch_is_found_by_both(tmp_path: Path, 
         assert "likes cold coffee" in both
 
 
+async def test_what_comes_without_a_vector_of_the_active_encoder_gets_one_in_time(tmp_path: Path, tiny: str):
+    async with front_door(tmp_path / "data") as door:
+        await door.remember("likes coffee")
+        await reembed(door, encoder=tiny, what="activate")
+        serving_now, door.worker.embedder.current = door.worker.embedder.current, door.embedder
+        await door.remember("likes cold coffee")  # embedded as before the switch
+        door.worker.embedder.current = serving_now
+        async with asyncio.timeout(20):
+            while not await is_made(door, tiny):  # noqa: ASYNC110 - it is made in the background, which tells nobody
+                await asyncio.sleep(0.1)
+        assert (await cosines(door, "likes cold coffee"))["likes cold coffee"] == 1
+
+
+async def is_made(door: FrontDoor, encoder: str) -> bool:
+    return bool((await reembed(door, encoder=encoder, what="forecast"))["memories"] == 0)
+
+
 async def test_what_was_active_serves_after_a_restart_until_the_setting_changes(tmp_path: Path, tiny: str):
     async with front_door(tmp_path / "data") as door:
         for fact in FACTS:
@@ -89,14 +118,47 @@ async def test_what_was_active_serves_after_a_restart_until_the_setting_changes(
         assert (await serving(door))["is_encoding"] is False
 
 
-async def test_a_build_that_ends_early_goes_on_where_it_ended(tmp_path: Path, tiny: str):
+class FailingEmbedder(HashEmbedder):
+    """Answers so many calls, and then is down until it is told that it is up."""
+
+    model = "failing"
+
+    def __init__(self, calls: int) -> None:
+        super().__init__()
+        self.calls = calls
+
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
+        self.calls -= 1
+        self.is_down = self.calls < 0
+        return await super().embed(texts, urgent=urgent)
+
+    async def close(self) -> None:
+        """Hold nothing."""
+
+
+async def test_a_build_that_ends_early_goes_on_where_it_ended(tmp_path: Path):
+    failing = FailingEmbedder(2)
     async with front_door(tmp_path / "data") as door:
-        for fact in FACTS:
-            await door.remember(fact)
-        await reembed(door, encoder=tiny)
+        for user in ("u1", "u2", "u3", "u4"):
+            await door.remember("likes coffee", user)
+        made = Reembedder(
+            folder=tmp_path / "encodings",
+            configured="builtin",
+            make=lambda _: failing,
+            serving=ServingEmbedder(door.embedder),
+            shards=door.worker.shards,
+            index_sync=door.worker.index_sync,
+        )
+        with pytest.raises(EmbedderUnavailable):
+            await made.build("other")
+        assert made.report()["running"] is None
+        failing.calls = 100
+        # Whoever asks for the same meanwhile waits, and finds it made.
+        both = await asyncio.gather(made.build("other"), made.build("other"))
+        assert [one["memories"] for one in both] == [2, 0]
         await door.remember("sings")
-        assert (await reembed(door, encoder=tiny, what="forecast"))["memories"] == 1
-        assert (await reembed(door, encoder=tiny))["memories"] == 1
+        assert (await made.build("other"))["memories"] == 1
+        await made.close()
 
 
 async def test_two_encoders_are_compared_by_questions(tmp_path: Path, tiny: str):
@@ -128,3 +190,18 @@ async def test_an_encoder_that_cannot_be_used_changes_nothing(tmp_path: Path, ti
         await reembed(door, 503, encoder=tiny, what="activate")
         assert (await serving(door))["active"] == "builtin"
         assert (await cosines(door))["likes coffee"] == 1
+
+
+async def test_with_an_encoder_for_each_language_a_question_finds_memories_of_both(tmp_path: Path):
+    en, zh = (write_encoder(tmp_path / name, seed=seed) for seed, name in enumerate(("en", "zh")))
+    async with front_door(tmp_path / "data") as door:
+        for fact in (*FACTS, "他在北京工作"):
+            await door.remember(fact)
+        await reembed(door, encoder=f"en=onnx:{en},zh=onnx:{zh}", what="activate")
+        found = await cosines(door, "我喜欢喝咖啡")
+        assert found["我喜欢喝咖啡"] == 1
+        assert set(found) == {*FACTS, "他在北京工作"}
+        others = {fact: score for fact, score in found.items() if fact.isascii()}
+        assert max(others, key=lambda fact: others[fact]) == "likes coffee"  # by the multilingual encoder
+        past = {"user_id": "u1", "query": "我喜欢喝咖啡", "as_of": "2100-01-01T00:00:00Z", "recall": False}
+        assert (await door.post("/v1/search", past)).json()["results"][0]["content"] == "我喜欢喝咖啡"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -368,3 +369,22 @@ def test_what_would_protect_nothing_is_refused_by_who_serves():
     ):
         with pytest.raises(SettingsError, match=advice):
             check_serving(settings)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "advice"),
+    [
+        ("onnx:", "MNEMOLOG_EMBEDDING_MODEL onnx: must be followed by a folder"),
+        ("en=onnx:/a,en=onnx:/b", "MNEMOLOG_EMBEDDING_MODEL names two encoders for en"),
+        ("en=onnx:/a,zh=model-x", "MNEMOLOG_EMBEDDING_MODEL needs MNEMOLOG_EMBEDDING_BASE_URL"),
+        ("model-x", "MNEMOLOG_EMBEDDING_MODEL needs MNEMOLOG_EMBEDDING_BASE_URL"),
+    ],
+)
+def test_an_encoder_that_cannot_be_used_is_refused(encoder: str, advice: str):
+    with pytest.raises(SettingsError, match=re.escape(advice)):
+        from_environment({"MNEMOLOG_EMBEDDING_MODEL": encoder})
+
+
+def test_an_encoder_on_this_machine_needs_no_endpoint():
+    for encoder in ("onnx:/a?pooling=cls", "fastembed:BAAI/bge-small-en-v1.5", "en=onnx:/a,zh=onnx:/b"):
+        assert from_environment({"MNEMOLOG_EMBEDDING_MODEL": encoder}).embedding_model == encoder

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.rules.chinese.clauses import without_particles
 from streams.extraction.rules.dates import birth_date
-from streams.extraction.rules.finding import profile
+from streams.extraction.rules.finding import Finding, profile
 from streams.extraction.rules.numbers import NUMERAL, number
 from streams.extraction.rules.occupations import chinese_occupation
 from streams.extraction.rules.places import chinese_city
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streams.extraction.rules.chinese.clauses import Clause
-    from streams.extraction.rules.finding import Finding
 
 _SURNAMES: Final = (
     "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦许何吕施张孔曹严华金魏陶姜谢邹苏潘葛范彭鲁韦马方俞任袁柳史唐薛"
@@ -41,7 +40,7 @@ _CALL_ME = re.compile(
 )
 _IS_NAMED = re.compile(rf"^是([{_SURNAMES}][一-鿿]{{2}})$")
 _NAMED_SO = re.compile(rf"^([{_SURNAMES}][一-鿿]{{1,2}})$")
-_AGE = re.compile(rf"^({NUMERAL})(?:周?岁)(?:多)?(?:$|的(?=$|人|男|女|程序|学生))")
+_AGE = re.compile(rf"^满?({NUMERAL})(?:周?岁)(?:多)?(?:$|的(?=$|人|男|女|程序|学生))")
 _AGE_BARE = re.compile(r"^([1-9]\d|[二三四五六七八]?十[一二三四五六七八九]?)$")
 _AGES: Final = (3, 120)
 """Years, of someone who writes."""
@@ -53,7 +52,8 @@ _BIRTHDAY = re.compile(
     r"^(?:我的?)?生日(?:是|在)?(?:农历)?(?=[\d一二三四五六七八九十])|[出]生(?:的)?$|^(?:出生[于在]|生于)"
 )
 _WORKS_AT = re.compile(
-    r"^(?:在|去了|入职了?|加入了?|跳槽到了?|就职于|供职于|任职于)(.{2,14}?)(?:上班|工作|任职|就职|实习|当|做|$)(.*)$"
+    r"^(?:在|去了|入职了?|加入了?|跳槽到了?|就职于|供职于|任职于)(.{2,14}?)"
+    r"(?:上班|工作|任职|就职|实习|干(?=了?.{1,4}年)|待(?=了?.{1,4}年)|呆(?=了?.{1,4}年)|当|做|$)(.*)$"
 )
 _LEFT_WORK = re.compile(
     r"^(?!.*(?:想|打算|准备|考虑|快要?|没)).*(?:离职|辞职|辞掉?|退休|跳槽|被裁员?|被辞退|走人|不干|离开)了"
@@ -74,6 +74,9 @@ _MOVED = re.compile(r"^从.{2,6}?(?:搬到|搬去|搬来)了?(?P<place>[一-鿿]
 _STAYS = re.compile(
     r"^$|^(?:市|[一-鿿]{1,4}[区县路])?(?:生活|工作|上班|定居|居住|住|安家|一[家个所].{1,8}(?:当|做|上班"
     r"|工作|任职).*|读书|上学|上大学|买了房|打工|做.{2,8}|当.{2,8})?(?:了?.{1,3}年)?$"
+)
+_WORKS_THERE = re.compile(
+    r"^(?:市|[一-鿿]{1,4}[区县路])?(?:工作|上班|打工|一[家个所].{1,8}(?:当|做|上班|工作|任职)|做|当)"
 )
 _ALLERGIC = re.compile(r"^对((?:(?![不没无]|什么|任何).){1,8}?)(?:严重|轻微)?(?:会)?过敏$")
 _INTOLERANT = re.compile(r"^(?:有)?(乳糖|麸质|酒精|咖啡因)不耐受$")
@@ -143,7 +146,7 @@ def _name_and_age(bare: str, clause: Clause) -> Iterator[Finding]:
             yield _name(stated[1])
     elif not this_year:
         return
-    m = _AGE.match(bare) or (_AGE_BARE.match(bare) if this_year else None)
+    m = _AGE.match(bare) or (_AGE_BARE.match(bare) if this_year or clause.core.endswith("了") else None)
     age = number(m[1]) if m else None
     if age and _AGES[0] <= age <= _AGES[1]:
         yield profile("age", str(age), f"用户{age}岁")
@@ -160,7 +163,7 @@ def _work(bare: str, clause: Clause) -> Iterator[Finding]:
         place, job = m[1], re.sub(r"^的", "", m[2])
         known = chinese_city(place)
         moved = bare.startswith(("去", "入职", "加入", "跳槽", "就职", "供职", "任职"))
-        says_work = re.search(r"上班|工作|任职|就职|实习", bare)
+        says_work = re.search(r"上班|工作|任职|就职|实习|[干待呆]了?.{1,4}年", bare)
         role = chinese_occupation(without_particles(job))
         if (
             known is None
@@ -187,7 +190,10 @@ def _home(bare: str, clause: Clause) -> Iterator[Finding]:
     if city is None:
         return
     after = without_particles(m["place"].removeprefix(city))
-    # "在北京" alone is where somebody is, not where they live.
+    # "在北京" alone is where somebody is, and where they work need not be where they live.
+    if bare.startswith("在") and _WORKS_THERE.search(after):
+        yield Finding(content=f"用户在{city}工作")
+        return
     if (bare.startswith(("在", "人在", "回")) and not after) or not _STAYS.match(after):
         return
     yield profile("city", city, f"用户住在{city}")

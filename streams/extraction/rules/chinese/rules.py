@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from streams.extraction.rules.chinese.about_self import about_self
+from streams.extraction.rules.chinese.biography import advised, biography
 from streams.extraction.rules.chinese.clauses import Clause, claims
 from streams.extraction.rules.chinese.events import confided, events
 from streams.extraction.rules.chinese.life import life
 from streams.extraction.rules.chinese.nature import avoided, nature
 from streams.extraction.rules.chinese.people import people
-from streams.extraction.rules.chinese.tastes import tastes
+from streams.extraction.rules.chinese.tastes import replies, tastes
 from streams.extraction.rules.pipeline import LanguageRules
 
 CHINESE: Final[LanguageRules[Clause]] = LanguageRules(
@@ -20,4 +21,6 @@ CHINESE: Final[LanguageRules[Clause]] = LanguageRules(
     statements=(about_self, nature, people, tastes),
     life=life,
     events=events,
+    biography=biography,
+    asked=(advised, replies),
 )

@@ -17,13 +17,25 @@ if TYPE_CHECKING:
 
     from streams.extraction.rules.chinese.clauses import Clause
 
-_LIKES = re.compile(r"^(?:是|就是|又(?:开始)?)?(?:喜欢|喜爱|热爱|钟爱|偏爱|酷爱|爱(?=[吃喝看听玩]))(?:上了)?(.+)$")
+_LIKES = re.compile(
+    r"^(?:是|就是|又(?:开始)?)?(?:喜欢|喜爱|热爱|钟爱|偏爱|酷爱|爱(?=[吃喝看听玩去跑打唱跳做逛读写骑爬旅运游钓拍画养]))(?:上了)?(.+)$"
+)
 _FAVOURITE = re.compile(r"^我?(?:最)?(?:喜欢|爱)(?:吃|喝|看|听|玩)?的(?:(?!不)[一-鿿]){0,4}(?:就?是)(.+)$")
-_DISLIKES = re.compile(r"^(?:不(?:太|是很|怎么|大|再)?(?:喜欢|爱)|讨厌|厌恶|反感|受不了)(.+)$")
+_DISLIKES = re.compile(r"^(?:不(?:太|是很|怎么|大|再)?(?:喜欢|爱)|讨厌|厌恶|反感|受不了|烦(?!死|人$|躁|恼|我))(.+)$")
 _LEAST = re.compile(r"^(?:不喜欢|讨厌|不爱)(?:吃|喝|看|听)?的(?:(?!不)[一-鿿]){0,4}就?是(.+)$")
 _AVOIDS = re.compile(r"^(?:不|从不|从来不)(?:吃|喝)((?!早|午|晚|饭|下|起|完|到|了|上|惯).{1,6})$")
 _CANNOT_BEAR = re.compile(r"^(.{2,10}?)(?:的味道|的声音)?(?:我)?(?:实在|真的|完全)?受不了$")
+_FAN_OF = re.compile(r"^是(.{2,10})的(?:忠实|铁杆|死忠|资深|超级)?(?:铁粉|粉丝|死忠粉|迷妹|迷弟|影迷|歌迷|书迷)$")
 _DIET = re.compile(r"^(?:是)?(?:一?[个名位])?(纯?素食主义者|素食者|吃素)$")
+_REPLIES = re.compile(
+    r"^(?:比较|更)?(?:喜欢|偏好|偏爱|想要|希望)(?:收到|得到|看到|你)?(?:的?(?:回复|回答|说话|解释)(?:能|可以|要)?)?(?P<style>(?:更|比较"
+    r"|很)?(?:简短|简洁|简单|详细|直接|正式"
+    r"|轻松|幽默|口语化|温柔|有条理|活泼|啰嗦|精简)(?:一?点儿?|一?些)?)(?:的)?(?:回复|回答|解释|说明|表达|风格|方式|$)"
+)
+_REPLY_SO = re.compile(
+    r"^(?:请|以后|麻烦)*(?:你的?)?(?:回复|回答|说话|解释)(?:请|要|得|可以|最好)?(?P<style>(?:更|比较)?(?:简短|简洁|简单|详细|直接|正式|轻松|幽默"
+    r"|口语化|精简))(?:一?点儿?|一?些)"
+)
 _HOBBY = re.compile(r"^(?:我的?)?(?:业余|兴趣)?(?:爱好|兴趣|兴趣爱好)(?:就?是|包括|有)(.+)$")
 _MY_HOBBY = re.compile(r"^我的(?:兴趣)?(?:爱好|兴趣)(?:是|包括)(.+)$")
 _INTERESTED = re.compile(r"^对(.{1,12}?)(?:很|非常|特别|超级|比较|挺|更|也|一直)*(?:感兴趣|有兴趣|着迷|很感兴趣)$")
@@ -65,11 +77,27 @@ def tastes(clause: Clause) -> Iterator[Finding]:
         yield from _likes(bare, clause)
 
 
+def replies(said: str) -> Iterator[Finding]:
+    """Yield how a clause asks to be answered: a request, which `claims` leaves out."""
+    if m := _REPLY_SO.match(said):
+        yield _style(m["style"])
+
+
+def _style(style: str) -> Finding:
+    plain = re.sub(r"^(?:更|比较|很)", "", style)
+    return profile("communication_style", plain, f"用户偏好{plain}的回复")
+
+
 def _likes(bare: str, clause: Clause) -> Iterator[Finding]:
-    if m := _FAVOURITE.match(bare) or _LIKES.match(bare):
+    if m := _REPLIES.match(bare):
+        if re.search(r"回复|回答|说话|解释|说明|表达", bare):
+            yield _style(m["style"])
+    elif m := _FAVOURITE.match(bare) or _LIKES.match(bare):
         yield from _each("likes", "用户喜欢", m[1])
     elif m := _LEAST.match(bare) or _DISLIKES.match(bare) or _cannot_bear(clause):
         yield from _each("dislikes", "用户不喜欢", m[1])
+    elif clause.subject == "me" and (m := _FAN_OF.match(bare)):
+        yield from _each("likes", "用户喜欢", m[1])
     elif clause.subject == "me" and (m := _DIET.match(bare)):
         yield Finding(content="用户吃素" if m[1] == "吃素" else f"用户是{m[1]}", category="preference")
     elif m := _HOBBY.match(bare) or _INTERESTED.match(bare) or _FOLLOWS.match(bare) or _HOOKED.match(bare):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.rules.dates import birth_date
-from streams.extraction.rules.finding import profile
+from streams.extraction.rules.finding import Finding, profile
 from streams.extraction.rules.occupations import english_occupation
 from streams.extraction.rules.places import english_city, is_country
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streams.extraction.rules.english.clauses import Clause
-    from streams.extraction.rules.finding import Finding
 
 NAME: Final = r"[A-Z][\w'-]{1,19}(?: (?:(?:de|van|von|da|al|el) )?[A-Z][\w'-]{1,19}){0,2}"
 """Capitalised words: a name is believed only where it is spelt as one."""
@@ -51,7 +50,7 @@ _WORK_AS = re.compile(
     r"based)\b.*)?)$"
 )
 _WORK_AT = re.compile(
-    r"^(?:work|am working|started(?: working)?|am employed|have a job|got a (?:new )?job|have been "
+    r"^(?:work|am working|have worked|started(?: working)?|am employed|have a job|got a (?:new )?job|have been "
     r"working|have started|am interning|landed a job|joined|have joined)(?: (?:now|full[- ]time|part[-"
     rf" ]time|there|remotely))?(?: (?:at|for|with|by))? (?P<at>{_COMPANY})(?P<tail>.*)$"
 )
@@ -66,7 +65,8 @@ _AT = re.compile(rf"\b(?:at|for) (?P<at>{_COMPANY})(?=$| (?:in|as|and|near|on|si
 _IN = re.compile(r"\bin (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2})(?=$|,| (?:with|and|now|since|for|near|as)\b)")
 _LIVE = re.compile(
     r"^(?:live|am living|have lived|have been living|am based|reside|have settled|settled|have moved "
-    r"back|moved back|moved|have moved|have just moved|relocated|have relocated|am now living|am back "
+    r"back|moved back|moved(?: from [A-Z][\w'-]+)?|have moved|have just moved|relocated|have relocated"
+    r"|am now living|am back "
     r"living)(?: (?:now|currently|back|here|over|happily|down|up|out))* (?:in|to|near) "
     r"(?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2})(?P<tail>.*)$"
 )
@@ -100,6 +100,11 @@ _STATUS = re.compile(
     r"|newly|now|still) )?(?P<status>single|married|engaged|divorced|widowed)\b(?! (?:in|out|to say|by|"
     r"handed))"
 )
+
+
+def left_work(said: str) -> bool:
+    """Return whether a clause says that work is over."""
+    return _LEFT_WORK.search(said) is not None
 
 
 def about_self(clause: Clause) -> Iterator[Finding]:
@@ -193,7 +198,7 @@ def _where(tail: str, *, employer: bool = True) -> Iterator[Finding]:
     if employer and (m := _AT.search(tail)):
         yield _employer(m["at"])
     if (m := _IN.search(tail)) and english_city(m["city"]) and not is_country(m["city"]):
-        yield _city(m["city"])
+        yield Finding(content=f"User works in {m['city']}")
 
 
 def _home(clause: Clause) -> Iterator[Finding]:

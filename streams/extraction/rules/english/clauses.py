@@ -41,8 +41,8 @@ _SHOUTED = re.compile(r"\b(?:LOVE|LIKE|HATE|ENJOY|PREFER|REALLY|SO|VERY|NOT|NEVE
 # A clause ends where a new subject or a new verb of the same subject begins, not within "board games and pottery".
 _JOIN = re.compile(
     r"(?<!\s)\s+(?:and|but|so|because|since|while|when|though|although|except|who|which|until|unless|"
-    r"as)\s+(?=(?:then |also |now |just |currently |i|we|my|our|he|she|it|they|you|the|her|his|"
-    r"their)\b)"
+    r"as)\s+(?!i are\b)(?=(?:then |also |now |just |currently |i|we|my|our|he|she|it|they|you|the|her|his|"
+    r"their|everyone|everybody)\b)"
     r"|(?<!\s)\s+(?:and|but|so)\s+(?=(?:(?:also|now|currently|then|just|really|still)\s+)*"
     r"(?:work|live|like|love|hate|enjoy|prefer|have|am|speak|play|own|study|teach|joined|moved|got|"
     r"started|run|go|can't|can not|do not|does not|walked|said|would)\b)",

@@ -110,6 +110,7 @@ _THIRD: Final = {
     "do": "does",
     "go": "goes",
     "are": "is",
+    "were": "was",
     "will": "will",
     "must": "must",
     "can": "can",
@@ -135,12 +136,13 @@ def life(clause: Clause, today: date) -> Iterator[Finding]:
     yield from _plan(clause, today)
 
 
-def _third_person(clause: Clause) -> str:
+def third_person(clause: Clause) -> str:
     """Say it of the user: `I have a call` is `User has a call`. The words stay."""
     text = clause.core
     if clause.subject != "other":
-        verb, _, tail = text.partition(" ")
-        text = f"User {clause.adverbs + ' ' if clause.adverbs else ''}{_verb(verb)}{' ' + tail if tail else ''}"
+        before = "no longer " if text.lower().startswith("no longer ") else ""
+        verb, _, tail = text.removeprefix(before).partition(" ")
+        text = f"User {before}{clause.adverbs + ' ' if clause.adverbs else ''}{_verb(verb)}{' ' + tail if tail else ''}"
         text = f"{clause.when} {text}" if clause.when else text
     text = re.sub(r"(?i)\b(?:my|our)\b", "User's" if clause.subject == "other" else "their", text)
     return re.sub(r"\b(?:I|we|me|us)\b", "user", re.sub(r"\bmyself\b", "themselves", text))
@@ -158,7 +160,48 @@ def _verb(verb: str) -> str:
 
 
 _PASTS: Final = frozenset(
-    ["paid", "spent", "bought", "sold", "lent", "made", "got", "saved", "went", "left", "met", "took", "began", "put"]
+    {
+        "paid",
+        "spent",
+        "bought",
+        "sold",
+        "lent",
+        "made",
+        "got",
+        "saved",
+        "went",
+        "left",
+        "met",
+        "took",
+        "began",
+        "put",
+        "was",
+        "were",
+        "had",
+        "grew",
+        "tore",
+        "lost",
+        "broke",
+        "won",
+        "quit",
+        "came",
+        "ran",
+        "fell",
+        "gave",
+        "spoke",
+        "wrote",
+        "chose",
+        "found",
+        "taught",
+        "built",
+        "kept",
+        "cut",
+        "hurt",
+        "used",
+        "never",
+        "no",
+        "sprained",
+    }
 )
 
 
@@ -173,7 +216,7 @@ def _plan(clause: Clause, today: date) -> Iterator[Finding]:
             return
     elif not _PLANNED.search(clause.core) or _PAST_VERB.match(clause.core):
         return
-    yield plan(_third_person(clause), when.day, today)
+    yield plan(third_person(clause), when.day, today)
 
 
 def _habit(clause: Clause) -> Iterator[Finding]:
@@ -186,7 +229,7 @@ def _habit(clause: Clause) -> Iterator[Finding]:
         return
     if _PAST_VERB.match(core) or re.search(r"\b(?:it|that|this|them|you)\b", core):
         return
-    yield Finding(content=_third_person(clause), category="habit")
+    yield Finding(content=third_person(clause), category="habit")
 
 
 def _money(clause: Clause) -> Iterator[Finding]:
@@ -195,7 +238,7 @@ def _money(clause: Clause) -> Iterator[Finding]:
     if _NO_MONEY.search(clause.text):
         return
     if _is_about_money(clause.text) or (clause.subject != "other" and _holds(clause.core)):
-        yield Finding(content=_third_person(clause), category="finance")
+        yield Finding(content=third_person(clause), category="finance")
 
 
 def _holds(core: str) -> bool:
@@ -209,13 +252,13 @@ def _project(clause: Clause) -> Iterator[Finding]:
         return
     m = _PROJECT.search(clause.text)
     if m and not _NAMELESS.search(m.group()) and not re.search(r"\bnot\b", clause.text):
-        yield Finding(content=_third_person(clause), category="project")
+        yield Finding(content=third_person(clause), category="project")
 
 
 def _here(clause: Clause) -> Iterator[Finding]:
     m = _HERE.match(clause.core)
     if m and clause.subject == "me" and (_NOW.search(clause.text) or _NOW.search(clause.adverbs)):
-        yield Finding(content=_third_person(clause), memory_type="short_term")
+        yield Finding(content=third_person(clause), memory_type="short_term")
 
 
 def _is_about_money(text: str) -> bool:

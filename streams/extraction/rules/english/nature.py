@@ -31,16 +31,35 @@ _ACCOUNT = re.compile(
 _AVOIDED = re.compile(
     r"^(?:please |i )?(?:(?:do not|don't|never) (?:ever )?"
     r"(?:mention|bring up|talk (?:to me )?about|ask (?:me )?about)"
-    r"|(?:do not|don't) (?:want to|wanna) (?:talk about|discuss)|would rather not (?:talk about|discuss))"
+    r"|(?:do not|don't) (?:want to|wanna) (?:talk about|discuss)|(?:would|i'd"
+    r"|'d)? ?rather not (?:talk about|discuss))"
     r"(?: the topic of)? (?!(?:it|this|that|them|him|her|me|what|how)\b)(?P<what>[\w' -]{2,40}?)"
     r"(?: (?:again|any ?more|ever|with me|please|ok(?:ay)?))*$",
     re.IGNORECASE,
 )
 
 
+_REPLIES = re.compile(
+    r"^(?:like|prefer|want|would like|would prefer) (?:your |my |to get |to have "
+    r"|getting )?(?P<style>(?:(?:very|more|really|quite) )?"
+    r"(?:short|brief|concise|detailed|long|longer|shorter|direct|simple|honest|formal|casual|informal"
+    r"|friendly|blunt|thorough"
+    r"|humorous|gentle|polite|straightforward|step-by-step|to-the-point)(?:(?:,| and| but) [a-z-]+)?)"
+    r" (?:answers?|repl(?:y|ies)|responses?|explanations?|messages?)\b",
+    re.IGNORECASE,
+)
+
+
+def is_of_replies(core: str) -> bool:
+    """Return whether a clause says how the user likes to be answered."""
+    return _REPLIES.match(core) is not None
+
+
 def nature(clause: Clause) -> Iterator[Finding]:
     """Yield traits, whether there is a partner, mother tongue and accounts."""
     mine = clause.subject == "me" and not clause.past
+    if mine and (m := _REPLIES.match(clause.core)):
+        yield profile("communication_style", m["style"].lower(), f"User prefers {m['style'].lower()} replies")
     if mine and _TOGETHER.match(clause.core):
         yield profile("relationship_status", "in a relationship", "User is in a relationship")
     if mine and (m := _TRAIT.match(clause.core)):

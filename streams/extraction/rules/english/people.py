@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from streams.extraction.rules.english.clauses import Clause
 
-_FAMILY: Final = (
+FAMILY: Final = (
     r"(?:(?:older|younger|little|big|twin|baby|step|half|eldest|oldest|youngest|elder)[- ]?)?(?:sister|"
     r"brother|son|daughter|husband|wife|partner|girlfriend|boyfriend|"
     r"fianc[eé]e?|mother|father|mom|mum|dad|cousin|aunt|uncle|niece|nephew|grandma|grandpa|grandmother|"
@@ -23,16 +23,16 @@ _FAMILY: Final = (
     r"mother-in-law|father-in-law|sister-in-law|brother-in-law|stepmother|stepfather|stepson|"
     r"stepdaughter|grandson|granddaughter|spouse)"
 )
-_FRIENDS: Final = r"(?:(?:best|good|old|close|childhood|dear) )?(?:friend|buddy|pal|roommate|flatmate|bestie)"
-_KNOWN: Final = (
+FRIENDS: Final = r"(?:(?:best|good|old|close|childhood|dear) )?(?:friend|buddy|pal|roommate|flatmate|bestie)"
+KNOWN: Final = (
     r"(?:boss|manager|colleague|coworker|co-worker|supervisor|teacher|professor|advisor|landlord|landlady|"
     r"neighbou?r|client|therapist|doctor|coach|team lead|mentor|business partner|teammate)"
 )
-_PETS: Final = (
+PETS: Final = (
     r"(?:cat|dog|puppy|kitten|rabbit|hamster|parrot|bird|fish|turtle|horse|pony|guinea pig|pet|corgi|"
     r"labrador|lab|poodle|beagle)"
 )
-_OWNED: Final = rf"(?:{_FAMILY}|{_FRIENDS}|{_KNOWN}|{_PETS})"
+_OWNED: Final = rf"(?:{FAMILY}|{FRIENDS}|{KNOWN}|{PETS})"
 _IS_NAMED: Final = (
     r"(?:(?:'s name is|'s name's| is (?:called|named)| are (?:called|named)| named| called|'s called|'s named))"
 )
@@ -81,9 +81,9 @@ def _named(who: str, said: str) -> Iterator[Finding]:
         return
     content = f"User's {who} is called {name}"
     kinds: tuple[tuple[str, Callable[[], Finding]], ...] = (
-        (_PETS, lambda: profile("pet_names", name, content)),
-        (_FRIENDS, lambda: profile("friends", name, content)),
-        (_FAMILY, lambda: profile("family", f"{who} {name}", content)),
+        (PETS, lambda: profile("pet_names", name, content)),
+        (FRIENDS, lambda: profile("friends", name, content)),
+        (FAMILY, lambda: profile("family", f"{who} {name}", content)),
     )
     for pattern, found in kinds:
         if re.fullmatch(pattern, who):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from streams.extraction.rules.english.about_self import about_self
+from streams.extraction.rules.english.biography import advised, biography
 from streams.extraction.rules.english.clauses import Clause, claims
 from streams.extraction.rules.english.events import confided, events
 from streams.extraction.rules.english.life import life
@@ -20,4 +21,6 @@ ENGLISH: Final[LanguageRules[Clause]] = LanguageRules(
     statements=(about_self, nature, people, tastes),
     life=life,
     events=events,
+    biography=biography,
+    asked=(advised,),
 )

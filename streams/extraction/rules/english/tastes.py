@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from streams.extraction.rules.english.nature import is_of_replies
 from streams.extraction.rules.english.things import things
 from streams.extraction.rules.finding import Finding, profile
 
@@ -70,6 +71,8 @@ def tastes(clause: Clause) -> Iterator[Finding]:
     never = clause.adverbs.split()[-1:] == ["never"]
     if m := _DISLIKES.match(f"never {core}" if never else core):
         yield from (_dislike(thing) for thing in things(m["what"], clause.rest))
+    elif is_of_replies(core):  # a style of replies, and no thing that is liked
+        return
     elif not never and (m := _LIKES.match(core)):
         # "loved the movie" tells of one evening; "have always loved" of a taste.
         if core.startswith(("loved", "liked")):

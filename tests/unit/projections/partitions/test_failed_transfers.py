@@ -17,29 +17,8 @@ from projections.partitions.receiver import CHECKSUM_BYTES, NotCopied, copy_of
 from projections.partitions.shards import Shards
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
-
-
-@pytest.fixture
-def log() -> CountedLog:
-    return CountedLog()
-
-
-@pytest.fixture
-def giver(log: CountedLog, tmp_path: Path) -> Iterator[Workbench]:
-    """Make the worker that had the partition until it moved."""
-    bench = Workbench(tmp_path / "giver", log)
-    yield bench
-    bench.close()
-
-
-@pytest.fixture
-def taker(log: CountedLog, tmp_path: Path) -> Iterator[Shards]:
-    """Make the worker that has it now, and has folded nothing."""
-    made = Shards(tmp_path / "taker", log, 1)
-    yield made
-    made.close()
 
 
 def cut_off(neighbour: Neighbour) -> None:

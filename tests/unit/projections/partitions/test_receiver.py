@@ -10,32 +10,11 @@ from support.examples import XIAOMING, remember
 from support.workbench import Workbench
 
 from projections.partitions.sender import InUse, ShardSender
-from projections.partitions.shards import Shards
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-
-@pytest.fixture
-def log() -> CountedLog:
-    return CountedLog()
-
-
-@pytest.fixture
-def giver(log: CountedLog, tmp_path: Path) -> Iterator[Workbench]:
-    """Make the worker that had the partition until it moved."""
-    bench = Workbench(tmp_path / "giver", log)
-    yield bench
-    bench.close()
-
-
-@pytest.fixture
-def taker(log: CountedLog, tmp_path: Path) -> Iterator[Shards]:
-    """Make the worker that has it now, and has folded nothing."""
-    made = Shards(tmp_path / "taker", log, 1)
-    yield made
-    made.close()
+    from projections.partitions.shards import Shards
 
 
 async def test_a_copy_holds_what_a_fold_holds_and_the_log_is_not_read(

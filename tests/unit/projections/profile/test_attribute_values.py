@@ -78,12 +78,12 @@ def test_days_are_found_in_a_long_text_in_linear_time():
 
 
 def _seconds_of_days(text: str) -> float:
-    begin = time.perf_counter()
+    begin = time.thread_time()
     days_named(text)
-    return time.perf_counter() - begin
+    return time.thread_time() - begin
 
 
 def _seconds(attribute: str, value: str) -> float:
-    begin = time.perf_counter()
+    begin = time.thread_time()
     fault_of(attribute, value)
-    return time.perf_counter() - begin
+    return time.thread_time() - begin

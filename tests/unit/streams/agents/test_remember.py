@@ -10,6 +10,7 @@ import pytest
 from support.examples import MONDAY, XIAOMING, forget, happened, later, recalled, remember, said, tick
 from support.workbench import Workbench
 
+from projections.partitions.index_source import ShardIndexSource
 from schemas import codec
 from schemas.identity import Owner, partition_owner
 from schemas.log import NewRecord
@@ -271,10 +272,10 @@ async def test_a_large_item_is_decided_in_parts_that_all_count(bench: Workbench)
 
 async def test_the_index_follows_the_decisions(bench: Workbench):
     await bench.decides(remember(COFFEE, "c-1"))
-    [entry] = bench.shards.entries(XIAOMING)
+    [entry] = ShardIndexSource(bench.shards).entries(XIAOMING)
     assert (entry.memory_id, entry.version) == (next(iter(bench.state().memories)), 1)
     await bench.decides(forget(entry.memory_id, "f-1"))
-    assert bench.shards.entries(XIAOMING) == []
+    assert ShardIndexSource(bench.shards).entries(XIAOMING) == []
 
 
 async def test_a_tick_whose_partition_is_taken_away_while_it_waits_is_left_to_the_next_worker(bench: Workbench):

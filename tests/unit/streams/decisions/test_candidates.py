@@ -206,3 +206,14 @@ def test_of_several_known_memories_the_oldest_is_reinforced_whatever_the_map_ord
         [event] = given(mine, shared).when(said("用户真的喜欢喝咖啡", "t-9", later(hours=2))).then("reinforced").events
         assert isinstance(event, MemoryReinforced)
         assert event.memory_id == given(shared).only.memory_id
+
+
+def test_a_memory_that_had_expired_before_its_words_were_published_says_so():
+    said_then = piece("t-1", MONDAY, logged=later(days=3))
+    note = candidate("User has a cold", "t-1", memory_type="short_term")
+    after = given().when(extracted(note, covers=[said_then]))
+    assert after.reasons == [
+        "new; short_term, and expired already at 2026-01-07 08:00, before its words were published"
+    ]
+    in_time = given().when(extracted(note, covers=[piece("t-1", MONDAY, logged=later(days=1))]))
+    assert in_time.reasons == ["new"]

@@ -163,6 +163,12 @@ def test_an_older_word_for_a_value_does_not_make_the_value_older():
     assert known.when(between).then("superseded").active(later(days=6)) == [SHANGHAI]
 
 
+def test_a_memory_that_says_something_else_than_the_like_it_was_given_does_not_end_by_a_dislike():
+    cat = said("用户养了一只猫，叫小黑", "t-1", attribute="likes", value="小黑")
+    after = given(cat).when(said("用户讨厌小黑抓沙发", "t-2", later(days=1), attribute="dislikes", value="小黑"))
+    assert [m.status for m in after.memories] == ["active", "active"]
+
+
 LIKES = said("用户喜欢咖啡", "t-1", attribute="likes", value="咖啡")
 DISLIKES = said("用户不喜欢咖啡", "t-2", later(days=1), attribute="dislikes", value="咖啡")
 

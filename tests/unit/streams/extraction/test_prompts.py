@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
 from schemas.messages.observations import TurnContext
+from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE
 from schemas.vocabulary.words import Category
-from streams.extraction.model.prompts import ASSISTANT_LINES, PROMPT_HASH, SCHEMA, SYSTEM, line, messages, repair
+from streams.extraction.model.answer import read_answer
+from streams.extraction.model.examples import EXAMPLES
+from streams.extraction.model.grounding import grounded
+from streams.extraction.model.prompts import (
+    ASSISTANT_LINES,
+    PROMPT_HASH,
+    SCHEMA,
+    SYSTEM,
+    language,
+    line,
+    messages,
+    repair,
+)
 from streams.extraction.protocol import Piece, Window
 
 if TYPE_CHECKING:
+    from streams.extraction.model.examples import Language
     from streams.extraction.protocol import SourceType
 
 EIGHT = datetime(2026, 1, 5, 8, 0, 59, tzinfo=UTC)
@@ -85,14 +100,14 @@ def test_what_the_upstream_knew_stands_at_the_end_of_the_line(context: TurnConte
 
 
 def test_the_observations_are_the_last_user_message_and_nothing_else_is_in_it():
-    system, last = messages(window(piece("one"), piece("two", speaker="assistant")))
+    system, *_, last = messages(window(piece("one"), piece("two", speaker="assistant")))
     assert (system["role"], last["role"]) == ("system", "user")
     assert last["content"] == "[1] 2026-01-05 08:00 user: one\n[2] 2026-01-05 08:00 assistant: two"
     assert system["content"] == SYSTEM
 
 
 def test_the_model_is_told_which_lines_are_the_assistants_where_a_name_hides_it():
-    system, last = messages(window(piece("hi", name="张三"), piece("hello", speaker="assistant", name="Luna")))
+    system, *_, last = messages(window(piece("hi", name="张三"), piece("hello", speaker="assistant", name="Luna")))
     assert system["content"] == SYSTEM + ASSISTANT_LINES.format(lines="2")
     assert str(last["content"]).endswith("Luna: hello")
 
@@ -122,7 +137,7 @@ def test_the_model_is_told_which_lines_are_the_assistants_where_a_name_hides_it(
         "birthdays, festivals, important decisions",
         "everything done for the first time, anniversaries, achievements",
         "extremely important",
-        "Every gift, with the reaction to it",
+        "every gift, with the reaction to it",
         "with its place (date); the first one is a milestone",
         "`name: date`",
     ],
@@ -135,18 +150,62 @@ def test_habits_of_use_are_counted_and_not_asked():
     assert "usage_patterns" not in SYSTEM
 
 
-def test_the_schema_names_every_category_and_asks_for_content_and_sources_only():
+def test_the_schema_requires_what_a_small_model_would_leave_out_and_no_day():
     entry: Any = json.loads(json.dumps(SCHEMA))["properties"]["memories"]["items"]
     assert entry["properties"]["category"]["enum"] == list(get_args(Category))
-    assert entry["required"] == ["content", "sources"]
+    assert entry["required"] == ["sources", "content", "kind", "category", "memory_type", "attribute"]
+    assert list(entry["properties"])[:2] == ["sources", "content"]  # a grammar writes them in this order
+
+
+def test_an_attribute_is_a_word_of_the_closed_list_or_null():
+    entry: Any = SCHEMA["properties"]["memories"]["items"]  # type: ignore[index]
+    words, nothing = entry["properties"]["attribute"]["anyOf"]
+    assert words == {"type": "string", "enum": [*SINGLE, *(n for n in LISTS if n != "usage_patterns"), *MAPS]}
+    assert nothing == {"type": "null"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("我喜欢喝咖啡", "zh"),
+        ("I like coffee", "en"),
+        ("我昨天在公司用 VS Code 写了一天的代码", "zh"),
+        ("42", "en"),
+    ],
+)
+def test_the_examples_are_in_the_language_of_most_of_the_users_words(text: str, expected: Language):
+    asked = window(piece("Hello, how may I help you today, my dear friend?", speaker="assistant"), piece(text))
+    assert language(asked) == expected
+    shown = [message["content"] for message in messages(asked)[1:-1]]
+    assert shown == [content for example in EXAMPLES[expected] for content in example]
+
+
+@pytest.mark.parametrize("spoken", ["zh", "en"])
+def test_examples_are_answers_that_the_product_reads_as_they_stand_and_one_of_each_language_is_empty(spoken: Language):
+    counts = []
+    for example in EXAMPLES[spoken]:
+        lines = [re.fullmatch(r"\[\d+\] (\S+ \S+) (user|assistant): (.*)", text) for text in example.lines.split("\n")]
+        pieces = [piece(m[3], speaker=m[2], occurred_at=datetime.fromisoformat(f"{m[1]}+00:00")) for m in lines if m]
+        assert len(pieces) == len(lines)
+        asked = window(*pieces)
+        plain = read_answer(example.answer, asked)
+        kept = grounded(plain, asked)
+        assert plain.dropped == ()
+        assert [(p.attribute, p.value) for p in kept.proposals] == [(p.attribute, p.value) for p in plain.proposals]
+        counts.append(len(kept.proposals))
+    assert sorted(map(bool, counts)) == [False, True, True]
+
+
+def test_without_examples_the_question_is_rules_and_lines():
+    assert [m["role"] for m in messages(window(piece("one")), examples=False)] == ["system", "user"]
 
 
 def test_a_repair_keeps_the_question_and_adds_the_answer_and_what_was_wrong():
     asked = messages(window(piece("one")))
     again = repair(asked, "Sure!", "not JSON: it is a sentence")
-    assert again[:2] == asked
-    assert again[2] == {"role": "assistant", "content": "Sure!"}
-    assert "not JSON: it is a sentence" in again[3]["content"]
+    assert again[:-2] == asked
+    assert again[-2] == {"role": "assistant", "content": "Sure!"}
+    assert "not JSON: it is a sentence" in again[-1]["content"]
 
 
 def test_an_empty_answer_is_quoted_as_nothing_because_some_endpoints_refuse_empty_messages():

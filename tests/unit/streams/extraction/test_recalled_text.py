@@ -155,4 +155,4 @@ def test_looking_for_it_takes_a_time_that_grows_with_the_text(text: str):
 
 
 def test_the_system_message_says_so_too():
-    assert "do not remember it again" in messages(window_of(turn("hello"), ()))[0]["content"]
+    assert "is known already" in messages(window_of(turn("hello"), ()))[0]["content"]

@@ -90,11 +90,11 @@ async def test_nine_of_ten_memories_are_right_and_six_of_ten_facts_are_found(nam
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
-def test_there_are_enough_sentences_and_nearly_half_hold_nothing(language: str):
+def test_there_are_enough_sentences_and_a_third_hold_nothing(language: str):
     rows = labelled("sentences.jsonl", language)
     silent = sum(not row["expect"] for row in rows)
     assert len(rows) >= 100
-    assert 0.4 <= silent / len(rows) <= 0.6
+    assert 0.3 <= silent / len(rows) <= 0.6
     assert len(labelled("sentences_heldout.jsonl", language)) >= 30
 
 

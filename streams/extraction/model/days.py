@@ -1,0 +1,151 @@
+"""Days of a model's memories: read by our own rules from the line that was cited, and as the user corrected them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from streams.extraction.model import wording
+from streams.extraction.rules.dates import Dated, chinese_date, days_ago, english_date
+from streams.extraction.rules.finding import Finding
+from streams.extraction.rules.finding import with_day as marked
+from streams.extraction.rules.numbers import NUMERAL, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date
+
+    from streams.extraction.protocol import Piece, Proposal, Window
+
+_TIMELESS: Final = frozenset({"birthday", "important_dates"})
+"""Slots whose value is a day of its own: nothing happens on it."""
+_TODAY: Final = re.compile(
+    r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b|今[天早晚日]|刚[刚才]", re.IGNORECASE
+)
+_SENTENCE: Final = re.compile(r"[^。！？!?\n.]+(?:\.(?=\w)[^。！？!?\n.]+){0,50}")
+_LAST_NIGHT: Final = re.compile(r"昨夜|昨儿")
+
+_MONTHS: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_AMOUNTS: Final = (
+    re.compile(rf"\b{_MONTHS} (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b", re.IGNORECASE),
+    re.compile(rf"{NUMERAL}月{NUMERAL}[日号]"),
+    re.compile(r"\b(?:1[89]|20)\d\d\b"),
+    re.compile(rf"{NUMERAL}岁"),
+    re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE),
+    re.compile(r"(?:周|星期|礼拜)[一二三四五六日天]"),
+    re.compile(r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3})(?= years? old)"),
+    re.compile(r"\b\d{1,2}(?::\d\d)? ?(?:am|pm)\b", re.IGNORECASE),
+    re.compile(rf"{NUMERAL}点"),
+    re.compile(rf"{NUMERAL}[块元]"),
+)
+"""What people correct: a date, a year, an age, a weekday, an hour, a price. One of a kind takes the other's place."""
+_CORRECTS: Final = re.compile(
+    r"\b(?:sorry|no wait|wait,? no|no, wait|I mean|I meant|actually|correction|my mistake|not quite|make that)\b"
+    r"|不对|说错|记错|更正|纠正|应该是|其实是|搞错|弄错|哦不|我是说",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A line that says better what stood in one before it: the words of one kind, then and now."""
+
+    index: int
+    before: str
+    after: str
+
+    def applied(self, proposal: Proposal) -> Proposal:
+        """Return an entry that has the words of before with those of now, and with the line that corrects them."""
+        if self.before not in proposal.content or self.after in proposal.content:
+            return proposal
+        attribute, value = proposal.attribute, proposal.value and proposal.value.replace(self.before, self.after)
+        if attribute in _TIMELESS and value == proposal.value:  # it is spelt in another way, and wrong
+            attribute = value = None
+        return replace(
+            proposal,
+            content=proposal.content.replace(self.before, self.after),
+            attribute=attribute,
+            value=value,
+            occurred_on=None,
+            sources=(self.index, *(i for i in proposal.sources if i != self.index)),
+        )
+
+
+def corrections(window: Window) -> list[Correction]:
+    """Return what the user corrected in a window, in order: "May 4" in one line, "sorry, I mean May 14" in a later."""
+    found: list[Correction] = []
+    said: list[Piece] = []
+    for index, piece in enumerate(window.pieces):
+        if piece.speaker != "user":
+            continue
+        corrects = _CORRECTS.search(piece.text)
+        if corrects:
+            own = piece.text[: corrects.start()]
+            earlier = [*(other.text for other in said), own]
+            found.extend(_corrected(index, earlier, piece.text[corrects.end() :]))
+        said.append(piece)
+    return found
+
+
+def _corrected(index: int, earlier: list[str], now: str) -> Iterator[Correction]:
+    for pattern in _AMOUNTS:
+        new = pattern.search(now)
+        old = next((m for text in reversed(earlier) for m in reversed(list(pattern.finditer(text)))), None)
+        if new and old and old.group() != new.group():
+            yield Correction(index, old.group(), new.group())
+
+
+def numbers(text: str) -> frozenset[str]:
+    """Return the numbers of a text, in digits without leading zeros; a month by its name is its number."""
+    found = {term for term in wording.terms(text) if term.isdigit()}
+    names = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+    found.update(str(names.index(m[:3].lower()) + 1) for m in re.findall(rf"(?i)\b{_MONTHS}", text))
+    found.update(str(value) for run in re.findall(NUMERAL, text) if (value := number(run)) is not None)
+    return frozenset(found)
+
+
+def with_day(proposal: Proposal, window: Window) -> Proposal:
+    """Return an entry with the day that its words name, reckoned from the line that was cited, behind those words.
+
+    Where its own words name none, the sentence of the cited line that says it does. Our own reading goes before the
+    model's; a model's day that is the line's own stands only where the line speaks of today.
+    """
+    if proposal.attribute in _TIMELESS:
+        return replace(proposal, occurred_on=None)
+    lines = [window.pieces[i] for i in proposal.sources if window.pieces[i].speaker == "user"]
+    day, today = _day(proposal, lines)
+    if day is None:
+        given = proposal.occurred_on
+        idle = given is not None and any(given == p.occurred_at.date() for p in lines)
+        if idle and not any(_TODAY.search(piece.text) for piece in lines):
+            return replace(proposal, occurred_on=None)
+        return proposal
+    proposal = replace(proposal, occurred_on=day)
+    if today is None:
+        return proposal
+    content = marked(Finding(content=proposal.content, occurred_on=day), today).content
+    return replace(proposal, content=content)
+
+
+def _day(proposal: Proposal, lines: list[Piece]) -> tuple[date | None, date | None]:
+    """Return the day of an entry, and what today was on its line where its own words name the day."""
+    for piece in lines:
+        today = piece.occurred_at.date()
+        if dated := named_day(proposal.content, today):
+            return dated.day, today
+    terms = wording.terms(proposal.content)
+    for piece in lines:
+        sentences = _SENTENCE.findall(piece.text)
+        best = max(sentences, key=lambda text: len(terms & wording.terms(text)), default="")
+        shared = len(terms & wording.terms(best))
+        if shared and 2 * shared >= len(terms) and (dated := named_day(best, piece.occurred_at.date())):
+            return dated.day, None
+    return None, None
+
+
+def named_day(text: str, today: date) -> Dated | None:
+    """Return the day that a text of either language names, past or coming, or None."""
+    if dated := days_ago(text, today):
+        return dated
+    return chinese_date(text, today) if wording.is_chinese(text) else english_date(text, today)

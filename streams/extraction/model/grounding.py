@@ -1,0 +1,278 @@
+"""Grounding: what a model's answer says must stem from what the user said.
+
+Small models cite the wrong line, copy the form, fill slots by guessing, and remember what they said themselves. Each
+entry is held against the window: its lines are found, its slot and quotes are checked, its day is read by our own
+rules. What does not stem from the user's lines is dropped, with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from schemas.vocabulary.attributes import MAPS, is_single
+from schemas.vocabulary.tastes import says_taste
+from streams.extraction.model import days, wording
+from streams.extraction.model.answer import Answer
+from streams.extraction.model.examples import EXAMPLES
+
+if TYPE_CHECKING:
+    from streams.extraction.protocol import Piece, Proposal, Window
+
+MOST_ONLY_ASSISTANTS: Final = 0.5
+"""The share of an entry's words that only the assistant used, from which on it is the assistant's."""
+_YES: Final = re.compile(
+    r"(?:yes|yeah|yep|exactly|correct|right|that[’']s (?:right|true|it)|true|indeed|sure|of course|absolutely|deal"
+    r"|对|是的|是啊|没错|正是|正确|好的?[，。！!,.]|好啊|就这么|可以|当然)",
+    re.IGNORECASE,
+)
+_NO: Final = re.compile(r"(?:对不|对了|right, (?:but|no))", re.IGNORECASE)
+_OF_THE_TALK: Final = re.compile(
+    r"(?:the )?user (?:says?|said|greets?|greeted|thanks?|thanked|asks?|asked|inquire[sd]?|wants to know"
+    r"|wanted to know|replied|responded|requests?|requested|mentioned asking)\b"
+    r"|用户(?:说|问|询问|打招呼|打了|想知道|感谢|回复|请求|要求|向助手|表示感谢|表示知道|知道了)",
+    re.IGNORECASE,
+)
+_QUESTION: Final = re.compile(r"[^。！？!?.]{0,300}[？?]")
+_YOU: Final = re.compile(r"\byou\b|[你您]", re.IGNORECASE)
+_ENDS: Final = re.compile(r"[。！？!?]|\.(?=\s|$)")
+_OWN: Final = re.compile(r"\b(?:I|my|me|mine|we|our|us)\b|[我咱]", re.IGNORECASE)
+_SUBJECT: Final = re.compile(r"\busers?\b|用户|\b(?:I|my|we|our)\b|[我咱]", re.IGNORECASE)
+_OF_ANOTHER: Final = re.compile(
+    r"(?:the )?user[’']s (?!(?:full |first |last |current |native |preferred |real |mother )?"
+    r"(?:name|nickname|age|birthday|date|job|occupation|profession|employer|company|workplace|work|city|home|hometown|residence|address|language"
+    r"|tongue|relationship|marital|communication|style)\b)"
+    r"|用户的?(?:妈|爸|母|父|弟|哥|姐|妹|儿子|女儿|老婆|老公|妻|丈夫|爱人|男友|女友|朋友|同事|爷|奶|外婆|外公|孩子|猫|狗|宠物)"
+    r"|用户的(?!名字|姓名|昵称|年龄|年纪|生日|出生|职业|工作|公司|单位|雇主|城市|家(?:在|乡)|住|语言|母语|感情|婚姻|沟通)",
+    re.IGNORECASE,
+)
+_CALLED: Final = re.compile(
+    r"\b(?:calls?|called|calling) me\b|\bnick ?name|[叫喊唤]我|昵称|小名|绰号|外号", re.IGNORECASE
+)
+"""What a pet name of the user's comes with; a pet's name is none."""
+_LETTER: Final = re.compile(r"\w")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A piece of the window with the words that it can be recognised by."""
+
+    piece: Piece
+    terms: frozenset[str]
+    characters: frozenset[str]
+    letters: str
+
+
+class _UngroundedError(Exception):
+    """An entry stems from nothing that the user said."""
+
+
+def grounded(answer: Answer, window: Window) -> Answer:
+    """Return the answer without the entries that stem from nothing the user said, the others mended.
+
+    Of screenshots and articles, which nobody said, only what repeats the form is dropped.
+    """
+    reading = _Reading(window)
+    kept: list[Proposal] = []
+    dropped = list(answer.dropped)
+    for number, proposal in enumerate(answer.proposals, 1):
+        try:
+            kept.append(reading.settle(proposal))
+        except _UngroundedError as error:
+            dropped.append(f"memory {number}: {error}")
+    kept, repeated = _once(kept)
+    return Answer(tuple(kept), (*dropped, *repeated))
+
+
+def _once(proposals: list[Proposal]) -> tuple[list[Proposal], list[str]]:
+    """Return the proposals without those that say again, word for word, what another says of the same slot."""
+    kept: dict[tuple[str, str | None], Proposal] = {}
+    repeated: list[str] = []
+    for proposal in proposals:
+        key = (wording.letters(proposal.content), proposal.attribute and f"{proposal.attribute}={proposal.value}")
+        plain = (key[0], None)
+        if key in kept or (proposal.attribute is None and any(said == key[0] for said, _ in kept)):
+            repeated.append("a memory that says the same twice")
+            continue
+        kept.pop(plain, None)
+        kept[key] = proposal
+    return list(kept.values()), repeated
+
+
+class _Reading:
+    """A window, read once for all entries of its answer."""
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._lines = [
+            _Line(
+                piece,
+                wording.terms(f"{piece.name or ''} {piece.text} {_context(piece)}"),
+                wording.characters(f"{piece.name or ''}{piece.text}{_context(piece)}"),
+                wording.letters(piece.text),
+            )
+            for piece in window.pieces
+        ]
+        self._of_user = [i for i, line in enumerate(self._lines) if line.piece.speaker == "user"]
+        self._of_assistant = [i for i, line in enumerate(self._lines) if line.piece.speaker == "assistant"]
+        self._confirmed = {
+            i: i + 1
+            for i in self._of_assistant
+            if i + 1 in self._of_user
+            and _YES.match(self._text(i + 1).lstrip())
+            and not _NO.match(self._text(i + 1).lstrip())
+        }
+        self._corrections = days.corrections(window)
+
+    def settle(self, proposal: Proposal) -> Proposal:
+        """Return an entry with its lines, slot, quotes and day. Raises _UngroundedError."""
+        if not _LETTER.search(proposal.content) or self._is_an_example(proposal.content):
+            raise _UngroundedError("it repeats the form")
+        if self._window.source_type != "chat":
+            return proposal
+        proposal = self._corrected(proposal)
+        proposal = replace(proposal, sources=self._sources(proposal))
+        self._refuse(proposal)
+        first = next((i for i in proposal.sources if i in self._of_user), None)
+        name = self._lines[first].piece.name if first is not None else None
+        proposal = self._with_slot(replace(proposal, key_dialogue=self._quotes(proposal)))
+        if self._is_a_whole_turn(proposal):
+            return replace(proposal, occurred_on=days.with_day(proposal, self._window).occurred_on)
+        said = wording.of_the_user(proposal.content, name)
+        return days.with_day(replace(proposal, content=said), self._window)
+
+    def _is_a_whole_turn(self, proposal: Proposal) -> bool:
+        """Return whether an entry is a turn word for word, of several sentences or addressed to somebody.
+
+        It is a quotation, and stays as it is.
+        """
+        said = wording.letters(proposal.content)
+        quoted = len(_ENDS.findall(proposal.content.strip())) > 1 or _YOU.search(proposal.content)
+        return bool(quoted) and any(said == self._lines[i].letters for i in proposal.sources)
+
+    def _text(self, index: int) -> str:
+        return self._lines[index].piece.text
+
+    def _is_an_example(self, content: str) -> bool:
+        """Return whether an entry is one of the examples', and most of its words are not the window's."""
+        words = frozenset().union(*(line.terms for line in self._lines))
+        terms = wording.terms(content)
+        return wording.letters(content) in _EXAMPLES and 2 * len(terms & words) < len(terms)
+
+    def _corrected(self, proposal: Proposal) -> Proposal:
+        """Return an entry with what the user corrected afterwards, and the line that corrects it among its own."""
+        for correction in self._corrections:
+            proposal = correction.applied(proposal)
+        return proposal
+
+    def _sources(self, proposal: Proposal) -> tuple[int, ...]:
+        """Return the lines that an entry comes from: those cited, or the user's that says it where all are another's.
+
+        What the user confirmed comes from both lines.
+        """
+        if any(i in self._of_user for i in proposal.sources) or not self._of_user:
+            return proposal.sources
+        terms = wording.terms(proposal.content)
+        best = max(self._of_user, key=lambda i: (len(terms & self._lines[i].terms), -i))
+        held = max((len(terms & self._lines[i].terms) for i in proposal.sources), default=0)
+        confirming = [self._confirmed[i] for i in proposal.sources if i in self._confirmed]
+        if not confirming and len(terms & self._lines[best].terms) > held:
+            return (best,)
+        return (*proposal.sources, *confirming)
+
+    def _refuse(self, proposal: Proposal) -> None:
+        """Raise _UngroundedError where an entry is not the user's."""
+        content = proposal.content
+        own = [i for i in proposal.sources if i in self._of_user]
+        if not own:
+            raise _UngroundedError("only the assistant said it")
+        said = wording.letters(content)
+        user_lines = [self._lines[i] for i in self._of_user]
+        sentences = {wording.letters(part) for i in self._of_assistant for part in _sentences(self._text(i))}
+        if said in sentences and not any(said in line.letters for line in user_lines):
+            raise _UngroundedError("it is the assistant's line")
+        if _OF_THE_TALK.match(content) and not any(said in line.letters for line in user_lines):
+            raise _UngroundedError("it tells of the talk, not of the user")
+        confirmed = [self._lines[i] for i in self._confirmed]
+        terms = wording.terms(content)
+        users = frozenset().union(*(line.terms for line in (*user_lines, *confirmed)))
+        theirs = frozenset().union(*(self._lines[i].terms for i in self._of_assistant)) - users
+        shares = terms & users or wording.characters(content) & frozenset().union(*(x.characters for x in user_lines))
+        same_script = wording.is_chinese(content) == any(wording.is_chinese(line.piece.text) for line in user_lines)
+        if not shares and same_script:
+            raise _UngroundedError("it shares no name, number or word with what the user said")
+        if len(terms & theirs) > len(terms & users) * MOST_ONLY_ASSISTANTS and not self._confirms(proposal):
+            raise _UngroundedError("its words are the assistant's")
+        if all(said != self._lines[i].letters and self._only_asks(i, content) for i in own):
+            raise _UngroundedError("the user only asked")
+
+    def _confirms(self, proposal: Proposal) -> bool:
+        return any(self._confirmed[i] in proposal.sources for i in self._confirmed)
+
+    def _only_asks(self, index: int, content: str) -> bool:
+        """Return whether a line asks about the world, and the user is neither in it nor named in the entry."""
+        text, name = self._text(index), self._lines[index].piece.name
+        rest = _QUESTION.sub("", text)
+        if name and name in content:
+            return False
+        return rest != text and not _OWN.search(text) and not wording.terms(rest)
+
+    def _quotes(self, proposal: Proposal) -> tuple[str, ...]:
+        """Return the quotes that somebody said."""
+        said = "\n".join(line.letters for line in self._lines)
+        return tuple(q for q in proposal.key_dialogue if wording.letters(q) and wording.letters(q) in said)
+
+    def _with_slot(self, proposal: Proposal) -> Proposal:
+        if proposal.attribute is None or self._fills(proposal, proposal.attribute, proposal.value or ""):
+            return proposal
+        return replace(proposal, attribute=None, value=None)
+
+    def _fills(self, proposal: Proposal, attribute: str, value: str) -> bool:
+        """Return whether a line of the user's holds the value or its words, and the entry says it of the user."""
+        if is_single(attribute) and not self._is_of_the_user(proposal):
+            return False
+        lines = [*self._of_user, *(i for i, answer in self._confirmed.items() if answer in self._of_user)]
+        holding = [i for i in lines if self._holds(i, attribute, value)]
+        if attribute in ("likes", "dislikes"):
+            return any(says_taste(self._text(i)) for i in holding)
+        if attribute == "pet_names":
+            return any(_CALLED.search(self._text(i)) for i in holding)
+        return bool(holding)
+
+    def _is_of_the_user(self, proposal: Proposal) -> bool:
+        names = [self._lines[i].piece.name for i in proposal.sources if self._lines[i].piece.name]
+        named = any(name in proposal.content for name in names if name) or (proposal.value or "") in proposal.content
+        of_user = _SUBJECT.search(proposal.content) is not None or named
+        return of_user and not _OF_ANOTHER.match(proposal.content)
+
+    def _holds(self, index: int, attribute: str, value: str) -> bool:
+        line = self._lines[index]
+        if attribute in MAPS:
+            value = value.replace("\uff1a", ":").rpartition(":")[0]
+        if attribute == "birthday" or attribute in MAPS:
+            return bool(days.numbers(line.piece.text)) and (
+                attribute in MAPS or days.numbers(value) <= days.numbers(line.piece.text)
+            )
+        wanted = wording.letters(value)
+        if wanted and wanted in line.letters:
+            return True
+        terms = wording.terms(value)
+        return bool(terms) and terms <= line.terms
+
+
+def _context(piece: Piece) -> str:
+    context = piece.context
+    return f"{context.gift or ''} {context.scene or ''} {context.mood or ''}" if context else ""
+
+
+def _sentences(text: str) -> list[str]:
+    return [part for part in (text, *re.split(r"(?<=[。！？!?.])", text)) if part.strip()]
+
+
+_EXAMPLES: Final = frozenset(
+    wording.letters(content)
+    for examples in EXAMPLES.values()
+    for example in examples
+    for content in re.findall(r'"content":"([^"]*)"', example.answer)
+)
