@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from projections.embedding.encoder_process import BATCH_CHARACTERS, BATCH_TEXTS, RUNS_AHEAD, EncoderProcess, Request
-from schemas.text import nfkc
+from projections.embedding.long_texts import beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Vectors
 
 _CACHED_CHARACTERS = 500
-MAX_CHARACTERS: Final = 2_000
-"""Of a text in NFKC: what follows is not read. The vector of a longer text would hardly know it either."""
-_BEFORE: Final = 4 * MAX_CHARACTERS
-"""Of a text as it was given: NFKC may make one character of two or three, and then 2,000 are left."""
 
 
 class LocalEmbedder:
@@ -112,7 +108,7 @@ def _parts(texts: Iterable[str]) -> Iterator[tuple[list[str], int]]:
     part: list[str] = []
     total = 0
     for text in texts:
-        read, characters = _beginning(text)
+        read, characters = beginning(text)
         if part and (len(part) == BATCH_TEXTS or total + characters > BATCH_CHARACTERS):
             yield part, total
             part, total = [], 0
@@ -120,12 +116,3 @@ def _parts(texts: Iterable[str]) -> Iterator[tuple[list[str], int]]:
         total += characters
     if part:
         yield part, total
-
-
-def _beginning(text: str) -> tuple[str, int]:
-    """Return what is read of a text, and how many characters that is in NFKC; a text that is read whole stays as is."""
-    spelt = nfkc(text[:_BEFORE])
-    if len(text) <= _BEFORE and len(spelt) <= MAX_CHARACTERS:
-        return text, len(spelt)
-    read = spelt[:MAX_CHARACTERS]
-    return read, len(read)

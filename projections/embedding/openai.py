@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, unit_vectors
+from projections.embedding.long_texts import beginning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,7 @@ class OpenAIEmbedder:
 
     async def _ask(self, texts: Sequence[str]) -> Vectors:
         # Endpoints refuse an empty string, and a lone surrogate cannot be spelt in UTF-8.
-        given = [text.encode("utf-8", "replace").decode() or " " for text in texts]
+        given = [beginning(text)[0].encode("utf-8", "replace").decode() or " " for text in texts]
         try:
             answer = await self._post(given)
         except EmbedderRefused:

@@ -23,7 +23,7 @@ from contract.embedder_suite import EmbedderSuite
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, unit_vectors
 from projections.embedding.encoder_process import BATCH_CHARACTERS
-from projections.embedding.local import MAX_CHARACTERS
+from projections.embedding.long_texts import MAX_CHARACTERS
 from projections.embedding.openai import OpenAIEmbedder
 
 
@@ -252,6 +252,13 @@ class TestBehindAnEndpoint(EmbedderSuite):
         assert {path for path, _, _ in endpoint.asked} == {"/v1/embeddings"}
         assert {key for _, key, _ in endpoint.asked} == {"Bearer secret"}
         assert {asked["model"] for _, _, asked in endpoint.asked} == {"fake-32"} == {behind.model}
+
+    async def test_a_long_text_is_sent_to_the_bound_of_every_embedder(self, endpoint, behind):
+        await behind.embed(["\ufdfa" * 21_000, "word " * 1_000, "a short \ufb03 one", "x" * MAX_CHARACTERS])
+        [(_, _, asked)] = endpoint.asked
+        assert [len(text) for text in asked["input"]] == [MAX_CHARACTERS, MAX_CHARACTERS, 13, MAX_CHARACTERS]
+        assert asked["input"][1] == ("word " * 1_000)[:MAX_CHARACTERS]
+        assert asked["input"][2] == "a short \ufb03 one"
 
     async def test_vectors_are_those_of_the_endpoint_at_unit_length(self, behind):
         wanted = unit_vectors([[byte - 127.5 for byte in digest("one")]])

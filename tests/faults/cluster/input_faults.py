@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from faults.cluster.background_client import BackgroundClient, background_client
+import httpx
+from faults.cluster.background_client import TALKERS, BackgroundClient, background_client
 from faults.cluster.cluster import RECOVERY_SECONDS, SESSION_SECONDS
 from faults.cluster.counters import OUTAGES
 from faults.cluster.questions import questions_meanwhile
+from faults.hostile_requests import BODIES, TEXTS
 
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS, INBOX, INPUTS, TOPICS
@@ -21,11 +24,16 @@ if TYPE_CHECKING:
     from faults.cluster.cluster import Cluster
     from faults.cluster.model import Mode
     from faults.cluster.worker_process import WorkerProcess
+    from faults.hostile_requests import Hostile
 
 TROUBLE_SECONDS = 4 * SESSION_SECONDS
 """Longer than the session, and than the three of them that Kafka gives a rebalance."""
 PROMPT_SECONDS = 12.0
 """Far less than the outage: a command that waited for the model would take longer."""
+LATE_SECONDS = 5.0
+"""Nobody waits so much longer because somebody else sends what is hostile."""
+CALM_SECONDS = 4.0
+LIVE_SECONDS = 1.0
 FULL = f"queue full: {CONVERSATIONS.name}"
 POISON = (b"\x00", b"not a message", b"{}", b"\xff" * 4096, b"\xc3\x01" + bytes(8) + b"of no schema that is known")
 """The last would stop a worker on topics that only workers write: a newer one may have written it."""
@@ -88,6 +96,52 @@ async def _full(workers: Sequence[WorkerProcess]) -> None:
         while FULL not in worker.said_in_this_life():
             assert time.monotonic() < deadline, f"no full queue: {worker.said()}"
             await asyncio.sleep(0.2)
+
+
+async def hostile(cluster: Cluster) -> None:
+    """Send every worker all that once stopped one; others are served meanwhile, and no process stands still."""
+    await asyncio.sleep(2)
+    alive: list[float] = []
+    async with background_client(cluster) as talk:
+        async with asyncio.timeout(RECOVERY_SECONDS):
+            while talk.commands < 3 * TALKERS:  # noqa: ASYNC110 - until each worker has loaded what it embeds with
+                await asyncio.sleep(0.2)
+        talk.measure_anew()
+        await asyncio.sleep(CALM_SECONDS)
+        calm = talk.slowest()
+        talk.measure_anew()
+        probing = asyncio.create_task(_probe(cluster, alive))
+        async with asyncio.TaskGroup() as group:
+            for worker in cluster.workers:
+                for requests in (BODIES, TEXTS):
+                    group.create_task(_send(worker.url, requests))
+        await cluster.recovered(time.monotonic())
+        probing.cancel()
+        slowest = talk.slowest()
+    assert slowest < calm + LATE_SECONDS, f"a command or search of others took {slowest:.1f} s, before {calm:.1f} s"
+    assert max(alive) < LIVE_SECONDS, f"a worker did not answer for {max(alive):.1f} s"
+    cluster.notes.append(
+        f"commands and searches answered after {slowest:.1f} s at most, `/health/live` after {max(alive):.2f} s"
+    )
+
+
+async def _send(url: str, requests: Sequence[Hostile]) -> None:
+    async with httpx.AsyncClient(base_url=url, timeout=TROUBLE_SECONDS) as http:
+        for each in requests:
+            with suppress(httpx.TransportError):  # refused before all of it was sent
+                answer = await http.post(each.path, content=each.content, headers={"content-type": each.content_type})
+                assert answer.status_code < 500 or "Retry-After" in answer.headers, (each.finding, answer.text[:300])
+
+
+async def _probe(cluster: Cluster, alive: list[float]) -> None:
+    """Ask each worker whether it lives, as an orchestrator does, until cancelled."""
+    async with httpx.AsyncClient(timeout=TROUBLE_SECONDS) as http:
+        while True:
+            for url in cluster.alive():
+                began = time.monotonic()
+                assert (await http.get(f"{url}/health/live")).is_success
+                alive.append(time.monotonic() - began)
+            await asyncio.sleep(0.1)
 
 
 async def poison(cluster: Cluster) -> None:

@@ -58,6 +58,7 @@ ROWS = (
     Row("model-hanging", "the model takes requests and never answers", of_inputs.trouble_with_the_model("hang")),
     Row("model-garbage", "the model answers what is no JSON", of_inputs.trouble_with_the_model("garbage")),
     Row("poison", "bytes that are no message on every topic", of_inputs.poison),
+    Row("hostile", "all that a stranger once stopped a worker with, sent to each", of_inputs.hostile, 25, 60),
     Row(
         "queues-full",
         "the model refuses connections until the queues of all agents of observations are full (shrunk: 40 records,"
