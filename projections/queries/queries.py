@@ -130,10 +130,6 @@ class Queries:
         sees = self.ranked_memories(owner, now).shows(visibility)
         return await self.index_search.pool(owner, question, views, now=now, sees=sees)
 
-    async def _pool(self, owner: Owner, question: Question, now: datetime, sees: Callable[[Memory], bool]) -> Pool:
-        views = await self.index_search.views(question.text)
-        return await self.index_search.pool(owner, question, views, now=now, sees=sees)
-
     def turns(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
         """Return a session's most recent turns, of all or of those with an agent, oldest first."""
         return self._shards.of(owner).observations.turns(owner, session_id, limit, agent_id)

@@ -124,7 +124,7 @@ def _kind(found: dict[str, Any]) -> str:
     """Return a memory's category, and whether it was superseded; of a turn, by whom it was said."""
     if found["kind"] == "turn":
         return f"said by the {found['role']}"
-    return found["category"] + ", superseded" * (found["status"] == SUPERSEDED)
+    return f"{found['category']}{', superseded' * (found['status'] == SUPERSEDED)}"
 
 
 def _search_text(results: dict[str, Any]) -> str:
