@@ -109,7 +109,7 @@ def with_day(proposal: Proposal, window: Window) -> Proposal:
     """Return an entry with the day that its words name, reckoned from the line that was cited, behind those words.
 
     Where its own words name none, the sentence of the cited line that says it does. Our own reading goes before the
-    model's; a model's day that is the line's own stands only where the line speaks of today.
+    model's; of a trait, a day that is merely the line's own stands only where the line speaks of today.
     """
     if proposal.attribute in _TIMELESS:
         return replace(proposal, occurred_on=None)
@@ -117,7 +117,7 @@ def with_day(proposal: Proposal, window: Window) -> Proposal:
     day, today = _day(proposal, lines)
     if day is None:
         given = proposal.occurred_on
-        idle = given is not None and any(given == p.occurred_at.date() for p in lines)
+        idle = proposal.kind == "semantic" and any(given == p.occurred_at.date() for p in lines)
         if idle and not any(_TODAY.search(piece.text) for piece in lines):
             return replace(proposal, occurred_on=None)
         return proposal

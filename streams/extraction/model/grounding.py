@@ -251,9 +251,8 @@ class _Reading:
         if attribute in MAPS:
             value = value.replace("\uff1a", ":").rpartition(":")[0]
         if attribute == "birthday" or attribute in MAPS:
-            return bool(days.numbers(line.piece.text)) and (
-                attribute in MAPS or days.numbers(value) <= days.numbers(line.piece.text)
-            )
+            own, said = days.numbers(value), days.numbers(line.piece.text)
+            return bool(said) if attribute in MAPS else len(own & said) >= min(2, len(own))
         wanted = wording.letters(value)
         if wanted and wanted in line.letters:
             return True

@@ -66,8 +66,8 @@ async def test_feelings_are_told_over_time(door: FrontDoor):
 async def test_plans_and_yearly_days_lie_ahead(door: FrontDoor):
     told = (await door.get("/v1/users/u1/upcoming", as_of=FEBRUARY)).json()
     assert [(i["date"], i["kind"], i["name"], i["years"], i["content"]) for i in told["items"]] == [
-        ("2026-03-01", "plan", None, None, "三月一日开会"),
-        ("2026-03-05", "yearly", "birthday", 36, "我的生日是三月五日"),
+        ("2026-03-01", "plan", None, None, "三月一日（2026-03-01）开会"),
+        ("2026-03-05", "yearly", "birthday", 36, "用户的生日是三月五日"),
     ]
     assert (told["total"], told["as_of"]) == (2, FEBRUARY)
     nearest = (await door.get("/v1/users/u1/upcoming", as_of=FEBRUARY, limit=1)).json()
