@@ -7,6 +7,7 @@ import logging
 from contextlib import AsyncExitStack, nullcontext, suppress
 from datetime import timedelta
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -61,6 +62,7 @@ from streams.agents.project import Project
 from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
 from streams.agents.retention import RetentionTask
+from streams.delivery.fair_slots import FairSlots
 from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import RetryingReads, fold_with_retry
@@ -241,12 +243,16 @@ class Worker:
         self.usage = Usage(settings.data_dir / "usage.json", self.clock)
         self._exits.callback(self.usage.save)
         asked_at_once = settings.llm_concurrency if settings.extracts_with == "model" else WORKED_AT_ONCE
-        self.observe_pool = KeyedPool(WINDOWS_AT_ONCE, self.fail, partial(metrics.took, "extract"))
-        self.remember_pool = KeyedPool(WORKED_AT_ONCE, self.fail, partial(metrics.took, "remember"))
+        self.observe_pool = KeyedPool(
+            WINDOWS_AT_ONCE, self.fail, partial(metrics.took, "extract"), attrgetter("tenant")
+        )
+        self.remember_pool = KeyedPool(
+            WORKED_AT_ONCE, self.fail, partial(metrics.took, "remember"), attrgetter("tenant")
+        )
         self.observe = Observe(
             log=self._retrying_log,
             shards=self.shards,
-            extraction=ExtractionService(self.embedder, asyncio.Semaphore(asked_at_once), vision=settings.vision),
+            extraction=ExtractionService(self.embedder, FairSlots(asked_at_once), vision=settings.vision),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,

@@ -9,6 +9,7 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from projections.partitions.assignment import NotHeld
+from streams.delivery.fair_slots import FairSlots
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
@@ -17,6 +18,11 @@ log = logging.getLogger("mnemolog")
 Job: TypeAlias = "Callable[[], Awaitable[None]]"
 MAX_QUEUED: Final = 2_000
 """Jobs that may be queued; beyond them `submit` waits, and the log is read no further."""
+
+
+def one_party(_key: Hashable) -> Hashable:
+    """Say that all keys are one party's."""
+    return None
 
 
 class KeyedPool:
@@ -32,9 +38,14 @@ class KeyedPool:
         slots: int,
         failure: Callable[[BaseException], None],
         took: Callable[[float], None] = lambda _seconds: None,
+        party: Callable[[Hashable], Hashable] = one_party,
     ) -> None:
-        """Report to `took` how many seconds each job ran, without the time that it was queued."""
-        self._slots = asyncio.Semaphore(slots)
+        """Report to `took` how many seconds each job ran, without the time that it was queued.
+
+        `party` says whose a key is: slots are given to parties in turns.
+        """
+        self._slots = FairSlots(slots)
+        self._party = party
         self._failure = failure
         self._took = took
         self._queues: dict[tuple[int, Hashable], deque[Job]] = {}
@@ -81,11 +92,11 @@ class KeyedPool:
         await self._changed.wait()
 
     async def _run(self, place: tuple[int, Hashable]) -> None:
-        queue = self._queues[place]
+        queue, party = self._queues[place], self._party(place[1])
         me = asyncio.current_task()
         try:
             while queue:
-                async with self._slots:
+                async with self._slots.slot(party):
                     began = time.perf_counter()
                     await queue[0]()
                     self._took(time.perf_counter() - began)

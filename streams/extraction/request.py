@@ -20,6 +20,7 @@ from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
 from schemas.text import MAX_MARKS, has_many_marks, without_many_marks
 from schemas.topics import INBOX
+from streams.delivery.fair_slots import FairSlots
 from streams.delivery.retry import append_with_retry, pauses
 from streams.extraction.protocol import Outage, Rejected
 
@@ -47,7 +48,7 @@ class ExtractionService:
     """Turns windows into inbox items. It waits out outages, however long they last."""
 
     embedder: Embedder
-    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(DEFAULT_SLOTS))
+    slots: FairSlots = field(default_factory=lambda: FairSlots(DEFAULT_SLOTS))
     """Bounds the attempts at the same time. A window that pauses between attempts holds no slot: a few poisoned ones
     would block all others."""
     make_pauses: Callable[[], Callable[[], float]] = pauses
@@ -75,7 +76,7 @@ class ExtractionService:
         extraction: Extraction | None = None
         while True:
             try:
-                async with self.slots:
+                async with self.slots.slot(window.tenant):
                     extraction = extraction or await _extracted(window, extractor)
                     vectors = await self._vectors(extraction)
             except Rejected as rejected:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from schemas.frames import read_frame, write_frame
+from streams.delivery.fair_slots import FairSlots
 from streams.extraction.protocol import Extraction, Outage, Rejected
 from streams.extraction.rules.extractor import RuleExtractor
 
@@ -37,6 +38,7 @@ class RuleProcess(RuleExtractor):
     def __init__(self, cpu_seconds: float = CPU_SECONDS) -> None:
         self._cpu_seconds = cpu_seconds
         self._process: subprocess.Popen[bytes] | None = None
+        self._turns = FairSlots(1)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="rules")
         self._closed = False
 
@@ -48,7 +50,8 @@ class RuleProcess(RuleExtractor):
     async def extract(self, window: Window) -> Extraction:
         """Return what the rules find. Raises Rejected where they take too long or fail; Outage after `aclose`."""
         frame = pickle.dumps(window, pickle.HIGHEST_PROTOCOL)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, frame)
+        async with self._turns.slot(window.tenant):  # one tenant's windows do not keep another's waiting
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, frame)
 
     async def aclose(self) -> None:
         """End the process and the thread; a window that is being read is an outage to its caller."""
