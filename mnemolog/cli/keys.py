@@ -49,7 +49,10 @@ GRACE = Annotated[
     timedelta, typer.Option("--grace", parser=span, metavar="TIME", help="How long the old key is still valid.")
 ]
 REQUESTS = Annotated[float | None, typer.Option("--requests-per-second", min=0.01, help="At most so many.")]
-EVENTS = Annotated[int | None, typer.Option("--events-per-day", min=1, help="At most so many events a day (UTC).")]
+EVENTS = Annotated[
+    int | None,
+    typer.Option("--events-per-day", min=1, help="At most so many events a day (UTC)."),
+]
 TOKENS = Annotated[
     int | None,
     typer.Option(

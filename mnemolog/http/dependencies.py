@@ -65,7 +65,7 @@ async def _quota(request: Request) -> Quota:
 
 
 CurrentQuota = Annotated[Quota, Depends(_quota)]
-"""How many events the caller may still publish today."""
+"""How many events the caller may still publish, command or import today."""
 
 
 async def _tenant(caller: Caller) -> str:
@@ -83,10 +83,12 @@ IdempotencyKey = Annotated[
 ]
 
 
-async def _command_id(request: Request, tenant: Tenant, key: IdempotencyKey = None) -> str:
+async def _command_id(request: Request, tenant: Tenant, quota: CurrentQuota, key: IdempotencyKey = None) -> str:
+    quota.take(1)
     if key is None:
         return str(uuid4())
     return derived_id("command", tenant, key, request.method, request.url.path)
 
 
 CommandId = Annotated[str, Depends(_command_id)]
+"""The id of the command that a request gives; it counts as an event of the key's day."""

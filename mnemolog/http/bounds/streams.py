@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from mnemolog.access.principal import PRINCIPAL
 from mnemolog.http.authentication import STREAMS
 
 if TYPE_CHECKING:
@@ -12,20 +14,25 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope
 
+    from mnemolog.access.principal import Principal
+
 MAX_STREAMS: Final = 512
 """Streams of wakes that a worker keeps open, of all callers."""
+MAX_STREAMS_OF_A_TENANT: Final = 128
+"""The same of one tenant, so that none takes them all; not of callers without keys, who are all one."""
 
 
 class TooManyStreams(Exception):
-    """The worker has no stream left: ask again in a moment, or another worker."""
+    """The worker has no stream left for you: ask again in a moment, or another worker."""
 
 
 class Streams:
     """Counts the streams of a worker."""
 
-    def __init__(self, most: int = MAX_STREAMS) -> None:
+    def __init__(self, most: int = MAX_STREAMS, most_of_a_tenant: int = MAX_STREAMS_OF_A_TENANT) -> None:
         self._most = most
-        self._open = 0
+        self._most_of_a_tenant = most_of_a_tenant
+        self._open: Counter[str | None] = Counter()
 
     @contextmanager
     def counted(self, scope: Scope) -> Iterator[None]:
@@ -33,10 +40,15 @@ class Streams:
         if scope["path"] not in STREAMS:
             yield
             return
-        if self._open >= self._most:
+        principal: Principal | None = scope.get(PRINCIPAL)
+        tenant = None if principal is None or principal.key_id is None else principal.tenant
+        is_full = tenant is not None and self._open[tenant] >= self._most_of_a_tenant
+        if is_full or self._open.total() >= self._most:
             raise TooManyStreams
-        self._open += 1
+        self._open[tenant] += 1
         try:
             yield
         finally:
-            self._open -= 1
+            self._open[tenant] -= 1
+            if not self._open[tenant]:
+                del self._open[tenant]

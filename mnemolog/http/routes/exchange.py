@@ -11,7 +11,7 @@ from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from mnemolog.http.bounds.json_body import NDJSON, read_events
-from mnemolog.http.dependencies import Caller, CurrentWorker, Tenant
+from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, Tenant
 from mnemolog.http.models.exchange_responses import Imported
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserOrNone
 from mnemolog.http.permissions import IMPORTING, OF_TENANT, check_owner, needs
@@ -80,6 +80,7 @@ async def import_(
     worker: CurrentWorker,
     caller: Caller,
     tenant: Tenant,
+    quota: CurrentQuota,
     user_id: Annotated[UserOrNone | None, Query(description="whose they become; default: each line's own")] = None,
     wait: Wait = 5.0,
 ) -> Response:
@@ -109,6 +110,7 @@ async def import_(
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
     for owner in owners:
         check_owner(caller, owner.user_id, None)
+    quota.take(len(lines))
     items = await worker.importer.import_all(tenant, lines, user_id, wait)
     actions = Counter(item["action"] for item in items)
     waiting, known, refusals = actions[WAITING], actions["nothing"], actions["refused"]

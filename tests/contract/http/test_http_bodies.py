@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 
+from mnemolog.access.principal import PRINCIPAL, Principal, Role
 from mnemolog.http.bounds.bodies import FREE_BYTES, MAX_BODY_BYTES, MAX_SMALL_BODY_BYTES, Bodies, NotRead
 from mnemolog.http.bounds.streams import Streams, TooManyStreams
 
@@ -139,6 +140,20 @@ async def test_no_more_streams_are_opened_than_a_worker_has():
         with streams.counted({"path": "/v1/events"}):
             pass
     with streams.counted(stream):
+        pass
+
+
+async def test_no_tenant_takes_all_streams():
+    streams = Streams(most=3, most_of_a_tenant=1)
+    one, other = (
+        {"path": "/v1/wakes/stream", PRINCIPAL: Principal(tenant, frozenset({Role.READ}), "k1")} for tenant in "ab"
+    )
+    with streams.counted(one), streams.counted(other):
+        with pytest.raises(TooManyStreams), streams.counted(one):
+            raise AssertionError("a second one was opened")
+        with streams.counted({"path": "/v1/wakes/stream"}):
+            pass
+    with streams.counted(one):
         pass
 
 

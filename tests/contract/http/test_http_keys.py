@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -342,6 +343,21 @@ async def test_more_events_a_day_than_a_key_may_publish_are_429(door: KeyedDoor)
     assert (await caller.ask("POST", "/v1/events", turn("q3", "and again"))).status_code == 202
     talk = {"user_id": "u1", "messages": [{"role": "user", "content": "hello"}]}
     assert (await caller.ask("POST", "/v1/conversations", talk)).status_code == 429
+
+
+async def test_commands_and_imports_count_among_the_events_of_a_day(door: KeyedDoor):
+    caller = door.caller(*BOTH, Role.TENANT_ADMIN, tenant="commands", limits=Limits(events_per_day=3))
+    first = await caller.ask("POST", "/v1/memories", {"user_id": "u1", "content": "likes tea"})
+    assert first.status_code == 201
+    line = json.loads((await caller.ask("GET", "/v1/users/u1/export")).text.splitlines()[0])
+    too_many = await caller.ask("POST", "/v1/import", [line] * 3, user_id="u2")
+    assert too_many.status_code == 429
+    assert (await caller.ask("POST", "/v1/import", [line], user_id="u2")).status_code == 200
+    added = await caller.ask("POST", "/v1/memories", {"user_id": "u1", "content": "likes juice"})
+    assert added.status_code == 201
+    one = f"/v1/memories/{first.json()['memory_id']}"
+    assert (await caller.ask("DELETE", one)).status_code == 429
+    assert (await caller.ask("GET", one)).status_code == 200
 
 
 async def test_a_client_sends_its_key(door: KeyedDoor):
