@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from mnemolog.access.principal import PRINCIPAL
 from mnemolog.http.authentication import BETWEEN_WORKERS
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from starlette.types import Receive, Scope
+
+    from mnemolog.access.principal import Principal
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 """The bytes of a body with many events or memories."""
@@ -20,6 +24,8 @@ MAX_SMALL_BODY_BYTES: Final = 512 * 1024
 LARGE: Final = frozenset({"/v1/events", "/v1/conversations", "/v1/import"})
 MAX_BYTES_IN_FLIGHT: Final = 64 * 1024 * 1024
 """The bytes of all bodies whose requests are not answered yet; parsed JSON takes several times as much."""
+SHARE_OF_A_TENANT: Final = 0.5
+"""Of these bytes, at most: no tenant keeps the others from sending large bodies. Callers without keys are none."""
 FREE_BYTES: Final = 64 * 1024
 """The bytes of each body that do not count: small requests are served while large ones fill the budget."""
 BODY_SECONDS: Final = 30.0
@@ -46,6 +52,7 @@ class Bodies:
         self._most_in_flight = most_in_flight
         self._seconds = seconds
         self.in_flight = 0
+        self._of_tenants: Counter[str] = Counter()
 
     async def read(self, scope: Scope, receive: Receive, until_answered: ExitStack) -> bytes:
         """Return the whole body, which counts until the request is answered. Raises NotRead, Gone."""
@@ -55,12 +62,12 @@ class Bodies:
             raise _too_large(most)
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._read(receive, most, until_answered)
+                return await self._read(receive, most, _tenant(scope), until_answered)
         except TimeoutError:
             detail = f"the body was not complete after {self._seconds:g} s: send less at once"
             raise NotRead(HTTPStatus.REQUEST_TIMEOUT, detail) from None
 
-    async def _read(self, receive: Receive, most: int, until_answered: ExitStack) -> bytes:
+    async def _read(self, receive: Receive, most: int, tenant: str | None, until_answered: ExitStack) -> bytes:
         parts: list[bytes] = []
         size = counted = 0
         while True:
@@ -72,21 +79,34 @@ class Bodies:
             if size > most:
                 raise _too_large(most)
             if size - FREE_BYTES > counted:
-                self._take(size - FREE_BYTES - counted, until_answered)
+                self._take(size - FREE_BYTES - counted, tenant, until_answered)
                 counted = size - FREE_BYTES
             parts.append(part)
             if not message.get("more_body", False):
                 return b"".join(parts)
 
-    def _take(self, size: int, until_answered: ExitStack) -> None:
-        if self.in_flight + size > self._most_in_flight:
+    def _take(self, size: int, tenant: str | None, until_answered: ExitStack) -> None:
+        is_greedy = tenant is not None and self._of_tenants[tenant] + size > SHARE_OF_A_TENANT * self._most_in_flight
+        if is_greedy or self.in_flight + size > self._most_in_flight:
             detail = "many large requests are being answered: ask again in a moment, or send less at once"
             raise NotRead(HTTPStatus.SERVICE_UNAVAILABLE, detail)
         self.in_flight += size
-        until_answered.callback(self._give_back, size)
+        if tenant is not None:
+            self._of_tenants[tenant] += size
+        until_answered.callback(self._give_back, size, tenant)
 
-    def _give_back(self, size: int) -> None:
+    def _give_back(self, size: int, tenant: str | None) -> None:
         self.in_flight -= size
+        if tenant is not None:
+            self._of_tenants[tenant] -= size
+            if not self._of_tenants[tenant]:
+                del self._of_tenants[tenant]
+
+
+def _tenant(scope: Scope) -> str | None:
+    """Return the tenant of a caller's key, None without keys and for another worker."""
+    principal: Principal | None = scope.get(PRINCIPAL)
+    return None if principal is None or principal.key_id is None else principal.tenant
 
 
 def most_bytes(path: str) -> int:

@@ -126,7 +126,7 @@ async def test_a_request_over_the_budget_is_told_when_to_come_back(door: FrontDo
     assert (response.status_code, response.headers["retry-after"]) == (503, "1")
 
 
-def refuse_all(_bodies: Bodies, _size: int, _until: ExitStack) -> None:
+def refuse_all(_bodies: Bodies, _size: int, _tenant: str | None, _until: ExitStack) -> None:
     """As if other requests had filled the budget."""
     raise NotRead(503, "full")  # type: ignore[arg-type]
 
@@ -141,6 +141,24 @@ async def test_no_more_streams_are_opened_than_a_worker_has():
             pass
     with streams.counted(stream):
         pass
+
+
+async def test_no_tenant_takes_all_bytes_in_flight():
+    bodies, size = Bodies(most_in_flight=4 * FREE_BYTES), 2 * FREE_BYTES
+
+    async def body() -> Message:
+        return {"type": "http.request", "body": b" " * size}
+
+    with ExitStack() as answered:
+        for tenant, is_read in (("a", True), ("a", True), ("a", False), ("b", True), ("b", True), ("b", False)):
+            scope: Scope = {"path": "/v1/events", "headers": []}
+            scope[PRINCIPAL] = Principal(tenant, frozenset({Role.WRITE}), "k1")
+            if is_read:
+                assert len(await bodies.read(scope, body, answered)) == size
+            else:
+                with pytest.raises(NotRead):
+                    await bodies.read(scope, body, answered)
+    assert bodies.in_flight == 0
 
 
 async def test_no_tenant_takes_all_streams():
