@@ -13,7 +13,7 @@ from mnemolog.access.caller import callers_key
 from mnemolog.cluster.peers import ANSWER_SECONDS, PeerUnavailable
 from mnemolog.commands.commands import DECISION_SECONDS, AnotherCommand
 from projections.partitions.assignment import NotHeld
-from projections.queries.views import memory_view
+from projections.queries.validity import dated_view
 from projections.state.evolve import is_decided
 from projections.state.memory import ACTIVE
 from schemas import codec
@@ -96,7 +96,7 @@ class Sharer:
             if answer.outcome is None:
                 return Shared(command_id=agents_id, is_new=False, memory=None)
             memory = self._shards.state(owner).memories[memory.memory_id]
-        view = memory_view(owner, memory, now)
+        view = dated_view(owner, memory, self._shards.state(owner).memories, now)
         return Shared(command_id=command_id, is_new=is_new and outcome.action != "nothing", memory=view)
 
 

@@ -102,7 +102,7 @@ class TurnResult(Shape):
     recorded_at: str
 
 
-class Result(Memory):
+class Result(DatedMemory):
     """A memory that a search found; `memory` is its content."""
 
     memory: str

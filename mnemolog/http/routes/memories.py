@@ -20,7 +20,6 @@ from projections.profile.attribute_values import fault_of
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries, UnknownMemory
 from projections.queries.validity import dated_view
-from projections.queries.views import memory_view
 from projections.state.memory import Memory
 from schemas.clock import Clock
 from schemas.identity import GLOBAL_USER, Owner
@@ -35,8 +34,8 @@ COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPSt
 @router.post(
     "",
     status_code=201,
-    response_model=responses.Memory,
-    responses=answers(s200=responses.Memory, s202=responses.Waiting) | refused(HTTPStatus.CONFLICT),
+    response_model=responses.DatedMemory,
+    responses=answers(s200=responses.DatedMemory, s202=responses.Waiting) | refused(HTTPStatus.CONFLICT),
 )
 async def remember(body: NewMemory, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
     """Remember as is: 201 with the memory, 200 with the known one when it is an exact duplicate."""
@@ -95,7 +94,7 @@ async def one(
     return answer(dated_view(owner, memory, worker.queries.state(owner, now, as_of).memories, as_of or now))
 
 
-@router.patch("/{memory_id}", response_model=responses.Memory, responses=COMMAND)
+@router.patch("/{memory_id}", response_model=responses.DatedMemory, responses=COMMAND)
 async def revise(
     *,
     memory_id: MemoryId,
@@ -118,7 +117,7 @@ async def revise(
     return command_answer(command, owner, worker.shards, worker.clock)
 
 
-@router.delete("/{memory_id}", response_model=responses.Memory, responses=COMMAND)
+@router.delete("/{memory_id}", response_model=responses.DatedMemory, responses=COMMAND)
 async def forget(
     memory_id: MemoryId, worker: CurrentWorker, tenant: Tenant, command_id: CommandId, user_id: UserOrNone | None = None
 ) -> Response:
@@ -128,7 +127,7 @@ async def forget(
     return command_answer(command, owner, worker.shards, worker.clock)
 
 
-@router.post("/{memory_id}/restore", response_model=responses.Memory, responses=COMMAND)
+@router.post("/{memory_id}/restore", response_model=responses.DatedMemory, responses=COMMAND)
 async def restore(
     memory_id: MemoryId, worker: CurrentWorker, tenant: Tenant, command_id: CommandId, user_id: UserOrNone | None = None
 ) -> Response:
@@ -214,5 +213,5 @@ def command_answer(
         refusal, detail = refusal_of(outcome.reason)
         raise Problem(HTTPStatus.NOT_FOUND if refusal is Refusal.UNKNOWN else HTTPStatus.CONFLICT, detail)
     memory = shards.state(owner).memories[outcome.memory_id]
-    shown = view(memory) if view else memory_view(owner, memory, clock.now())
+    shown = view(memory) if view else dated_view(owner, memory, shards.state(owner).memories, clock.now())
     return answer(shown, (statuses or {}).get(outcome.action, HTTPStatus.OK))

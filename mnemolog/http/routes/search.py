@@ -1,7 +1,8 @@
 """Search over HTTP: memories of a user and global ones; the memories that an agent is shown are noted as recalls."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from fastapi import Response
 
@@ -12,10 +13,13 @@ from mnemolog.http.permissions import OF_USERS, reads
 from mnemolog.http.routing import answer, routes, takes_long
 from projections.queries.filters import Filters
 from projections.queries.search import Found, FoundTurn, Question
-from projections.queries.views import memory_view, turn_view
+from projections.queries.validity import dated_view
+from projections.queries.views import turn_view
+from projections.state.memory import Memory
 from schemas.identity import Owner
 
 router = routes("memories", access=OF_USERS)
+NO_MEMORIES: Final[Mapping[str, Memory]] = {}
 
 
 @router.post("/v1/search", response_model=responses.Results)
@@ -43,9 +47,9 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
         results: list[Any]
         visibility = worker.contexts.visibility(owner, body.agent_id)
         if "turns" in body.include:
-            memories = "memories" in body.include
+            with_memories = "memories" in body.include
             results = await worker.queries.search_said(
-                owner, question, now=now, with_memories=memories, visibility=visibility
+                owner, question, now=now, with_memories=with_memories, visibility=visibility
             )
         else:
             results = await worker.queries.search(owner, question, now=now, visibility=visibility)
@@ -54,14 +58,18 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
     shown = [f.memory.memory_id for f in results if isinstance(f, Found) and not f.owner.is_global]
     if body.recall and shown and at >= now:
         worker.recalls.note(owner, shown, now)
-    return answer({"results": [result(found, at) for found in results]})
+    known = worker.shards.state(owner).memories
+    return answer({"results": [result(found, at, known) for found in results]})
 
 
-def result(found: Found | FoundTurn, at: datetime) -> dict[str, Any]:
-    """Return a memory or a turn that was found, with its scores, as it is shown at an instant."""
+def result(found: Found | FoundTurn, at: datetime, memories: Mapping[str, Memory] = NO_MEMORIES) -> dict[str, Any]:
+    """Return a memory or a turn that was found, with its scores, as it is shown at an instant.
+
+    `memories` are the user's: what superseded a memory says until when that was true.
+    """
     if isinstance(found, FoundTurn):
         return turn_view(found)
-    view, ranked = memory_view(found.owner, found.memory, at), found.ranked
+    view, ranked = dated_view(found.owner, found.memory, memories, at), found.ranked
     scores = {name: getattr(ranked, name) for name in ("semantic", "keyword", "importance", "recency")}
     ours = {"memory_id": view["memory_id"], "memory": view["content"], "score": ranked.score, "scores": scores}
     return ours | view

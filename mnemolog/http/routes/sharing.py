@@ -13,7 +13,7 @@ from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.problems import Problem
 from mnemolog.http.routes import memories
 from mnemolog.http.routing import answer, answers, routes
-from projections.queries.views import memory_view
+from projections.queries.validity import dated_view
 from projections.state.memory import ACTIVE
 from schemas.identity import GLOBAL_USER, Owner
 
@@ -38,8 +38,8 @@ class Share(Body):
 
 @router.post(
     "/{memory_id}/share",
-    response_model=responses.Memory,
-    responses=answers(s201=responses.Memory) | memories.COMMAND,
+    response_model=responses.DatedMemory,
+    responses=answers(s201=responses.DatedMemory) | memories.COMMAND,
 )
 async def share(
     *,
@@ -61,10 +61,10 @@ async def share(
         raise Problem(HTTPStatus.CONFLICT, f"the memory is {memory.status_at(now)}: only active ones can be shared")
     target = Owner(tenant, GLOBAL_USER if body.scope else body.user_id or source.user_id)
     if source.is_global:  # all users know it already
-        return answer(memory_view(source, memory, now))
+        return answer(dated_view(source, memory, worker.shards.state(source).memories, now))
     if target == source:
         if body.agent_id is None:
-            return answer(memory_view(source, memory, now))
+            return answer(dated_view(source, memory, worker.shards.state(source).memories, now))
         command = await worker.commands.share(source, memory_id, body.agent_id, command_id)
         return memories.command_answer(command, source, worker.shards, worker.clock)
     shared = await worker.sharer.share(source, memory, target, body.agent_id)

@@ -63,8 +63,8 @@ async def list_tools(worker: CurrentWorker) -> Response:  # noqa: ARG001 - as ev
 @router.post(
     "/memory_add",
     status_code=201,
-    response_model=responses.Memory,
-    responses=answers(s200=responses.Memory, s202=responses.Waiting) | refused(HTTPStatus.CONFLICT),
+    response_model=responses.DatedMemory,
+    responses=answers(s200=responses.DatedMemory, s202=responses.Waiting) | refused(HTTPStatus.CONFLICT),
 )
 async def memory_add(
     body: MemoryAdd, worker: CurrentWorker, caller: Caller, tenant: Tenant, command_id: CommandId
