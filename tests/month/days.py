@@ -86,7 +86,10 @@ async def save(client: MonthClient, day: int) -> None:
 async def met(client: MonthClient) -> None:
     profile = await client.get(f"/v1/users/{USER}/profile", agent_id=LUNA)
     known = [profile[n] for n in ("user_name", "age", "occupation", "city", "pet_names", "allergies", "dislikes")]
-    assert known == ["林小满", "27", "插画师", "杭州", ["小满", "年糕"], ["花生"], ["香菜"]]
+    assert known == ["林小满", None, None, None, [], [], []], "at an intimacy of 15 Luna is shown the name alone"
+    slots = {memory["attribute"]: memory["value"] for memory in (await memories(client)).values()}
+    told = {"age": "27", "occupation": "插画师", "city": "杭州", "allergies": "花生", "dislikes": "香菜"}
+    assert told.items() <= slots.items()
     assert set(await memories(client)) & {"联系人：顾远航", "公司：云杉医疗", "合计 ¥86.50"}
     answer = await client.answer("GET", "/api/memories", device_id=USER, page_size=201)
     assert answer.status_code == 422

@@ -69,7 +69,8 @@ class Model:
 
 
 def _memories(messages: list[dict[str, str]]) -> list[dict[str, Any]]:
-    asked = next(found for m in messages if m["role"] == "user" and (found := LINE.findall(m["content"])))
+    # The last of the user's: those before are examples.
+    asked = next(found for m in reversed(messages) if m["role"] == "user" and (found := LINE.findall(m["content"])))
     return [{"content": text, "memory_type": "long_term", "sources": [int(number)]} for number, text in asked]
 
 
