@@ -80,12 +80,13 @@ async def test_topics_are_created_as_they_should_be_and_creating_them_again_chan
 
 
 async def test_more_replicas_than_brokers_are_a_sentence(own_kafka: str, tmp_path: Path):
+    given = {"broker": f"kafka://{own_kafka}", "data_dir": tmp_path, "partitions": 3, "retention_days": 2}
+    assert (await mnemolog("topics", "create", **given))[0] == 0
     async with admin(own_kafka) as one:
         await one.delete_topics([LEDGER.name])
         async with asyncio.timeout(20):
             while LEDGER.name in await topics.partition_counts(one):  # noqa: ASYNC110 - Kafka tells nobody
                 await asyncio.sleep(0.1)
-    given = {"broker": f"kafka://{own_kafka}", "data_dir": tmp_path, "partitions": 3, "retention_days": 2}
     code, _, said = await mnemolog("topics", "create", **given, replication_factor=3)
     assert code == 1
     assert f"creating topic {LEDGER.name}: Kafka refuses" in said
