@@ -195,8 +195,8 @@ class IndexSearch:
         asked = Asked(question, tokens, views, now)
         legs, shown, deepest = await self._hits(owner, asked, turns, sees)
         span = named_span(question.text, at) if question.understand_time else None
-        slots = self._slots(owner, question, now, sees)
-        shown |= {i: (owner, self.state(owner, now, question.as_of).memories[i]) for i in slots}
+        filling_it, slots = self._slots(owner, question, now, sees)
+        shown |= {memory.memory_id: (owner, memory) for memory in filling_it}
         pool = Pool(legs, shown, at, deepest, turns, span, slots)
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
@@ -206,16 +206,17 @@ class IndexSearch:
 
     def _slots(
         self, owner: Owner, question: Question, now: datetime, sees: Callable[[Memory], bool]
-    ) -> dict[str, float]:
-        """Return how well the user's memories fill the slot that is asked for; none where it asks for none."""
+    ) -> tuple[list[Memory], dict[str, float]]:
+        """Return the memories that fill the slot that is asked for, and how well; none where it asks for none."""
         asked_for = slot_asked(question.text)
         if asked_for is None or question.scope not in ("all", "personal"):
-            return {}
+            return [], {}
         filters, state = question.filters, self.state(owner, now, question.as_of)
         filled = filling(
             state, asked_for, question.as_of or now, agent_id=filters.agent_id, with_past=question.with_past
         )
-        return {i: share for i, share in filled.items() if filters.accept(m := state.memories[i]) and sees(m)}
+        shown = [memory for i in filled if filters.accept(memory := state.memories[i]) and sees(memory)]
+        return shown, {memory.memory_id: filled[memory.memory_id] for memory in shown}
 
     def _hop(self, asked: Asked, best: list[Found], turns: TurnMatches | None) -> Asked:
         """Return the second search: the rarest words of the best memories, and what they mean with the question."""

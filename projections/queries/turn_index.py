@@ -11,17 +11,19 @@ import asyncio
 from array import array
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from projections.index.embedded.bm25 import Bm25
+from projections.index.embedded.table import microseconds
+from projections.shard.turn_statistics import USER_ROLE
 from projections.text.analyser import tokens
 from schemas.inputs.decoding import effective_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
 
     from projections.index.embedded.bm25 import Mask, Scores
     from projections.partitions.shards import Shards
@@ -35,12 +37,9 @@ MAX_CHARACTERS: Final = 2_000
 """Of a turn: what follows is not read."""
 MAX_BYTES: Final = 256 * 1024 * 1024
 """What the words of all users may take; those searched longest ago are dropped first."""
-USER_ROLE: Final = "user"
 _AT_ONCE: Final = 100
 """Turns read before the event loop has its turn."""
 _BYTES_OF_A_ROW: Final = 250
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _NONE: Final = -1
 
 
@@ -123,7 +122,7 @@ class UserWords:
         self.by_user.append(message.role == USER_ROLE)
         self.answers.append(_NONE)
         self._agents.append(self._codes.setdefault(message.envelope.agent_id, len(self._codes)))
-        self._times.append(_microseconds(effective_time(message, turn.recorded_at)))
+        self._times.append(microseconds(effective_time(message, turn.recorded_at)))
         self._bm25.add((*words, *own))
 
     def rarity(self, token: str) -> float:
@@ -139,7 +138,7 @@ class UserWords:
         return TurnMatches(self, scores)
 
     def _visible(self, agent_id: str | None, until: datetime) -> Mask:
-        visible = np.frombuffer(self._times, dtype=np.int64) <= _microseconds(until)
+        visible = np.frombuffer(self._times, dtype=np.int64) <= microseconds(until)
         if agent_id is not None:
             agents = np.frombuffer(self._agents, dtype=np.uint32)
             visible &= (agents == self._codes.get(agent_id, len(self._codes))) | (agents == self._codes[None])
@@ -205,7 +204,3 @@ def said_by(turn: Turn) -> str:
 def _parts(owner: Owner, words: UserWords) -> Iterator[list[tuple[int, Turn]]]:
     while words.is_current and (turns := words.shard.observations.turns_after(owner, words.reached, _AT_ONCE)):
         yield turns
-
-
-def _microseconds(moment: datetime) -> int:
-    return (moment - _EPOCH) // _MICROSECOND

@@ -79,7 +79,7 @@ class UserTable:
         row = self._row_of[entry.memory_id] = len(self._ids)
         self._ids.append(entry.memory_id)
         self._versions.append(entry.version)
-        self._times.append(_microseconds(entry.occurred_at))
+        self._times.append(microseconds(entry.occurred_at))
         for name, column in self._columns.items():
             column.append(self._codes.setdefault(getattr(entry, name), len(self._codes)))
         self._bm25.add(entry.tokens)
@@ -125,9 +125,9 @@ class UserTable:
             visible &= (matches | (column == self._codes[None])) if name == "agent_id" else matches
         times = np.frombuffer(self._times, dtype=np.int64)
         if query.since is not None:
-            visible &= times >= _microseconds(query.since)
+            visible &= times >= microseconds(query.since)
         if query.until is not None:
-            visible &= times <= _microseconds(query.until)
+            visible &= times <= microseconds(query.until)
         return visible
 
     def _best(self, rows: NDArray[np.int64], scores: Scores, limit: int) -> tuple[Hit, ...]:
@@ -150,5 +150,6 @@ class UserTable:
         return block
 
 
-def _microseconds(moment: datetime) -> int:
+def microseconds(moment: datetime) -> int:
+    """Return an instant as microseconds since 1970, exactly."""
     return (moment - _EPOCH) // _MICROSECOND
