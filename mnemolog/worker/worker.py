@@ -66,6 +66,7 @@ from streams.delivery.fair_slots import FairSlots
 from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import RetryingReads, fold_with_retry
+from streams.extraction.assisted import AssistedModel
 from streams.extraction.request import ExtractionService
 from streams.extraction.rules.process import RuleProcess
 from streams.extraction.verbatim import VerbatimExtractor
@@ -235,7 +236,9 @@ class Worker:
             return extractor
         model = components.make_model(self.settings, self.metrics)
         self._exits.push_async_callback(model.aclose)
-        return model
+        rules = RuleProcess()
+        self._exits.push_async_callback(rules.aclose)
+        return AssistedModel(model, rules)
 
     def _build_agents(self) -> None:
         """Build the three agents, their pools, and the schedulers of ticks."""
