@@ -36,6 +36,7 @@ from mnemolog.operations.model_usage import ModelUsages
 from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
 from mnemolog.operations.reembedding import Reembedder
+from mnemolog.operations.reextraction import Reextraction
 from mnemolog.operations.ticks import Ticks
 from mnemolog.publishing.publisher import Publisher
 from mnemolog.publishing.router import PublishRouter
@@ -350,6 +351,9 @@ class Worker:
         self.dead_letters = DeadLetters(self.log)
         self.digests = Digests(self.shards, self.cluster)
         self.model_usages = ModelUsages(self.shards, self.cluster)
+        self.reextraction = Reextraction(
+            log=self.log, shards=self.shards, observe=self.observe, cluster=self.cluster, handled=self.handled
+        )
         self.drain = Drain(
             log=self.log,
             shards=self.shards,

@@ -48,6 +48,8 @@ class Window:
     source_ref: str
     """The session's, screenshot's or article's id."""
     pieces: tuple[Piece, ...]
+    rejected_at: int = 0
+    """The version of the decision that took down the window's last rejection, where it is extracted again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

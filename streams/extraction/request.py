@@ -173,9 +173,13 @@ async def append_answer(log: Log, partition: int, item: CandidatesExtracted | Ex
 
 
 def _envelope(window: Window, extractor: Extractor) -> Envelope:
-    """Return the envelope of an answer; the same window, model and prompt always give the same id."""
+    """Return the envelope of an answer; the same window, model and prompt always give the same id.
+
+    After a rejection they give another one, for an item that was decided on does not count twice.
+    """
     first, last = window.pieces[0], window.pieces[-1]
     keys = {p.by for p in window.pieces}
+    again = (window.rejected_at,) if window.rejected_at else ()
     return Envelope(
         event_id=derived_id(
             "extraction",
@@ -185,6 +189,7 @@ def _envelope(window: Window, extractor: Extractor) -> Envelope:
             last.piece_id,
             extractor.model,
             extractor.prompt_hash,
+            *again,
         ),
         tenant=window.tenant,
         user_id=window.user_id,

@@ -278,6 +278,18 @@ class Drained(Shape):
     memories: int
 
 
+class Reextracted(Shape):
+    """How many windows were extracted again, what came of them, and how many are left."""
+
+    windows: int
+    extracted: int
+    rejected: int
+    memories: int
+    gone: int
+    left: int
+    before: str
+
+
 class Waiting(Shape):
     """A command that is in the log and not decided yet."""
 
