@@ -254,6 +254,25 @@ def episodes(
     return get(path_of("v1", "users", user_id, "episodes"), **query)
 
 
+def entities(
+    user_id: str,
+    agent_id: str | None = None,
+    *,
+    kind: str | None = None,
+    page: int = 1,
+    page_size: int = 50,
+    as_of: Instant | None = None,
+) -> Call[Json]:
+    """List the people, places, organisations and things that memories name: `{items, total, page, page_size}`."""
+    query = query_of(agent_id=agent_id, kind=kind, page=page, page_size=page_size, as_of=as_of)
+    return get(path_of("v1", "users", user_id, "entities"), **query)
+
+
+def entity(user_id: str, entity_id: str, agent_id: str | None = None, *, as_of: Instant | None = None) -> Call[Json]:
+    """Return an entity with its `facts`, oldest first, and what is `related`. Raises NotFound."""
+    return get(path_of("v1", "users", user_id, "entities", entity_id), **query_of(agent_id=agent_id, as_of=as_of))
+
+
 def stats(user_id: str, agent_id: str | None = None) -> Call[Json]:
     """Count a user's active memories, or those that an agent knows: `{total, by_type, by_category}`."""
     return get(path_of("v1", "users", user_id, "stats"), agent_id=agent_id)
@@ -279,6 +298,8 @@ class AsyncMemoryMethods(AsyncCarrier):
     importance = awaited(importance)
     profile = awaited(profile)
     episodes = awaited(episodes)
+    entities = awaited(entities)
+    entity = awaited(entity)
     stats = awaited(stats)
     turns = awaited(turns)
     tools = awaited(tools)
@@ -305,6 +326,8 @@ class MemoryMethods(Carrier):
     importance = direct(importance)
     profile = direct(profile)
     episodes = direct(episodes)
+    entities = direct(entities)
+    entity = direct(entity)
     stats = direct(stats)
     turns = direct(turns)
     tools = direct(tools)

@@ -172,6 +172,17 @@ class EpisodesAsked(Asked):
     known_at: KnownAt = None
 
 
+class EntitiesAsked(Asked):
+    """Which entities to list."""
+
+    agent_id: Id | None = None
+    kind: Literal["person", "place", "organisation", "thing"] | None = None
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    as_of: Instant | None = None
+    known_at: KnownAt = None
+
+
 class UsageAsked(Asked):
     """What the model cost, and when: from `since` to before `until`."""
 

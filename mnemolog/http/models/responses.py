@@ -278,6 +278,40 @@ class Drained(Shape):
     memories: int
 
 
+class EntityRow(Shape):
+    """Something that a user's memories name."""
+
+    entity_id: str
+    name: str
+    kind: Literal["person", "place", "organisation", "thing"]
+    aliases: list[str]
+    memories: int
+    first_at: str
+    last_at: str
+
+
+class Entities(Shape):
+    """A page of entities, those with the most memories first."""
+
+    items: list[EntityRow]
+    total: int
+    page: int
+    page_size: int
+
+
+class RelatedEntity(EntityRow):
+    """An entity that stands in the same memories, and in how many."""
+
+    together: int
+
+
+class EntityPage(EntityRow):
+    """An entity with its facts, oldest first."""
+
+    facts: list[DatedMemory]
+    related: list[RelatedEntity]
+
+
 class PolicyInForce(Shape):
     """What is wanted remembered, and how; `version` counts the policies of the tenant or agent, from 1."""
 

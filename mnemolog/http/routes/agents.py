@@ -4,6 +4,8 @@ import asyncio
 from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict
+from datetime import datetime
+from http import HTTPStatus
 from typing import Annotated, Any, Final
 
 import orjson
@@ -11,16 +13,21 @@ from fastapi import Query, Response
 
 from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.models import responses
-from mnemolog.http.models.requests import MAX_PAGE_SIZE, EpisodesAsked, Id, Instant, KnownAt, UserOrOwner
+from mnemolog.http.models.requests import MAX_PAGE_SIZE, EntitiesAsked, EpisodesAsked, Id, Instant, KnownAt, UserOrOwner
 from mnemolog.http.permissions import OF_USERS
+from mnemolog.http.problems import Problem
 from mnemolog.http.routes.memories import paged
-from mnemolog.http.routing import answer, routes
+from mnemolog.http.routing import answer, refused, routes
+from mnemolog.worker.worker import Worker
 from projections.partitions.shards import Shards
 from projections.profile.profile import profile as profile_of
+from projections.queries.entities import Entity, entities, related
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries
+from projections.queries.validity import dated_view
 from projections.shard.errors import ShardUnavailable
 from projections.shard.observation_lookup import Turn
+from projections.state.memory import ACTIVE, SUPERSEDED
 from schemas.identity import Owner, check_user_id
 from schemas.inputs.input_events import DEFAULT_USER
 from schemas.instant import instant
@@ -62,6 +69,75 @@ async def episodes(
     known = {owner: worker.queries.state(owner, now, query.as_of).memories}
     shown = [(owner, memory) for memory in memories]
     return answer(paged(shown, query.page, query.page_size, query.as_of or now, known))
+
+
+@router.get("/users/{user_id:text}/entities", response_model=responses.Entities)
+async def entity_list(
+    user_id: str, query: Annotated[EntitiesAsked, Query()], worker: CurrentWorker, tenant: Tenant
+) -> Response:
+    """Return the people, places, organisations and things that a user's memories name, the most named first."""
+    owner = Owner(tenant, check_user_id(user_id))
+    found = [
+        entity
+        for entity in await _entities(worker, owner, query.agent_id, query.as_of)
+        if query.kind in (None, entity.kind)
+    ]
+    begin = (query.page - 1) * query.page_size
+    items = [_entity_row(entity) for entity in found[begin : begin + query.page_size]]
+    return answer({"items": items, "total": len(found), "page": query.page, "page_size": query.page_size})
+
+
+@router.get(
+    "/users/{user_id:text}/entities/{entity_id}",
+    response_model=responses.EntityPage,
+    responses=refused(HTTPStatus.NOT_FOUND),
+)
+async def entity_page(
+    *,
+    user_id: str,
+    entity_id: str,
+    worker: CurrentWorker,
+    tenant: Tenant,
+    agent_id: Id | None = None,
+    as_of: Instant | None = None,
+    known_at: KnownAt = None,  # noqa: ARG001 - refused when given
+) -> Response:
+    """Return what is known of an entity over time: its memories, superseded ones too, and what is named with it."""
+    owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
+    found = await _entities(worker, owner, agent_id, as_of)
+    entity = next((one for one in found if one.entity_id == entity_id), None)
+    if entity is None:
+        raise Problem(HTTPStatus.NOT_FOUND, f"no memory of {user_id!r} names an entity {entity_id!r}")
+    known = worker.queries.state(owner, now, as_of).memories
+    others = await asyncio.to_thread(related, entity, found)
+    facts = [dated_view(owner, memory, known, as_of or now) for memory in entity.memories]
+    together = [_entity_row(other) | {"together": number} for other, number in others]
+    return answer(_entity_row(entity) | {"facts": facts, "related": together})
+
+
+async def _entities(worker: Worker, owner: Owner, agent_id: str | None, as_of: datetime | None) -> list[Entity]:
+    """Return the entities in what an agent may see of a user: what is active, and what took its place."""
+    now = worker.clock.now()
+    at, filters = as_of or now, Filters(agent_id=agent_id)
+    sees = worker.queries.ranked_memories(owner, now, as_of).shows(worker.contexts.visibility(owner, agent_id))
+    seen = [
+        memory
+        for memory in worker.queries.state(owner, now, as_of).memories.values()
+        if memory.status_at(at) in (ACTIVE, SUPERSEDED) and filters.accept(memory) and sees(memory)
+    ]
+    return await asyncio.to_thread(entities, owner, seen)  # names are read by rules, of up to 10,000 memories
+
+
+def _entity_row(entity: Entity) -> dict[str, Any]:
+    return {
+        "entity_id": entity.entity_id,
+        "name": entity.name,
+        "kind": entity.kind,
+        "aliases": entity.aliases,
+        "memories": len(entity.memories),
+        "first_at": instant(entity.memories[0].occurred_at),
+        "last_at": instant(entity.memories[-1].occurred_at),
+    }
 
 
 @router.get("/users/{user_id:text}/stats", response_model=responses.Stats)

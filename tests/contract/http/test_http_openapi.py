@@ -65,6 +65,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
     event = turn("o-1", "I live in Berlin.", occurred_at="2026-01-05T08:00:00Z")
     accepted = responses.Accepted(**(await door.http.post("/v1/events?wait=10", json=event)).json())
     [memory_id] = accepted.accepted[0].memory_ids or []
+    [berlin] = [item["entity_id"] for item in (await door.get("/v1/users/u1/entities")).json()["items"]]
     for shape, path in [
         (responses.EventState, "/v1/events/o-1?user_id=u1"),
         (responses.DatedMemory, f"/v1/memories/{memory_id}"),
@@ -73,6 +74,8 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (responses.Curve, f"/v1/memories/{memory_id}/importance?points=2"),
         (responses.Turns, "/v1/sessions/s1/turns?user_id=u1"),
         (responses.Stats, "/v1/users/u1/stats"),
+        (responses.Entities, "/v1/users/u1/entities"),
+        (responses.EntityPage, f"/v1/users/u1/entities/{berlin}"),
         (responses.Memories, "/v1/users/u1/episodes"),
         (context_responses.Emotions, "/v1/users/u1/emotions"),
         (context_responses.Upcoming, "/v1/users/u1/upcoming"),
@@ -229,7 +232,8 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", f"{one}/share", 409, {"agent_id": "aria"}, **key)
     for path in ("/v1/search", "/v1/context"):
         await asks("POST", path, 200, {"user_id": "codes", "query": "tea"})
-    for part in ("profile", "episodes", "stats", "emotions", "upcoming", "report"):
+    await asks("GET", "/v1/users/none/entities/none", 404)
+    for part in ("profile", "episodes", "entities", "stats", "emotions", "upcoming", "report"):
         await asks("GET", f"/v1/users/none/{part}", 200)
     await asks("GET", "/v1/sessions/none/turns?user_id=u", 200)
     await asks("POST", "/v1/greeting", 200, {"user_id": "codes"})
@@ -283,6 +287,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("DELETE", evatars, 202)
     await asks("POST", "/v1/tools/memory_add", 202, {"user_id": "codes", "content": "likes wine"})
     await ask_for_each_status(asks, decided=False)
+    seen["GET", "/v1/users/none/entities/none"].add(200)  # of one that is named: test_http_entities.py
     seen["DELETE", "/v1/users/none/reminders/none"].add(200)  # of one that waits: test_http_wakes.py
     seen["POST", "/v1/admin/drain"].add(409)  # of workers whose settings differ: test_peers.py
     # 408: test_http_bodies.py; those about keys: test_http_keys.py

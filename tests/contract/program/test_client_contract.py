@@ -106,6 +106,9 @@ async def test_the_routes_of_memories(memory: AsyncClient) -> None:
     assert (await memory.memories("u1"))["total"] == 0
     assert (await memory.restore(memory_id))["status"] == "active"
     assert (await memory.stats("u1"))["total"] == 1
+    await memory.remember("lives in Oslo", "u2", attribute="city", value="Oslo")
+    [oslo] = (await memory.entities("u2", kind="place"))["items"]
+    assert (await memory.entity("u2", oslo["entity_id"]))["facts"][0]["value"] == "Oslo"
     await memory.remember("met at the sea", "u1", "aria", kind="episodic")
     assert [(await memory.stats("u1", agent))["total"] for agent in ("luna", "aria")] == [1, 2]
     assert [(await memory.episodes("u1", agent))["total"] for agent in ("luna", "aria")] == [0, 1]

@@ -1,0 +1,127 @@
+"""Entities: the people, places, organisations and things that a user's memories name, with what is known of each.
+
+They are read from the memories at hand and stored nowhere: a name that fills a slot, or that a memory says what it is
+(`projections.text.names`). Every memory with the name in it is a fact of the entity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from projections.text.analyser import fold
+from projections.text.names import names_in
+from schemas.identity import derived_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from projections.state.memory import Memory
+    from projections.text.names import EntityKind
+    from schemas.identity import Owner
+
+MAX_RELATED: Final = 20
+_SLOTS: Final[dict[str, EntityKind]] = {
+    "employer": "organisation",
+    "city": "place",
+    "family": "person",
+    "friends": "person",
+    "accounts": "thing",
+}
+"""Slots whose values are names."""
+_WORD: Final = re.compile(r"[0-9a-z]+")
+BEGIN: Final = 2
+"""Characters that names of other scripts are looked up by."""
+_SURE: Final = 100
+"""A slot says better than words around a name what it is."""
+_RELATION: Final = re.compile(r"^[a-z '’-]+$")
+"""A value such as `my sister` is no name."""
+
+
+@dataclass(slots=True)
+class Entity:
+    """Something that has a name, and the memories that name it, oldest first."""
+
+    entity_id: str
+    name: str
+    kind: EntityKind
+    aliases: list[str]
+    """Other spellings of the name."""
+    memories: list[Memory] = field(default_factory=list)
+
+
+def entities(owner: Owner, memories: Iterable[Memory]) -> list[Entity]:
+    """Return the entities that memories name, those with the most memories first, then by name. For a thread."""
+    known = sorted(memories, key=lambda memory: (memory.occurred_at, memory.memory_id))
+    kinds: dict[str, Counter[EntityKind]] = {}
+    spellings: dict[str, Counter[str]] = {}
+    for memory in known:
+        for name, kind, weight in _named(memory):
+            key = fold(name)
+            if len(key) < BEGIN:
+                continue
+            kinds.setdefault(key, Counter())[kind] += weight
+            spellings.setdefault(key, Counter())[name] += 1
+    found = {}
+    for key, counted in spellings.items():
+        name, *aliases = [spelling for spelling, _ in counted.most_common()]
+        [(kind, _)] = kinds[key].most_common(1)
+        found[key] = Entity(entity_id(owner, key), name, kind, aliases)
+    mentions = _Mentions(found)
+    for memory in known:
+        for key in mentions.within(fold(f"{memory.content}\n{memory.value or ''}")):
+            found[key].memories.append(memory)
+    return sorted(found.values(), key=lambda entity: (-len(entity.memories), entity.name))
+
+
+def related(entity: Entity, others: Iterable[Entity]) -> list[tuple[Entity, int]]:
+    """Return the entities that stand in the same memories, and in how many, the most first."""
+    mine = {memory.memory_id for memory in entity.memories}
+    counted = [
+        (other, len(mine & {memory.memory_id for memory in other.memories})) for other in others if other is not entity
+    ]
+    return sorted(((o, n) for o, n in counted if n), key=lambda pair: (-pair[1], pair[0].name))[:MAX_RELATED]
+
+
+def entity_id(owner: Owner, folded_name: str) -> str:
+    """Return the id of what has a name for a user: the same for as long as it is called so."""
+    return derived_id("entity", owner.tenant, owner.user_id, folded_name)
+
+
+def _named(memory: Memory) -> Iterable[tuple[str, EntityKind, int]]:
+    kind = _SLOTS.get(memory.slot or "")
+    if kind is not None and memory.value and not _RELATION.match(memory.value):
+        yield memory.value.strip(), kind, _SURE
+    for named in names_in(memory.content):
+        yield named.name, named.kind, 1
+
+
+class _Mentions:
+    """Names, found in a text in time that does not grow with their number: by how they begin."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._words: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        self._characters: dict[str, list[str]] = {}
+        for key in keys:
+            if key.isascii():
+                words = tuple(_WORD.findall(key))
+                self._words.setdefault(words[0] if words else "", []).append((words, key))
+            else:
+                self._characters.setdefault(key[:BEGIN], []).append(key)
+
+    def within(self, text: str) -> set[str]:
+        """Return the names in a folded text; a Latin one stands there as words of its own."""
+        words = tuple(_WORD.findall(text))
+        found = {
+            key
+            for place, word in enumerate(words)
+            for name, key in self._words.get(word, ())
+            if words[place : place + len(name)] == name
+        }
+        for place in range(len(text) if self._characters else 0):
+            for key in self._characters.get(text[place : place + BEGIN], ()):
+                if text.startswith(key, place):
+                    found.add(key)
+        return found
