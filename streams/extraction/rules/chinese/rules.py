@@ -12,6 +12,7 @@ from streams.extraction.rules.chinese.life import life
 from streams.extraction.rules.chinese.nature import avoided, nature
 from streams.extraction.rules.chinese.people import people
 from streams.extraction.rules.chinese.tastes import replies, tastes
+from streams.extraction.rules.chinese.topics import opinion, topics
 from streams.extraction.rules.pipeline import LanguageRules
 
 CHINESE: Final[LanguageRules[Clause]] = LanguageRules(
@@ -22,5 +23,6 @@ CHINESE: Final[LanguageRules[Clause]] = LanguageRules(
     life=life,
     events=events,
     biography=biography,
-    asked=(advised, replies),
+    topics=topics,
+    asked=(advised, replies, opinion),
 )

@@ -12,6 +12,7 @@ from streams.extraction.rules.english.life import life
 from streams.extraction.rules.english.nature import avoided, nature
 from streams.extraction.rules.english.people import people
 from streams.extraction.rules.english.tastes import tastes
+from streams.extraction.rules.english.topics import promised, topics
 from streams.extraction.rules.pipeline import LanguageRules
 
 ENGLISH: Final[LanguageRules[Clause]] = LanguageRules(
@@ -22,5 +23,6 @@ ENGLISH: Final[LanguageRules[Clause]] = LanguageRules(
     life=life,
     events=events,
     biography=biography,
-    asked=(advised,),
+    topics=topics,
+    asked=(advised, promised),
 )
