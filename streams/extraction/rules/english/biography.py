@@ -172,7 +172,8 @@ _NO_HAPPENING: Final = re.compile(
     r"|lost (?:track|my mind|count)"
     r"|started (?:to (?:think|feel|wonder)|feeling|thinking|over)|finished (?:work|eating|lunch|dinner"
     r"|it)|ran (?:out|into|late)"
-    r"|met (?:a|an|the|some) (?!love)|gave (?:it|him|her|them|you)|broke (?:even|the)|was an? (?:kid|child|baby|boy|girl|teenager)$|was an? (?:bit"
+    r"|met (?:a|an|the|some) (?!love)|gave (?:it|him|her|them|you)|broke (?:even|the)"
+    r"|was an? (?:kid|child|baby|boy|girl|teenager)$|was an? (?:bit"
     r"|little|good|bad|great|joke"
     r"|long|lot|nightmare|mess|disaster)|used to it|worked (?:late|out|hard|today|on)|stopped (?:by|at|for))\b",
     re.IGNORECASE,
