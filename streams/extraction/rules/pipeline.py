@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from streams.extraction.rules.addressed import SHARED, addressed
 from streams.extraction.rules.finding import without_parts
+from streams.extraction.rules.liked import liked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,6 +61,7 @@ class LanguageRules(Generic[Clause]):
             events += happened
             if not said and not happened and not confided:
                 yield from list(self.biography(clause)) or ([] if shared else self.topics(clause))
+        yield from liked(sentence)
         if all(event.event_type == SHARED for event in events):  # a feeling about an event is a part of it
             events += shared
         yield from without_parts(events)
