@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from streams.extraction.rules.addressed import SHARED, addressed
 from streams.extraction.rules.finding import without_parts
-from streams.extraction.rules.liked import liked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,6 +38,8 @@ class LanguageRules(Generic[Clause]):
     """What a clause tells of the user's life, where nothing else was found in it."""
     topics: Callable[[Clause], Iterator[Finding]]
     """What else a clause tells of the user, known by what it speaks of, where the sentence tells no event."""
+    liked: Callable[[Sentence], Iterator[Finding]]
+    """What a sentence says is liked of what the clauses before it tell."""
     asked: tuple[Callable[[str], Iterator[Finding]], ...]
     """What a clause that is no claim says all the same: a doctor's word, and how the user asks to be answered."""
 
@@ -61,7 +62,7 @@ class LanguageRules(Generic[Clause]):
             events += happened
             if not said and not happened and not confided:
                 yield from list(self.biography(clause)) or ([] if shared else self.topics(clause))
-        yield from liked(sentence)
+        yield from self.liked(sentence)
         if all(event.event_type == SHARED for event in events):  # a feeling about an event is a part of it
             events += shared
         yield from without_parts(events)

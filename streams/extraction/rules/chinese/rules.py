@@ -9,6 +9,7 @@ from streams.extraction.rules.chinese.biography import advised, biography
 from streams.extraction.rules.chinese.clauses import Clause, claims
 from streams.extraction.rules.chinese.events import confided, events
 from streams.extraction.rules.chinese.life import life
+from streams.extraction.rules.chinese.liked import liked
 from streams.extraction.rules.chinese.nature import avoided, nature
 from streams.extraction.rules.chinese.people import people
 from streams.extraction.rules.chinese.tastes import replies, tastes
@@ -24,5 +25,6 @@ CHINESE: Final[LanguageRules[Clause]] = LanguageRules(
     events=events,
     biography=biography,
     topics=topics,
+    liked=liked,
     asked=(advised, replies, opinion),
 )

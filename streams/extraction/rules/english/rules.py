@@ -9,6 +9,7 @@ from streams.extraction.rules.english.biography import advised, biography
 from streams.extraction.rules.english.clauses import Clause, claims
 from streams.extraction.rules.english.events import confided, events
 from streams.extraction.rules.english.life import life
+from streams.extraction.rules.english.liked import liked
 from streams.extraction.rules.english.nature import avoided, nature
 from streams.extraction.rules.english.people import people
 from streams.extraction.rules.english.tastes import tastes
@@ -24,5 +25,6 @@ ENGLISH: Final[LanguageRules[Clause]] = LanguageRules(
     events=events,
     biography=biography,
     topics=topics,
+    liked=liked,
     asked=(advised, promised),
 )
