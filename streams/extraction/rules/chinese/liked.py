@@ -32,33 +32,12 @@ _IT: Final = re.compile(
     r"^(?:而且|真的)?我(?:真的|特别|非常|很|超级?|好|挺|太|也|最){0,4}(?P<not>不(?:太|怎么|是很)?)?(?:喜欢|爱)"
     r"(?:极|死|得不得)?(?:这个礼物|这份礼物|那个礼物|它)?[了啊呀呢]{0,2}$"
 )
-_IT: Final = re.compile(
-    r"^(?:而且|真的)?我(?:真的|特别|非常|很|超级?|好|挺|太|也|最){0,4}(?P<not>不(?:太|怎么|是很)?)?(?:喜欢|爱)"
-    r"(?:极|死|得不得)?(?:这个礼物|这份礼物|那个礼物|它)?[了啊呀呢]{0,2}$"
-)
 _GIVEN: Final = re.compile(
     r"(?:送了?给?我|给我送了?|收到了?.{1,8}?送的)(?:了)?(?:[一两三][个条束只本件双瓶副块张支套盒顶部枚对份幅])?(?P<thing>(?![一两三][个条束只本件双瓶副块张支套盒顶部枚对份幅])[一-鿿A-Za-z0-9]{2,10})$"
 )
 _NO: Final = re.compile(r"如果|要是|想(?!念)|打算|准备|听说|没|明天|下周|下个月")
 
 _YOU: Final = re.compile(r"[你您]")
-
-_EN_THERE: Final = re.compile(
-    r"^(?:and )?(?:i|we) (?:both |really |absolutely |just |all )*(?P<not>(?:do not|don't|did not"
-    r"|didn't) (?:really )?)?(?:love|loved|like|liked|adore|adored|enjoy|enjoyed)(?: it| being)? (?:there"
-    r"|that (?:place|cafe|café|restaurant|bar|spot))"
-    r"(?: (?:so much|a lot))?$",
-    re.IGNORECASE,
-)
-_YOU: Final = re.compile(r"[你您]")
-
-_EN_THERE: Final = re.compile(
-    r"^(?:and )?(?:i|we) (?:both |really |absolutely |just |all )*(?P<not>(?:do not|don't|did not"
-    r"|didn't) (?:really )?)?(?:love|loved|like|liked|adore|adored|enjoy|enjoyed)(?: it| being)? (?:there"
-    r"|that (?:place|cafe|café|restaurant|bar|spot))"
-    r"(?: (?:so much|a lot))?$",
-    re.IGNORECASE,
-)
 
 
 def liked(sentence: Sentence) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""What is liked of what happened, in English: the place of a date ("I loved it there") and what was given ("I love it").
+"""What is liked of what happened, in English: the place of a date ("I loved it there") and what was given.
 
 The word that is liked points back; what it points to stands in the clauses before it, in the same text.
 """
@@ -36,23 +36,12 @@ _IT: Final = re.compile(
     r"|didn't) (?:really )?)?(?:love|loved|like|liked|adore) (?:it|them)(?: so much| a lot)?$",
     re.IGNORECASE,
 )
-_IT: Final = re.compile(
-    r"^(?:and )?i (?:really |absolutely |just |totally )*(?P<not>(?:do not|don't|did not"
-    r"|didn't) (?:really )?)?(?:love|loved|like|liked|adore) (?:it|them)(?: so much| a lot)?$",
-    re.IGNORECASE,
-)
 _GIVEN: Final = re.compile(
     r"\b(?:gave|bought|got|sent) me (?:an?|some|the|two) (?P<thing>[a-z][\w' -]{2,30}?)(?: (?:for|on|last"
     r"|yesterday|today|this|as)\b.*)?$",
     re.IGNORECASE,
 )
 _AND_I: Final = re.compile(r" (?:and|but) (?=(?:i|we) )", re.IGNORECASE)
-_NO: Final = re.compile(
-    r"\b(?:if|would|want|wants|plan|going to|tomorrow|next|not|never|you|will|should|ride|call|lift|advice"
-    r"|hug|look|job"
-    r"|number|time|headache|reason|chance)\b",
-    re.IGNORECASE,
-)
 _NO: Final = re.compile(
     r"\b(?:if|would|want|wants|plan|going to|tomorrow|next|not|never|you|will|should|ride|call|lift|advice"
     r"|hug|look|job"
