@@ -197,7 +197,10 @@ def memory(memory_id: str, *, user_id: str | None = None, as_of: Instant | None 
 
 
 def revise(memory_id: str, *, user_id: str | None = None, key: str | None = None, **changes: Any) -> Call[Json]:  # noqa: ANN401
-    """Change content, category, importance, memory_type or value; raises Conflict if `expected_version` is past."""
+    """Change content, category, importance, memory_type, value, event_type, emotion, emotion_intensity or key_dialogue.
+
+    Raises Conflict if `expected_version` is past.
+    """
     return command("PATCH", path_of("v1", "memories", memory_id), given(**changes), key, user_id=user_id)
 
 

@@ -65,6 +65,10 @@ class Changes:
     importance: float | None = None
     memory_type: str | None = None
     value: str | None = None
+    event_type: str | None = None
+    emotion: str | None = None
+    emotion_intensity: float | None = None
+    key_dialogue: list[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +171,10 @@ class Commands:
             importance=changes.importance,
             memory_type=changes.memory_type,
             value=None if changes.value is None else Sealed.clear(changes.value),
+            event_type=changes.event_type,
+            emotion=changes.emotion,
+            emotion_intensity=changes.emotion_intensity,
+            key_dialogue=None if changes.key_dialogue is None else Sealed.clear(orjson.dumps(changes.key_dialogue)),
         )
         return await self.submit(item)
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
+from schemas.text import on_one_line
 from schemas.visible_text import visible
 from streams.extraction.protocol import ExtractorError
 
@@ -29,6 +30,8 @@ Memory Summary:
 Generate a personalized greeting:"""
 """PowerMem's PERSONALIZED_GREETING_TEMPLATE."""
 
+NEWS: Final = "Plans and recent events:"
+
 log = logging.getLogger("mnemolog.greeting")
 
 
@@ -41,14 +44,21 @@ class Greeting:
         self._write = write
         self._seconds = seconds
 
+    def _summary(self, owner: Owner, agent_id: str | None, now: datetime) -> str:
+        """Return the profile, the plans that come and what happened lately; empty where nothing is remembered."""
+        profile = self._contexts.profile(owner, agent_id, now)
+        parts = [profile["text"]] if profile is not None and profile["sources"] else []  # habits alone are no profile
+        if news := self._contexts.news(owner, agent_id, now):
+            parts.append("\n".join([NEWS, *(f"- {on_one_line(memory.content)}" for memory in news)]))
+        return "\n".join(parts)
+
     async def greet(self, owner: Owner, agent_id: str | None, now: datetime) -> str:
         """Return a greeting; empty when nothing is remembered, there is no model, it fails or takes too long."""
-        profile = self._contexts.profile(owner, agent_id, now)
-        if self._write is None or profile is None or not profile["sources"]:  # habits alone are no profile
+        if self._write is None or not (summary := self._summary(owner, agent_id, now)):
             return ""
         try:
             async with asyncio.timeout(self._seconds):
-                return visible(await self._write(PROMPT.format(memory_summary=profile["text"]))).strip()
+                return visible(await self._write(PROMPT.format(memory_summary=summary))).strip()
         except (TimeoutError, ExtractorError) as error:
             log.warning("no greeting: %s", error or f"the model took longer than {self._seconds:g} s")
             return ""

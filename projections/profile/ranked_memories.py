@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MOST_MEMORIES: Final = 200_000
 """Of all cached users together, a user counting as one more; beyond, those asked about longest ago are evicted."""
+PLANNED: Final = "schedule"
+"""Evatar's category of days and appointments."""
 FEW: Final = 8
 """Up to one in so many memories may change for the orders to be mended, and not made anew."""
 MOST_PROFILES: Final = 32
@@ -115,6 +117,17 @@ class RankedMemories:
     ) -> list[Memory]:
         """Return the newest episodes."""
         return list(islice(self._shown("episodes", at, agent_id, visibility, without), limit))
+
+    def coming(
+        self, at: datetime, until: datetime, agent_id: str | None, visibility: Visibility, limit: int
+    ) -> list[Memory]:
+        """Return the plans for a day between two instants, or for the day of the first, the soonest first."""
+        today = at.replace(hour=0, minute=0, second=0, microsecond=0)
+        shown = self._shown("ranked", at, agent_id, visibility, ())
+        plans = [
+            m for m in shown if m.category == PLANNED and today <= m.occurred_at <= until and m.occurred_at > m.said_at
+        ]
+        return sorted(plans, key=lambda m: (m.occurred_at, m.memory_id))[:limit]
 
     def filling(
         self,

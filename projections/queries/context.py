@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.profile.habits import patterns
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 FULL_INTIMACY: Final = 100.0
 """Assumed where no turn ever carried an intimacy."""
+SOON: Final = timedelta(days=14)
+LATELY: Final = timedelta(days=30)
+MOST_NEWS: Final = 3
 EPISODIC: Final = "episodic"
 
 
@@ -86,6 +90,19 @@ class Contexts:
         return self._profile(
             self._queries.ranked_memories(owner, now), owner, asked, self._visibility(owner, asked), now
         )
+
+    def news(self, owner: Owner, agent_id: str | None, now: datetime) -> list[Memory]:
+        """Return the plans of the next two weeks and the events of the last month, at most three of each.
+
+        They are those that a context would show at the last intimacy that a turn carried. Raises NotHeld.
+        """
+        ranked = self._queries.ranked_memories(owner, now)
+        visibility = self.visibility(owner, agent_id)
+        plans = ranked.coming(now, now + SOON, agent_id, visibility, MOST_NEWS)
+        newest = ranked.newest(now, agent_id, visibility, 2 * MOST_NEWS)
+        known = {plan.memory_id for plan in plans}
+        events = [m for m in newest if now - LATELY <= m.occurred_at <= now and m.memory_id not in known]
+        return [*plans, *events[:MOST_NEWS]]
 
     def visibility(self, owner: Owner, agent_id: str | None, intimacy: float | None = None) -> Visibility:
         """Return what an agent is shown of a user at an intimacy, 0 to 100; None: the last that a turn carried.

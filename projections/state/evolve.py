@@ -225,7 +225,9 @@ def _revised(before: Memory, event: MemoryRevised) -> Memory:
         memory_type=event.memory_type or before.memory_type,
         expires_at=event.expires_at if event.memory_type else before.expires_at,
         value=event.value.text if event.value else before.value,
-        emotion_intensity=before.emotion_intensity if event.emotion_intensity is None else event.emotion_intensity,
+        event_type=before.event_type if event.event_type is None else event.event_type or None,
+        emotion=before.emotion if event.emotion is None else event.emotion or None,
+        emotion_intensity=_intensity(before, event),
         key_dialogue=tuple(orjson.loads(event.key_dialogue.data)) if event.key_dialogue else before.key_dialogue,
         access_count=before.access_count if event.access_count is None else event.access_count,
         last_accessed_at=event.last_accessed_at or before.last_accessed_at,
@@ -233,6 +235,13 @@ def _revised(before: Memory, event: MemoryRevised) -> Memory:
         pieces=_joined(before.pieces, event.pieces),
         shared_with=_joined(before.shared_with, shared_with),
     )
+
+
+def _intensity(before: Memory, event: MemoryRevised) -> float | None:
+    """Return how strong the feeling is now; None where none is left."""
+    if event.emotion == "":
+        return None
+    return before.emotion_intensity if event.emotion_intensity is None else event.emotion_intensity
 
 
 def _joined(known: tuple[str, ...], more: Sequence[str]) -> tuple[str, ...]:

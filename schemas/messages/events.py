@@ -132,6 +132,9 @@ class MemoryRevised:
     last_accessed_at: datetime | None = None
     source_ids: list[str]
     pieces: list[str]
+    event_type: str | None = None
+    emotion: str | None = None
+    """Empty, as `event_type`: the memory is left without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

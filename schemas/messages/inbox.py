@@ -123,6 +123,11 @@ class ReviseMemory:
     importance: float | None = None
     memory_type: str | None = None
     value: Sealed | None = None
+    event_type: str | None = None
+    emotion: str | None = None
+    emotion_intensity: float | None = None
+    key_dialogue: Sealed | None = None
+    """A JSON list of lines. Empty, as an empty word above, it leaves the memory without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

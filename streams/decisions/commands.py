@@ -146,6 +146,10 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
             memory_type=memory_type,
             expires_at=None if memory_type is None else expiry_of(memory_type, effective),
             value=value,
+            event_type=item.event_type,
+            emotion=item.emotion,
+            emotion_intensity=item.emotion_intensity,
+            key_dialogue=item.key_dialogue,
             source_ids=[],
             pieces=[],
         )

@@ -25,6 +25,7 @@ from support.examples import (
 from support.given import Given
 
 from projections.state.memory import STATUSES
+from schemas.messages.envelope import Sealed
 from streams.decisions.decay_policies.registry import POLICIES
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def commands(draw: st.DrawFn) -> Callable[[str, str], Item]:
     memory_type = draw(st.sampled_from(("short_term", "long_term")))
     attribute, value = draw(st.sampled_from(SLOTS))
     policy, agent = draw(st.sampled_from(FADING)), draw(st.sampled_from(AGENTS))
+    felt = draw(st.sampled_from(("happy", "")))
     expected = draw(st.sampled_from((None, 1, 2)))
     makes: list[Callable[[str, str], Item]] = [
         lambda c, _: remember(
@@ -140,6 +142,7 @@ def commands(draw: st.DrawFn) -> Callable[[str, str], Item]:
         ),
         lambda c, m: revise(m, c, at, content=content, expected_version=expected),
         lambda c, m: revise(m, c, at, memory_type=memory_type, importance=0.3),
+        lambda c, m: revise(m, c, at, event_type="gift", emotion=felt, key_dialogue=Sealed.clear(b'["thank you"]')),
         lambda c, m: forget(m, c, at),
         lambda c, m: forget(m, c, at),
         lambda c, m: restore(m, c, at),

@@ -1,11 +1,13 @@
 """Bodies about one memory: what to remember as it is, and what to change of it."""
 
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+import orjson
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from mnemolog.http.models.requests import Body, Content, Id, Metadata, Unit, UserId, Value, not_blank
 from projections.profile.attribute_values import fault_of
+from schemas.identity import no_controls
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope
 
 
@@ -39,12 +41,32 @@ class NewMemory(Body):
         return self
 
 
+Word = Annotated[str, Field(max_length=64), AfterValidator(no_controls)]
+"""A word for what happened or was felt; empty to take it away."""
+MOST_LINES: Final = 50
+MOST_BYTES: Final = 16 * 1024
+"""Of a key dialogue, as JSON: what `streams/decisions/key_dialogue.py` allows."""
+
+
+def _short_enough(lines: list[str]) -> list[str]:
+    if (size := len(orjson.dumps(lines))) > MOST_BYTES:
+        raise ValueError(f"has {size} bytes: at most {MOST_BYTES} are allowed")
+    return lines
+
+
+Dialogue = Annotated[list[Content], Field(max_length=MOST_LINES), AfterValidator(_short_enough)]
+
+
 class Revision(Body):
-    """What to change of a memory; what is null or left out stays."""
+    """What to change of a memory; what is null or left out stays, and what is empty is taken away."""
 
     content: Content | None = None
     category: Category | None = None
     importance: Unit | None = None
     memory_type: MemoryType | None = None
     value: Value | None = None
+    event_type: Word | None = None
+    emotion: Word | None = None
+    emotion_intensity: Unit | None = None
+    key_dialogue: Dialogue | None = None
     expected_version: Annotated[int, Field(ge=0)] | None = None

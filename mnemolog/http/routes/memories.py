@@ -110,6 +110,9 @@ async def revise(
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
     owner = owner_of(worker.queries, tenant, memory_id, user_id)
     _, memory = worker.queries.memory(tenant, memory_id, worker.clock.now())
+    if changes.event_type is not None and memory.kind != "episodic":
+        wrong = Fault("$.event_type", "only an episode has one, and this memory is semantic")
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
     if (fault := fault_of(memory.attribute, changes.value)) is not None:
         wrong = Fault("$.value", fault)
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from schemas.vocabulary.attributes import NICKNAME, same_value
+from schemas.vocabulary.attributes import NICKNAME, plain_value
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.protocol import Extraction, Proposal
 from streams.extraction.rules.finding import Finding, with_day
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schemas.messages.observations import TurnContext
     from streams.extraction.protocol import Piece, Window
 
-RULES_VERSION: Final = "10"
+RULES_VERSION: Final = "11"
 """Raise it with every change of what the rules find: it is recorded with each memory's lineage."""
 MOST_QUOTED: Final = 200
 """Characters of a turn that are kept as key dialogue."""
@@ -54,17 +54,15 @@ class RuleExtractor:
 
 def read_window(window: Window) -> Extraction:
     """Return what the rules find in a window, as `RuleExtractor.extract` promises."""
-    entries: list[tuple[Finding, list[int]]] = []
+    found: dict[tuple[object, ...], tuple[Finding, list[int]]] = {}
     dropped: list[str] = []
     for index, piece in enumerate(window.pieces):
         for finding in _read(piece, dropped.append):
-            sources = next((sources for other, sources in entries if _is_same(other, finding)), None)
-            if sources is None:
-                entries.append((finding, [index]))
-            elif index not in sources:
+            _, sources = found.setdefault(_said(finding), (finding, []))
+            if index not in sources:
                 sources.append(index)
     # Whether a nickname is the user's name depends on the names that are known: those come first.
-    entries.sort(key=lambda entry: entry[0].attribute == NICKNAME)
+    entries = sorted(found.values(), key=lambda entry: entry[0].attribute == NICKNAME)
     proposals = tuple(_proposal(finding, tuple(sources), window) for finding, sources in entries)
     return Extraction(proposals=proposals, dropped=tuple(dropped))
 
@@ -85,12 +83,11 @@ def _read(piece: Piece, dropped: Callable[[str], None]) -> Iterator[Finding]:
             return
 
 
-def _is_same(a: Finding, b: Finding) -> bool:
-    if a.attribute != b.attribute:
-        return False
-    if a.value is not None and b.value is not None:
-        return same_value(a.value, b.value)
-    return same_value(a.content, b.content) and a.occurred_on == b.occurred_on
+def _said(finding: Finding) -> tuple[object, ...]:
+    """Return what findings that say the same share."""
+    if finding.value is not None:
+        return finding.attribute, plain_value(finding.value)
+    return finding.attribute, plain_value(finding.content), finding.occurred_on
 
 
 def _gift(piece: Piece) -> Iterator[Finding]:

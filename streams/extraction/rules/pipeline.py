@@ -36,6 +36,10 @@ class LanguageRules(Generic[Clause]):
     """What happened."""
     biography: Callable[[Clause], Iterator[Finding]]
     """What a clause tells of the user's life, where nothing else was found in it."""
+    topics: Callable[[Clause], Iterator[Finding]]
+    """What else a clause tells of the user, known by what it speaks of, where the sentence tells no event."""
+    liked: Callable[[Sentence], Iterator[Finding]]
+    """What a sentence says is liked of what the clauses before it tell."""
     asked: tuple[Callable[[str], Iterator[Finding]], ...]
     """What a clause that is no claim says all the same: a doctor's word, and how the user asks to be answered."""
 
@@ -49,6 +53,7 @@ class LanguageRules(Generic[Clause]):
                 yield from rule(clause_text)
         confided = list(self.confided(sentence, today))
         events = [*confided]
+        shared = list(addressed(sentence, today))
         for clause in self.claims(sentence):
             said = [finding for rule in self.statements for finding in rule(clause)]
             said += self.life(clause, today)
@@ -56,7 +61,8 @@ class LanguageRules(Generic[Clause]):
             yield from said
             events += happened
             if not said and not happened and not confided:
-                yield from self.biography(clause)
+                yield from list(self.biography(clause)) or ([] if shared else self.topics(clause))
+        yield from self.liked(sentence)
         if all(event.event_type == SHARED for event in events):  # a feeling about an event is a part of it
-            events += addressed(sentence, today)
+            events += shared
         yield from without_parts(events)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -53,6 +54,27 @@ async def test_a_greeting_is_asked_for_with_powermems_template_and_the_profile(m
         assert "response_format" not in request
         await door.post("/v1/admin/drain")
         assert (await door.get(f"/v1/memories/{memory['memory_id']}")).json()["recall_count"] == 0
+
+
+async def test_a_greeting_draws_on_plans_that_come_and_on_what_happened_lately(model: ScriptedModel, tmp_path: Path):
+    async with front_door(tmp_path, **asks(model)) as door:
+        now = door.worker.clock.now()
+        soon, past = now + timedelta(days=3), now - timedelta(days=200)
+        for number, (text, day) in enumerate(
+            (
+                (f"我{soon.month}月{soon.day}号要去看牙医", now),
+                ("我跟老公大吵了一架，好难过", now),
+                ("我跟闺蜜大吵了一架，好难过", past),
+            )
+        ):
+            said = turn(f"n-{number}", text, session_id=f"s-{number}", occurred_at=day.isoformat())
+            response = await door.http.post("/v1/events?wait=20", json=said)
+            assert response.json()["accepted"][0]["memory_ids"], response.text
+        model.play_body(completion(WELCOME))
+        assert await greeted(door) == WELCOME
+        asked = model.requests[-1]["messages"][0]["content"]
+        news = asked.partition("Plans and recent events:\n")[2].partition("\n\nGenerate")[0].splitlines()
+        assert [("看牙医" in line, "老公" in line) for line in news] == [(True, False), (False, True)]
 
 
 async def test_nobody_is_greeted_of_whom_nothing_is_remembered(model: ScriptedModel, tmp_path: Path):

@@ -257,6 +257,43 @@ async def test_history_leads_back_to_the_words(door: FrontDoor):
     assert [candidate["model"] for candidate in history["lineage"]["candidates"]] == ["rules"]
 
 
+async def test_what_happened_what_was_felt_and_what_was_said_can_be_corrected(door: FrontDoor):
+    said = turn("fight-1", "昨天我跟老公大吵了一架，好难过", user_id="corrected")
+    response = await door.http.post("/v1/events?wait=10", json=said)
+    [memory_id] = response.json()["accepted"][0]["memory_ids"]
+    path = f"/v1/memories/{memory_id}"
+    before = (await door.get(path)).json()
+    assert (before["event_type"], before["emotion"]) == ("fight", "sad")
+    new = {"event_type": "makeup", "emotion": "happy", "emotion_intensity": 0.4, "key_dialogue": ["我们和好了"]}
+    after = (await door.http.patch(path, json=new)).json()
+    assert {name: after[name] for name in new} == new
+    assert (after["content"], after["importance"]) == (before["content"], before["importance"])
+    revised = (await door.get(f"{path}/history")).json()["events"][-1]
+    assert (revised["before"]["event_type"], revised["after"]["event_type"]) == ("fight", "makeup")
+    assert (revised["before"]["key_dialogue"], revised["after"]["key_dialogue"]) == (
+        before["key_dialogue"], ["我们和好了"],
+    )  # fmt: skip
+    felt = (await door.get("/v1/users/corrected/emotions")).json()
+    assert [one["emotion"] for one in felt["items"]] == ["happy"]
+    taken = (await door.http.patch(path, json={"event_type": "", "emotion": "", "key_dialogue": []})).json()
+    left = ("event_type", "emotion", "emotion_intensity", "key_dialogue")
+    assert [taken[name] for name in left] == [None, None, None, []]
+
+
+async def test_a_semantic_memory_has_no_event_to_correct(door: FrontDoor):
+    memory = await door.remember("likes tea", "no-event")
+    response = await door.http.patch(f"/v1/memories/{memory['memory_id']}", json={"event_type": "gift"})
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["path"] == "$.event_type"
+
+
+async def test_a_dialogue_is_as_short_as_one_that_was_merged(door: FrontDoor):
+    memory = await door.remember("likes tea", "long-dialogue")
+    path = f"/v1/memories/{memory['memory_id']}"
+    assert (await door.http.patch(path, json={"key_dialogue": ["a"] * 51})).status_code == 422
+    assert (await door.http.patch(path, json={"key_dialogue": ["a" * 3000] * 6})).status_code == 422
+
+
 async def test_importance_is_a_curve_read_from_the_log(door: FrontDoor):
     memory = await door.remember("likes tea", "curve")
     path = f"/v1/memories/{memory['memory_id']}/importance"

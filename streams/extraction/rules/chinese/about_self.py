@@ -65,6 +65,12 @@ _NO_EMPLOYER = re.compile(
     r"当前|目前|现在|工作|努力|认真|思考|考虑|计划|尝试|准备|找|想|看|做|写|学|读|忙|床|路上|地铁|外地"
     r"|海外|附近|市中心|某|.*[也更换的了着过很不没都又再]|.*(?:里|上|边|下|室|店|楼)$)"
 )
+_DUTY = re.compile(
+    r"^在(?:一?[家个所间])?[一-鿿A-Za-z]{0,8}(?:公司|厂|店|工厂|机构|单位|银行|医院|学校|集团|餐厅|酒店|工作室"
+    r"|事务所|超市|幼儿园|工地)(?:里|上)?"
+    r"(?:做|当|干|跑)(?P<what>[一-鿿A-Za-z]{2,6})$"
+)
+_NO_DUTY = re.compile(r"了|的|过|事|饭|梦|项目|东西|活$|什么|自己|人$|兼职|检查|手术|题|作业|活动|体检")
 _JOB = re.compile(r"^(?:做|当|是做|从事|是|担任|成为了?)(.{2,14}?)(?:工作|的工作|这一行|这行)?(?:的)?$")
 _CITY = re.compile(
     r"^(?:家)?(?:住在?|住|定居在?|搬到了?|搬来了?|搬去了?|搬家到了?|人在|生活在|回到了?|在)(?P<place>[一-鿿].*)$"
@@ -114,6 +120,7 @@ def about_self(clause: Clause) -> Iterator[Finding]:
     if clause.subject == "we" and (m := _OUR_HOME.match(bare)):
         yield from _home(m[1], clause)
     if clause.mine:
+        yield from _surnamed(clause)
         yield from _name_and_age(bare, clause)
         yield from _work(bare, clause)
         yield from _home(bare, clause)
@@ -152,6 +159,16 @@ def _name_and_age(bare: str, clause: Clause) -> Iterator[Finding]:
         yield profile("age", str(age), f"用户{age}岁")
 
 
+_SURNAMED: Final = re.compile(rf"^(?:本人|我)?姓(欧阳|上官|司马|诸葛|司徒|皇甫|慕容|[{_SURNAMES}])$")
+_GIVEN: Final = re.compile(r"^(?:单名|名)(?:叫|是)?(?:一个?|个)?([一-鿿]{1,2}?)(?:字)?$")
+
+
+def _surnamed(clause: Clause) -> Iterator[Finding]:
+    if m := _SURNAMED.match(clause.text):
+        given = _GIVEN.match(clause.rest[0]) if clause.rest else None
+        yield _name(m[1] + given[1]) if given else Finding(content=f"用户姓{m[1]}", category="people")
+
+
 def _name(name: str) -> Finding:
     return profile("user_name", name, f"用户叫{name}")
 
@@ -175,6 +192,8 @@ def _work(bare: str, clause: Clause) -> Iterator[Finding]:
                 yield profile("employer", place, f"用户在{place}工作")
         if role:
             yield profile("occupation", role, f"用户的职业是{role}")
+        elif (m := _DUTY.match(bare)) and not _NO_DUTY.search(m["what"]):
+            yield profile("occupation", m["what"], f"用户的职业是{m['what']}")
         return
     m = _JOB.match(bare)
     role = chinese_occupation(m[1]) if m else None

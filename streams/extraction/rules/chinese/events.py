@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.chinese.clauses import without_idioms
+from streams.extraction.rules.chinese.people import FAMILY
 from streams.extraction.rules.dates import chinese_past
 from streams.extraction.rules.feelings import STRONG, chinese_feeling
 from streams.extraction.rules.finding import Finding
@@ -26,6 +27,7 @@ _NOT = re.compile(
     r"从不|怕|会不会|明天|后天|下周|下个?月|电影|小说|剧里|梦"
 )
 _SOMEBODY: Final = r"[一-鿿A-Za-z]{1,8}?"
+_MINE: Final = rf"我的?(?:{FAMILY}|好?朋友|闺蜜|同事|室友|舍友|同学|老板)"
 _WE: Final = rf"(?:(?:我们?俩?|咱们?俩?){_WHEN}(?:[跟和与]{_SOMEBODY})?|[跟和与]{_SOMEBODY}|{_SOMEBODY}[跟和与]我)"
 _TWO: Final = rf"(?=我们|我俩|咱|我?{_WHEN}[跟和与]|{_SOMEBODY}[跟和与]我){_WE}{_WHEN}"
 _EVENTS: Final = (
@@ -51,7 +53,7 @@ _EVENTS: Final = (
     ("milestone", rf"我们?{_WHEN}(?:人生)?第一次(?!听|知道|见到?你|用|来|聊|看到|发现|跟你|和你).{{2,14}}了.{{0,6}}$"),
     (
         "gift",
-        rf"(?!我){_SOMEBODY}{_WHEN}(?:送了?给?我|给我送了?)(?!到|回|去|走|上|下|出|来|一程|的).{{2,20}}$",
+        rf"(?:{_MINE}|(?!我){_SOMEBODY}){_WHEN}(?:送了?给?我|给我送了?)(?!到|回|去|走|上|下|出|来|一程|的).{{2,20}}$",
     ),
     ("gift", rf"我{_WHEN}(?:送了|送给了?|给{_SOMEBODY}送了)(?!.{{0,6}}(?:到|回|去|走|上|一程)).{{2,20}}$"),
     ("gift", rf"我?{_WHEN}收到了?.{{0,10}}(?:送的.{{1,16}}|(?:礼物|花|玫瑰|巧克力|蛋糕|贺卡))$"),

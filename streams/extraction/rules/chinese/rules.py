@@ -9,9 +9,11 @@ from streams.extraction.rules.chinese.biography import advised, biography
 from streams.extraction.rules.chinese.clauses import Clause, claims
 from streams.extraction.rules.chinese.events import confided, events
 from streams.extraction.rules.chinese.life import life
+from streams.extraction.rules.chinese.liked import liked
 from streams.extraction.rules.chinese.nature import avoided, nature
 from streams.extraction.rules.chinese.people import people
 from streams.extraction.rules.chinese.tastes import replies, tastes
+from streams.extraction.rules.chinese.topics import opinion, topics
 from streams.extraction.rules.pipeline import LanguageRules
 
 CHINESE: Final[LanguageRules[Clause]] = LanguageRules(
@@ -22,5 +24,7 @@ CHINESE: Final[LanguageRules[Clause]] = LanguageRules(
     life=life,
     events=events,
     biography=biography,
-    asked=(advised, replies),
+    topics=topics,
+    liked=liked,
+    asked=(advised, replies, opinion),
 )

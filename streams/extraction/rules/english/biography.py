@@ -172,7 +172,8 @@ _NO_HAPPENING: Final = re.compile(
     r"|lost (?:track|my mind|count)"
     r"|started (?:to (?:think|feel|wonder)|feeling|thinking|over)|finished (?:work|eating|lunch|dinner"
     r"|it)|ran (?:out|into|late)"
-    r"|met (?:a|an|the|some) (?!love)|gave (?:it|him|her|them|you)|broke (?:even|the)|was an? (?:bit"
+    r"|met (?:a|an|the|some) (?!love)|gave (?:it|him|her|them|you)|broke (?:even|the)"
+    r"|was an? (?:kid|child|baby|boy|girl|teenager)$|was an? (?:bit"
     r"|little|good|bad|great|joke"
     r"|long|lot|nightmare|mess|disaster)|used to it|worked (?:late|out|hard|today|on)|stopped (?:by|at|for))\b",
     re.IGNORECASE,
@@ -213,7 +214,8 @@ _JOINT: Final = re.compile(
     r"^(?:my|our) (?P<who>husband|wife|partner|girlfriend|boyfriend|fianc[eé]e?|best friend|sister"
     r"|brother|mom|mum|mother"
     r"|dad|father|family) and i (?P<verb>are|have|live|own|run|got|bought|adopted|moved|met|share|just"
-    r"|play|go) (?P<what>.+)$",
+    r"|play|go|do not|did not|never|always|went|fight|argue|fought|split|broke|started|opened|used"
+    r"|work|grew) (?P<what>.+)$",
     re.IGNORECASE,
 )
 _ADVISED: Final = re.compile(

@@ -25,14 +25,31 @@ _APART: Final = (
     (re.compile(r"\bcan't\b|\bcannot\b", re.IGNORECASE), "can not"),
     (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
     (re.compile(r"\b(do|does|did|is|are|was|were|have|has|had|could|would|should)n't\b", re.IGNORECASE), r"\1 not"),
+    (
+        re.compile(
+            r"\b((?:my|our)(?: [\w-]{1,20}){1,3}|mom|mum|dad|grandma|grandpa|landlord|boss|roommate|wife"
+            r"|husband|hubby|coworker [A-Z]\w{1,14}|friend [A-Z]\w{1,14})'s (?=(?:not|now|always|still|also|in"
+            r"|on|at|off|an?|the"
+            r"|from|so|really|very|pretty|getting|going|having|coming|moving|turning|working|studying|living"
+            r"|staying|learning"
+            r"|teaching|expecting|graduating|starting|recovering|visiting|dating|planning|dying|applying|taking"
+            r"|raising|making|driving|leaving|transferring|falling|always|been|acting|pregnant|sick|bad|good"
+            r"|retired|allergic|married|divorced|engaged|failing|terrible|shot|messed|acting|due|back|almost"
+            r"|only|about|old|deaf|blind)\b)",
+            re.IGNORECASE,
+        ),
+        r"\1 is ",
+    ),
     (re.compile(r"\b(im|ive|dont)\b", re.IGNORECASE), ""),
     (re.compile(r"\bgonna\b", re.IGNORECASE), "going to"),
+    (re.compile(r"\bwanna\b", re.IGNORECASE), "want to"),
 )
 _SHORT: Final = {"im": "I am", "ive": "I have", "dont": "do not"}
 _FILLER = re.compile(
     r"^(?:(?:well|so|oh|ah|hey|hi|hello|hiya|actually|honestly|btw|by the way|yeah|yep|yes|no|nope|ok|"
     r"okay|also|and|but|anyway|fyi|tbh|to be honest|"
-    r"lol|haha|hmm|um|uh|these days|nowadays|currently|right now|lately|recently|personally|in fact|"
+    r"lol|haha|hmm|um|uh|ugh|omg|man|dude|welp|wow|ooh|fun fact|good news|bad news|guess what|turns out"
+    r"|these days|nowadays|currently|right now|lately|recently|personally|in fact|"
     r"sure|because|although|plus|then|good morning|"
     r"good evening|thanks|sorry|just so you know|for the record|(?:a )?quick update|update|there)\b[\s,]*)+",
     re.IGNORECASE,
@@ -66,6 +83,17 @@ _NEWS = re.compile(
     r"^(?P<adverbs>(?:just|recently|finally)) (?=(?:started|moved|joined|turned|got|adopted|relocated)\b)",
     re.IGNORECASE,
 )
+_DIARY = re.compile(
+    r"^(?P<adverbs>(?:(?:just|recently|finally|also|already|almost|still) ){0,3})(?P<verb>bought|worked"
+    r"|got(?= (?:my|a|an|the|into|laid|fired"
+    r"|promoted|married|engaged|back from)\b)|grew up|finished|booked|signed up|ran(?= (?:a|my|the)\b)|lost"
+    r"|broke|spent|saved|quit|passed"
+    r"|failed|applied|sold|paid|slept|met|adopted|went(?= to)|took(?= (?:my|a|the|up)\b)|had(?= (?:my|a|an"
+    r"|the)\b)|been(?= (?:\w+ing|off|on|to|sober|vegan|vegetarian"
+    r"|single|married)\b)|trying(?= to)|thinking(?= (?:of|about) \w+ing)|planning(?= (?:to|a|on)\b)|learning"
+    r"|studying|training(?= for)|saving(?= (?:up|for)))\b"
+)
+"""How one writes of oneself in a diary, without I: `worked till ten`, `been learning to swim`."""
 _WHEN = re.compile(
     r"^(?P<when>(?:(?:tomorrow|today|tonight|this|next|on|at|in|every|each|after|before|"
     r"most)\b[^,]{0,40}?)\s+)(?=(?:i|we)\s)",
@@ -138,6 +166,29 @@ def _calm(text: str) -> str:
     return text.lower() if text.isupper() and " " in text else _SHOUTED.sub(lambda m: m.group().lower(), text)
 
 
+_COMPANY: Final = re.compile(r"^(?:my|our) [\w-]{1,20}(?: [\w-]{1,20})?$", re.IGNORECASE)
+
+
+def _with_their_company(parts: list[str]) -> list[str]:
+    """Put `My dad` and `I do not speak` back into one clause: the verb is of both."""
+    joined: list[str] = []
+    for part in parts:
+        if joined and _COMPANY.match(joined[-1]) and re.match(r"(?i)i ", part):
+            joined[-1] = f"{joined[-1]} and {part}"
+        else:
+            joined.append(part)
+    return joined
+
+
+def _of_diary(text: str) -> str:
+    """Return a clause of a diary with the I that it leaves out; any other as it is."""
+    m = _DIARY.match(text[:1].lower() + text[1:])
+    if m is None:
+        return text
+    helps = "have " if m["verb"] == "been" else "am " if m["verb"].endswith("ing") else ""
+    return f"I {m['adverbs']}{helps}{text[m.start('verb')].lower()}{text[m.start('verb') + 1 :]}"
+
+
 def claims(sentence: Sentence) -> Iterator[Clause]:
     """Yield the clauses that claim something, without questions, suppositions, hearsay and requests.
 
@@ -153,6 +204,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
     greeted = greeted or any(
         re.match(r"nice to meet|pleased to meet|by the way$", part, re.IGNORECASE) for part in parts
     )
+    parts = _with_their_company(parts)
     subject: Literal["me", "we", "other"] = "other"
     shared = False
     for place, said in enumerate(parts):
@@ -170,6 +222,9 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
         elif not (subject != "other" and not shared and (m := _AGAIN.match(body))):
             # "just moved to Leeds" says I without saying it.
             m = _NEWS.match(body)
+            if m is None and not place and not when and not any(map(_SOMEBODY.search, (*sentence.after, text))):
+                body = _of_diary(body)
+                m = _I.match(body) if body != text else None
             subject = "me" if m else "other"
         # "I love how you use it and teach": whose verb comes next is not certain.
         shared = _SOMEBODY.search(text) is not None

@@ -9,9 +9,11 @@ from streams.extraction.rules.english.biography import advised, biography
 from streams.extraction.rules.english.clauses import Clause, claims
 from streams.extraction.rules.english.events import confided, events
 from streams.extraction.rules.english.life import life
+from streams.extraction.rules.english.liked import liked
 from streams.extraction.rules.english.nature import avoided, nature
 from streams.extraction.rules.english.people import people
 from streams.extraction.rules.english.tastes import tastes
+from streams.extraction.rules.english.topics import promised, topics
 from streams.extraction.rules.pipeline import LanguageRules
 
 ENGLISH: Final[LanguageRules[Clause]] = LanguageRules(
@@ -22,5 +24,7 @@ ENGLISH: Final[LanguageRules[Clause]] = LanguageRules(
     life=life,
     events=events,
     biography=biography,
-    asked=(advised,),
+    topics=topics,
+    liked=liked,
+    asked=(advised, promised),
 )

@@ -55,3 +55,37 @@ async def test_the_user_is_named_where_the_words_mean_them_and_in_no_idiom(said:
 )
 async def test_what_is_read_in_traditional_characters_is_kept_in_them(said: str, content: str, quoted: tuple[str, ...]):
     assert [(p.content, p.key_dialogue) for p in await proposals(said)] == [(content, quoted)]
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "value"),
+    [
+        ("昨天我和小雨在西湖边约会了，我很喜欢那里", "likes", "西湖边"),
+        ("我们昨天约会了，去了外滩，我特别喜欢那里", "likes", "外滩"),
+        ("We had our first date at a jazz bar. I loved it there.", "likes", "jazz bar"),
+        ("Tom and I went to the Blue Note last night, and we loved it there", "likes", "the Blue Note"),
+        ("我男朋友送了我一条围巾，我很喜欢", "likes", "围巾"),
+        ("你送了我一条手链，我好喜欢", "likes", "手链"),
+        ("小雨送我一束向日葵，我不太喜欢", "dislikes", "向日葵"),
+        ("My sister gave me a scarf for my birthday and I love it", "likes", "scarf"),
+    ],
+)
+async def test_a_place_of_a_date_and_a_gift_that_are_liked_are_tastes(text: str, attribute: str, value: str):
+    tastes = [(p.attribute, p.value) for p in await proposals(text) if p.attribute]
+    assert tastes == [(attribute, value)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "他们去了外滩，我很喜欢那里",
+        "如果我们去巴黎，我会喜欢那里",
+        "你去过西湖吗？我很喜欢那里",
+        "我们在西湖约会了，你喜欢那里吗？",
+        "I watched it in Paris. I loved it there.",
+        "My boss gave me a ride and I liked it",
+        "我妈送我一本书，我喜欢死了",
+    ],
+)
+async def test_what_is_liked_must_be_named_and_have_happened(text: str):
+    assert [p.value for p in await proposals(text) if p.attribute] == []
