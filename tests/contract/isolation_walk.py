@@ -69,16 +69,17 @@ def operations(world: World) -> list[tuple[str, str]]:
     """Return the method and the path of every route, also of those that the document leaves out."""
     found = {
         (method, getattr(route, "path_format", route.path))
-        for route in _routes(world.door.app.routes)
+        for route in routes_of(world.door.app.routes)
         for method in route.methods
     }
     return sorted(found)
 
 
-def _routes(routes: Any) -> Iterator[Any]:
+def routes_of(routes: Any) -> Iterator[Any]:
+    """Yield the routes of all routers that an application includes, however deep."""
     for route in routes:
         if hasattr(route, "effective_candidates"):
-            yield from _routes(route.effective_candidates())
+            yield from routes_of(route.effective_candidates())
         else:
             yield route
 
