@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder
     from schemas.clock import Clock
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
-    from streams.extraction.protocol import Extractor
+    from streams.extraction.protocol import Extractor, Window
 
 log = logging.getLogger("mnemolog")
 WORKED_AT_ONCE = 256
@@ -305,9 +305,9 @@ class Worker:
             None if settings.is_embedded else ShardReceiver(self._retrying_log, PeerShardSource(self.peers))
         )
 
-    def _count_extracted(self, item: CandidatesExtracted | ExtractionRejected) -> None:
+    def _count_extracted(self, item: CandidatesExtracted | ExtractionRejected, window: Window) -> None:
         self.metrics.extracted(item)
-        self.usage.spend(item)
+        self.usage.spend(item, window)
 
     def _build_publishing(self) -> None:
         """Build what appends events, here or at the worker that has their user, and what says how far they are."""
