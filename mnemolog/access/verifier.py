@@ -81,6 +81,7 @@ class Verifier:
         key_id = id_of(text)
         if key_id is None:
             raise NoKey("that is no key of mnemolog: it begins with mnl_ and has 60 characters")
+        await self._keys.look()
         key = self._keys.find(key_id)
         digest = hmac.digest(self._secret, text.encode(), "sha256")
         if key is None or not self._is_remembered(key, digest):
@@ -92,8 +93,9 @@ class Verifier:
             raise NoKey(f"the key {key_id} has expired: ask for another one (`mnemolog keys rotate {key_id}`)")
         return key
 
-    def is_valid(self, key: Key) -> bool:
+    async def is_valid(self, key: Key) -> bool:
         """Return whether a key that was verified is still in the file as it was then, and has not expired."""
+        await self._keys.look()
         return self._keys.find(key.key_id) == key and not key.is_expired(self._clock.now())
 
     def _is_remembered(self, key: Key, digest: bytes) -> bool:
