@@ -21,6 +21,7 @@ from contract.isolation_world import (
     Place,
     World,
     remind,
+    steer,
     wake,
 )
 from contract.wake_stream_client import WakeStream, open_wake_stream
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import httpx
 
 UNKNOWN_ID: Final = "00000000-0000-0000-0000-000000000000"
+POLICY: Final = "/v1/policy"
 MCP: Final = "/mcp"
 MCP_HEADERS: Final = {"Accept": "application/json, text/event-stream"}
 CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
@@ -226,12 +228,11 @@ def _body(world: World, asked: Request, document: dict[str, Any], about: About) 
     body |= {"query": "the garden", "content": "likes tea", "event_ids": events, "importance": 0.5}
     body |= {"include": ["memories", "turns"], "messages": [{"role": "user", "content": "hello"}]}
     body |= {"due_at": "2090-01-01", "every_seconds": 86_400, "end_session": False, "text": "look"}
-    body |= {"encoder": world.door.worker.reembedder.active, "what": "forecast"}
+    body |= {"encoder": world.door.worker.reembedder.active}
     body |= {"questions": [{"user_id": user, "query": "the garden", "expected": memories}]}
     body |= {"limit": 100} if "search" in asked.template else {}
+    body |= {"what": "forecast"} if "reembed" in asked.template else {}
     body |= {"as_of": "2026-01-01T00:00:00Z"} if "ticks" in asked.template else {}
-    if "rebuild" in asked.template:
-        del body["what"]
     return {name: value for name, value in body.items() if name in fields and value is not None}
 
 
@@ -271,7 +272,7 @@ def _around(text: str, word: str) -> str:
 
 
 def _has_words(world: World, line: str) -> bool:
-    return any(word in line for word in (*(place.word for place in world.places), "in the garden", "zorilla", "kakapo"))
+    return any(word in line for word in (*world.words, "in the garden"))
 
 
 async def _as_unknown(world: World, name: str, request: Request, answer: httpx.Response) -> list[str]:
@@ -325,7 +326,9 @@ async def _listed(world: World, name: str, request: Request) -> int | None:
 async def _put_back(world: World, request: Request) -> None:
     """Undo what a caller changed: others go on from the same state."""
     place = request.place
-    if request.template.endswith("/wake") and request.method in CHANGES:
+    if request.template == POLICY and request.method in CHANGES:
+        await steer(world.full)
+    elif request.template.endswith("/wake") and request.method in CHANGES:
         for each in world.places:
             if each.agent == "mia" and f"/{each.user}/" in request.path:
                 await wake(world.full[each.tenant], each)

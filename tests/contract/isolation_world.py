@@ -34,6 +34,15 @@ FOR_EVERYONE: Final = {"acme": "zorilla", "rival": "kakapo"}
 """A word of each tenant's memory for everyone, which every key of the tenant may read."""
 
 
+STEERED: Final = {
+    ("acme", "luna"): "wombat",
+    ("acme", "mia"): "takahe",
+    ("rival", None): "cassowary",
+    ("rival", "mia"): "hoatzin",
+}
+"""A word of the policies of tenants (None) and of their agents."""
+
+
 @dataclass
 class Place:
     """What one agent of a user knows: its word, and the ids of what there is."""
@@ -95,11 +104,20 @@ class World:
         """Return the places whose words a caller may see."""
         return self._seen[name]
 
+    @property
+    def words(self) -> set[str]:
+        return {place.word for place in self.places} | {*FOR_EVERYONE.values(), *STEERED.values()}
+
     def hidden_words(self, name: str) -> set[str]:
         """Return the words that no answer to a caller may have."""
-        tenant = self.callers[name].key.tenant
+        tenant, who = self.callers[name].key.tenant, self.callers[name].key.principal
+        steered = {
+            word
+            for (place, agent), word in STEERED.items()
+            if place != tenant or not self.may_read(name) or not (agent is None or who.has_agent(agent))
+        }
         everyones = {word for place, word in FOR_EVERYONE.items() if place != tenant or not self.may_read(name)}
-        return {place.word for place in self.hidden_from(name)} | everyones
+        return {place.word for place in self.hidden_from(name)} | everyones | steered
 
     def hidden_ids(self, name: str) -> set[str]:
         """Return the ids that no answer to a caller may have, unless it named them: of memories, keys and users."""
@@ -152,6 +170,7 @@ async def new_world(door: KeyedDoor, lines: Lines) -> World:
         assert (await full[tenant].ask("POST", "/v1/memories", everyones)).status_code == 201
     for number, place in enumerate(places):
         await fill(full[place.tenant], place, number)
+    await steer(full)
     for tenant, user in {(place.tenant, place.user) for place in places}:
         await raised(full[tenant], user)
     await put_aside(door, places)
@@ -171,6 +190,14 @@ async def new_world(door: KeyedDoor, lines: Lines) -> World:
         "stranger": door.caller(*EVERYTHING, tenant="stranger"),
     }
     return World(door, places, full, callers, lines)
+
+
+async def steer(full: dict[str, Caller]) -> None:
+    """Set the policies of tenants and agents."""
+    for (tenant, agent), word in STEERED.items():
+        query = {} if agent is None else {"agent_id": agent}
+        made = await full[tenant].ask("PUT", "/v1/policy", {"instructions": f"remember the {word}"}, **query)
+        assert made.status_code == 200, made.text
 
 
 async def fill(caller: Caller, place: Place, number: int) -> None:

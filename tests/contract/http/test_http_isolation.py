@@ -86,7 +86,7 @@ async def test_no_word_no_id_and_no_name_is_in_the_metrics(world: World):
 
 
 async def test_no_word_was_logged(world: World):
-    words = {place.word for place in world.places} | {*FOR_EVERYONE.values(), "the garden"}
+    words = world.words | {"the garden"}
     assert world.logged.text
     assert not [line for line in world.logged.text if any(word in line for word in words)]
     secrets = [caller.text.rpartition("_")[2] for caller in world.callers.values()]
@@ -161,6 +161,10 @@ def nobody_asks_whose_a_memory_is(_: World, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(permissions, "_check_memory", lambda *_, **__: None)
 
 
+def a_policy_is_any_agents(_: World, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(permissions, "_check_tenants", lambda *_, **__: None)
+
+
 def a_total_counts_what_is_not_shown(_: World, patch: pytest.MonkeyPatch) -> None:
     paged = memories.paged
     patch.setattr(memories, "paged", lambda *given: paged(*given) | {"total": 1_000})
@@ -181,6 +185,7 @@ PLANTED = {
     tenant_is_not_the_callers: ["/v1/users/{user_id}/profile"],
     agents_are_all_one: ["/v1/memories"],
     nobody_asks_whose_a_memory_is: ["/v1/memories/{memory_id}/history"],
+    a_policy_is_any_agents: ["/v1/policy"],
     a_total_counts_what_is_not_shown: ["/v1/memories"],
     words_are_logged: ["/v1/users/{user_id}/stats"],
 }

@@ -18,7 +18,7 @@ from mnemolog.http.routing import routes
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 
-OF_USERS_DATA = (Reach.USERS, Reach.USERS_OR_ALL, Reach.KEYS_USER)
+OF_USERS_DATA = (Reach.USERS, Reach.USERS_OR_ALL, Reach.KEYS_USER, Reach.TENANT)
 TENANT_BY_ITS_TOOLS = "/mcp"
 """It sends requests of its own to the routes of the two tools, with the caller's key: they look up the tenant."""
 
