@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import logging
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS: Final = 1.0
 """The file is checked for changes at most this often."""
+WAIT_SECONDS: Final = 0.25
+"""A request waits at most so long for a file that is being read; 10,000 keys take less."""
 MAX_FILE_BYTES: Final = 64 * 1024 * 1024
 _OF_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _MOUNTED: Final = stat.S_IWGRP | stat.S_IXGRP | stat.S_IRWXO
@@ -44,31 +47,55 @@ class KeyFile:
         self._keys: Mapping[str, Key] = read_keys(path)
         self._looked_at = clock()
         self._trouble = ""
+        self._reading: asyncio.Task[None] | None = None
 
     def find(self, key_id: str) -> Key | None:
-        """Return a key by its id; None where there is none (any more)."""
-        self._follow()
+        """Return a key by its id, as the file was read last; None where there is none (any more)."""
         return self._keys.get(key_id)
 
     def __len__(self) -> int:
         return len(self._keys)
 
-    def _follow(self) -> None:
-        if self._clock() - self._looked_at < LOOK_SECONDS:
-            return
-        self._looked_at = self._clock()
-        try:
-            seen = _signature(self._path)
+    async def look(self) -> None:
+        """Read the file again where it has changed.
+
+        It is read in a thread. One that takes longer than WAIT_SECONDS counts when it has been read, and nobody waits
+        for it.
+        """
+        await self._wait()
+        for _ in range(2):  # what changed while it was read is seen too
+            if self._reading is not None or self._clock() - self._looked_at < LOOK_SECONDS:
+                return
+            self._looked_at = self._clock()
+            try:
+                seen = _signature(self._path)
+            except KeyFileError as error:
+                self._warn(error)
+                return
             if seen == self._seen:
                 return
-            self._keys = read_keys(self._path)
+            self._reading = asyncio.create_task(self._read(seen))
+            await self._wait()
+
+    async def _wait(self) -> None:
+        if self._reading is not None:
+            await asyncio.wait({self._reading}, timeout=WAIT_SECONDS)
+
+    async def _read(self, seen: tuple[int, ...]) -> None:
+        try:
+            self._keys = await asyncio.to_thread(read_keys, self._path)
         except KeyFileError as error:
-            if str(error) != self._trouble:
-                log.warning("the keys stay as they were: %s", error)
-            self._trouble = str(error)
-            return
-        self._seen, self._trouble = seen, ""
-        log.info("%s was read again: %d keys", self._path, len(self._keys))
+            self._warn(error)
+        else:
+            self._seen, self._trouble = seen, ""
+            log.info("%s was read again: %d keys", self._path, len(self._keys))
+        finally:
+            self._reading = None
+
+    def _warn(self, error: KeyFileError) -> None:
+        if str(error) != self._trouble:
+            log.warning("the keys stay as they were: %s", error)
+        self._trouble = str(error)
 
 
 def read_keys(path: Path) -> dict[str, Key]:

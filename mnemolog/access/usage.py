@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mnemolog.access.key import Key
     from schemas.clock import Clock
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+    from streams.extraction.protocol import Window
 
 SAVE_SECONDS: Final = 5.0
 """How often the counts are written; a process that is killed loses at most those of this time."""
@@ -67,13 +68,22 @@ class Usage:
         self._own[key.key_id] += events
         self._is_saved = False
 
-    def spend(self, item: CandidatesExtracted | ExtractionRejected) -> None:
-        """Count the tokens of an answer for the key that sent its window; a window of several keys counts for none."""
+    def spend(self, item: CandidatesExtracted | ExtractionRejected, window: Window) -> None:
+        """Count the tokens of an answer for the keys that sent its window, each its part of the characters.
+
+        Each part is rounded up. What came without a key (from Kafka itself) counts for none.
+        """
         tokens = item.tokens_in + item.tokens_out
-        if item.envelope.by is None or tokens == 0:
+        sent: Counter[str | None] = Counter()
+        for piece in window.pieces:
+            sent[piece.by] += len(piece.text) or 1  # a picture may have no text
+        keys = {key_id: characters for key_id, characters in sent.items() if key_id is not None}
+        if not keys or tokens == 0:
             return
         self._turn_day()
-        self._own_tokens[item.envelope.by] += tokens
+        whole = sent.total()
+        for key_id, characters in keys.items():
+            self._own_tokens[key_id] += -(-tokens * characters // whole)
         self._is_saved = False
 
     def _refuse(self, what: str) -> NoReturn:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MAX_REMEMBERED: Final = 65_536
 """Keys whose text is not hashed again for as long as the file has them as they were."""
 HASHES_AT_ONCE: Final = 2
+HASH_SECONDS: Final = 0.05
+"""What a hash takes before one was made."""
 MAX_WAITING: Final = 256
 """Requests that may wait for a hash at the same time; further ones are refused with a Retry-After."""
 BUSY_SECONDS: Final = 1.0
@@ -70,16 +72,20 @@ class Verifier:
         self._threads = ThreadPoolExecutor(HASHES_AT_ONCE, "key-hash")
         self._decoy, _ = new_key(tenant="nobody", roles=[Role.READ], now=self._clock.now())
         """A key that no text matches: unknown keys are compared with it, so that they take as long as known ones."""
+        self._decoys = Failures(monotonic)
+        """How often an address had an unknown key compared: ids are free to invent, and each hash takes a thread."""
+        self._hash_seconds = HASH_SECONDS
 
     async def verify(self, text: str, address: str) -> Key:
         """Return the key of a text that came from an address. Raises NoKey, TooMany."""
         key_id = id_of(text)
         if key_id is None:
             raise NoKey("that is no key of mnemolog: it begins with mnl_ and has 60 characters")
+        await self._keys.look()
         key = self._keys.find(key_id)
         digest = hmac.digest(self._secret, text.encode(), "sha256")
         if key is None or not self._is_remembered(key, digest):
-            is_right = await self._hashed(key or self._decoy, text, digest, address)
+            is_right = await self._hashed(key, key_id, text, digest, address)
             if not is_right or key is None or self._keys.find(key_id) != key:
                 raise NoKey(_INVALID)
         self._remember(key, digest)
@@ -87,8 +93,9 @@ class Verifier:
             raise NoKey(f"the key {key_id} has expired: ask for another one (`mnemolog keys rotate {key_id}`)")
         return key
 
-    def is_valid(self, key: Key) -> bool:
+    async def is_valid(self, key: Key) -> bool:
         """Return whether a key that was verified is still in the file as it was then, and has not expired."""
+        await self._keys.look()
         return self._keys.find(key.key_id) == key and not key.is_expired(self._clock.now())
 
     def _is_remembered(self, key: Key, digest: bytes) -> bool:
@@ -101,29 +108,38 @@ class Verifier:
         while len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)
 
-    async def _hashed(self, key: Key, text: str, digest: bytes, address: str) -> bool:
-        """Return whether the text is the key's. Raises TooMany where the address has no attempts left.
+    async def _hashed(self, key: Key | None, key_id: str, text: str, digest: bytes, address: str) -> bool:
+        """Return whether the text is the key's. Raises TooMany where the address has no attempts left with this id.
 
-        Requests that come with one key at the same time share a hash.
+        Requests that come with one key at the same time share a hash. An id that no key has is answered as one that a
+        key has: it is counted by itself, and takes as long.
         """
         comparing = self._comparing.get(digest)
         if comparing is None:
-            if wait := self._failures.seconds_to_wait(address, key.key_id):
+            if wait := self._failures.seconds_to_wait(address, key_id):
                 raise TooMany(
                     "too many keys from your address were not valid: wait, then send the valid one",
                     wait,
                 )
             if len(self._comparing) >= MAX_WAITING:
                 raise TooMany("too many keys are being verified: ask again in a moment", BUSY_SECONDS)
-            self._failures.add(address, key.key_id)  # before the hash: many attempts at the same time are many
-            comparing = asyncio.get_running_loop().create_task(self._compare(key, text, address))
+            self._failures.add(address, key_id)  # before the hash: many attempts at the same time are many
+            comparing = asyncio.get_running_loop().create_task(self._compare(key, key_id, text, address))
             self._comparing[digest] = comparing
             comparing.add_done_callback(lambda _: self._comparing.pop(digest, None))
         return await asyncio.shield(comparing)  # whoever hangs up does not end it for the others
 
-    async def _compare(self, key: Key, text: str, address: str) -> bool:
+    async def _compare(self, key: Key | None, key_id: str, text: str, address: str) -> bool:
+        if key is None and self._decoys.seconds_to_wait(address, ""):
+            await asyncio.sleep(self._hash_seconds)  # as long as the last hash took, its place in the queue included
+            return False
+        if key is None:
+            self._decoys.add(address, "")
+        began = time.perf_counter()
         async with self._hashing:
-            is_right = await asyncio.get_running_loop().run_in_executor(self._threads, key.matches, text)
+            matches = (key or self._decoy).matches
+            is_right = await asyncio.get_running_loop().run_in_executor(self._threads, matches, text)
+        self._hash_seconds = time.perf_counter() - began
         if is_right:
-            self._failures.forgive(address, key.key_id)
-        return is_right
+            self._failures.forgive(address, key_id)
+        return is_right and key is not None

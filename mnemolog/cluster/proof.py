@@ -1,8 +1,8 @@
 """Proof: a request between workers carries a signature that only a worker with the group's secret can make.
 
-HMAC-SHA256 by a key that HKDF derives from CLUSTER_SECRET, over method, target, receiver, sender, principal, body, time
-and a number that is used once. While a secret is changed there are two: a request is signed with both, and one that the
-receiver knows is enough.
+HMAC-SHA256 by a key that HKDF derives from CLUSTER_SECRET, over method, target, receiver, sender, principal, headers,
+body, time and a number that is used once. While a secret is changed there are two: a request is signed with both, and
+one that the receiver knows is enough.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 PROOF: Final = "mnemolog-proof"
 """Header of the signature, with what it covers beside the request's own parts."""
@@ -29,8 +29,10 @@ SKEW_SECONDS: Final = 30.0
 """The allowed difference between two workers' clocks, the time on the network included."""
 MOST_NONCES: Final = 200_000
 """Kept for 2 * SKEW_SECONDS. When there are more, what was signed before the oldest of them is refused."""
+SIGNED_HEADERS: Final = ("accept", "content-type", "idempotency-key", "last-event-id")
+"""Headers of a caller's request that routes read: another worker gets them, and nobody changes them on the way."""
 _PURPOSE: Final = b"mnemolog: requests between workers, 1"
-_HEADER: Final = re.compile(r"1;(\d{1,15});([0-9a-f]{32});([0-9a-f]{64});([0-9a-f]{64})(?:;([0-9a-f]{64}))?")
+_HEADER: Final = re.compile(r"2;(\d{1,15});([0-9a-f]{32});([0-9a-f]{64});([0-9a-f]{64})(?:;([0-9a-f]{64}))?")
 
 
 class NotProven(Exception):
@@ -47,6 +49,8 @@ class Covered(NamedTuple):
     sender: str
     principal: str
     """As it is stated, "" where the request is the worker's own."""
+    headers: str
+    """Those of SIGNED_HEADERS that it has, as `signed_headers` returns them."""
 
 
 class Proof:
@@ -63,7 +67,7 @@ class Proof:
     def sign(self, covered: Covered, body: bytes) -> str:
         """Return the value of the header PROOF for a request."""
         parameters = (round(self._clock() * 1000), token_hex(16), sha256(body).hexdigest())
-        return ";".join(["1", *map(str, parameters), *self._signatures(covered, *parameters)])
+        return ";".join(["2", *map(str, parameters), *self._signatures(covered, *parameters)])
 
     def verify(self, covered: Covered, header: str | None) -> str:
         """Return the SHA-256 that the body must have, in hexadecimal. Raises NotProven; the second time too."""
@@ -79,7 +83,7 @@ class Proof:
         return body
 
     def _signatures(self, covered: Covered, milliseconds: int, nonce: str, body: str) -> list[str]:
-        message = orjson.dumps([1, *covered, milliseconds, nonce, body])
+        message = orjson.dumps([2, *covered, milliseconds, nonce, body])
         return [hmac.digest(key, message, "sha256").hex() for key in self._keys]
 
     def _count_once(self, signed_at: float, nonce: str) -> None:
@@ -98,6 +102,18 @@ class Proof:
                 break
             del self._seen[oldest]
             self._floor = max(self._floor, at)
+
+
+def signed_headers(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """Return the headers of a request that are signed, as both sides spell them. Raises NotProven for one twice."""
+    found: dict[str, str] = {}
+    for raw, value in headers:
+        name = raw.decode("latin-1").lower()
+        if name in SIGNED_HEADERS:
+            if name in found:
+                raise NotProven(f"it has {name} twice")
+            found[name] = value.decode("latin-1").strip()
+    return orjson.dumps(found, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def normalised(url: str) -> str:

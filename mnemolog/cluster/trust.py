@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from mnemolog.access.caller import caller
 from mnemolog.access.statement import write_statement
 from mnemolog.cluster.peer_hosts import PeerHosts
-from mnemolog.cluster.proof import PROOF, Covered, Proof, normalised
+from mnemolog.cluster.proof import PROOF, Covered, Proof, normalised, signed_headers
 
 if TYPE_CHECKING:
     import httpx
@@ -50,5 +50,6 @@ class PeerTrust:
             request.headers[STATED] = stated
         if self.proof is not None:
             target = request.url.raw_path.decode("ascii")
-            covered = Covered(request.method, target, normalised(receiver), sender, stated)
+            headers = signed_headers(request.headers.raw)
+            covered = Covered(request.method, target, normalised(receiver), sender, stated, headers)
             request.headers[PROOF] = self.proof.sign(covered, request.content)

@@ -11,7 +11,7 @@ from mnemolog.access.verifier import NoKey, TooMany
 from mnemolog.http.problems import problem, too_many
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from contextlib import ExitStack
 
     from fastapi import Response
@@ -75,10 +75,10 @@ def key_of(scope: Scope) -> Key | None:
     return key
 
 
-def is_still_valid(scope: Scope) -> bool:
+async def is_still_valid(scope: Scope) -> bool:
     """Return whether the key that a request came with is what it was then; true where none was needed."""
-    is_valid: Callable[[], bool] | None = scope.get(_IS_VALID)
-    return is_valid is None or is_valid()
+    is_valid: Callable[[], Awaitable[bool]] | None = scope.get(_IS_VALID)
+    return is_valid is None or await is_valid()
 
 
 def _presented(scope: Scope) -> str:

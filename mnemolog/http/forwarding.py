@@ -12,6 +12,7 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from mnemolog.cluster.peers import PeerUnavailable, is_of_lines
+from mnemolog.cluster.proof import SIGNED_HEADERS
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.problems import problem
 from projections.partitions.assignment import NotHeld
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 BODY: Final = "mnemolog.body"
 """Where the edge leaves the body in a request's scope."""
-_SENT_ON: Final = ("accept", "content-type", "idempotency-key", "last-event-id")
-"""Headers of a request that another worker gets: those that routes read. The caller's key is not among them."""
 _PASSED_BACK: Final = ("content-type", "retry-after", "allow")
 """Headers of another worker's answer that the caller gets."""
 
@@ -73,7 +72,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
 
 
 async def _send(peers: Peers, url: str, request: Request) -> httpx.Response:
-    headers = {name: request.headers[name] for name in _SENT_ON if name in request.headers}
+    headers = {name: request.headers[name] for name in SIGNED_HEADERS if name in request.headers}
     query = request.scope["query_string"]
     target = (request.scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
     return await peers.send(url, request.method, target, body=request.scope[BODY], headers=headers)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from mnemolog.access.principal import LOCAL, PRINCIPAL
 from mnemolog.access.statement import NoStatement, read_statement
-from mnemolog.cluster.proof import PROOF, Covered, NotProven, Proof, normalised
+from mnemolog.cluster.proof import PROOF, Covered, NotProven, Proof, normalised, signed_headers
 from mnemolog.cluster.trust import FORWARDED, STATED
 from mnemolog.http.authentication import BETWEEN_WORKERS
 from mnemolog.http.problems import problem
@@ -72,7 +72,7 @@ class PeerDoor:
             raise NotProven("it names no worker")
         query = scope["query_string"]
         target = (scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
-        covered = Covered(scope["method"], target, self._url, sender, stated)
+        covered = Covered(scope["method"], target, self._url, sender, stated, signed_headers(scope["headers"]))
         body = None if self._proof is None else self._proof.verify(covered, headers.get(PROOF))
         caller = read_statement(stated, time.time()) if stated else None
         if caller is None and not scope["path"].startswith(WITHOUT_CALLER):

@@ -44,6 +44,8 @@ class Reach(StrEnum):
     """As USERS; where it names none, all of the tenant, for which it takes the role tenant-admin."""
     KEYS_USER = "the key's user"
     """As USERS, and the key must be for some: a model calls it, and whose memory it is, is not for that to say."""
+    TENANT = "tenant"
+    """What is the tenant's and no user's, or one agent's: to change it takes a key for all users and agents."""
     INSTALLATION = "installation"
     """Every tenant."""
     WORKERS = "workers"
@@ -86,8 +88,7 @@ OF_TENANT: Final = _one(Role.TENANT_ADMIN, Reach.USERS)
 OF_POLICIES: Final = Access(
     reading=frozenset({Role.READ, Role.TENANT_ADMIN}),
     changing=frozenset({Role.TENANT_ADMIN}),
-    reach=Reach.NOTHING,
-    checks_itself=True,
+    reach=Reach.TENANT,
 )
 """What a tenant wants remembered is no user's: nobody's words stand in it."""
 IMPORTING: Final = Access(
@@ -138,6 +139,9 @@ def permit(request: Request, endpoint: Callable[..., Any]) -> None:
     principal, access = found
     if not principal.is_narrowed or access.reach is Reach.NOTHING or access.checks_itself:
         return
+    if access.reach is Reach.TENANT:
+        _check_tenants(request, principal, is_reading=is_reading(request, endpoint))
+        return
     _check_named(request, principal, access, is_reading=is_reading(request, endpoint))
 
 
@@ -178,6 +182,15 @@ def check_owner(principal: Principal, user_id: str, agent_id: str | None) -> Non
 
 def _other(agent_id: str) -> str:
     return f"the key is not for the agent {agent_id!r}"
+
+
+def _check_tenants(request: Request, principal: Principal, *, is_reading: bool) -> None:
+    """Check a request for what is the tenant's, or one agent's. Raises Problem."""
+    if not is_reading:
+        raise _denied("this is about all users of the tenant: it takes a key for all users and agents")
+    for agent_id in _agents(request, _body(request)):
+        if not principal.has_agent(agent_id):
+            raise _denied(_other(agent_id))
 
 
 def _check_named(request: Request, principal: Principal, access: Access, *, is_reading: bool) -> None:

@@ -24,7 +24,7 @@ from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from mnemolog.cluster.peers import Peers
     from projections.partitions.shards import Shards
@@ -40,6 +40,10 @@ RETRY_MILLISECONDS: Final = 1_000
 
 log = logging.getLogger("mnemolog.wakes")
 _POSITIONS: Final = re.compile(r"\d{1,9}:\d{1,18}(,\d{1,9}:\d{1,18})*")
+
+
+async def _always() -> bool:
+    return True
 
 
 class UnknownPosition(ValueError):
@@ -126,7 +130,7 @@ class WakeStreams:
         positions: dict[int, int],
         *,
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
-        may_go_on: Callable[[], bool] = lambda: True,
+        may_go_on: Callable[[], Awaitable[bool]] = _always,
     ) -> AsyncIterator[bytes]:
         """Yield server-sent events until the worker stops: each wake at least once, and heartbeats in between.
 
@@ -140,7 +144,7 @@ class WakeStreams:
         while not self._stopping.is_set():
             has_more = False
             parts = await self._look(listener, positions)
-            if not may_go_on():
+            if not await may_go_on():
                 return
             for name, part in parts.items():
                 partition, items = int(name), part["items"]

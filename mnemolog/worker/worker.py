@@ -334,9 +334,9 @@ class Worker:
         midnight = self.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
         return self.shards.of(owner).observations.tokens_since(owner, midnight) < tokens
 
-    def _count_extracted(self, item: CandidatesExtracted | ExtractionRejected) -> None:
+    def _count_extracted(self, item: CandidatesExtracted | ExtractionRejected, window: Window) -> None:
         self.metrics.extracted(item)
-        self.usage.spend(item)
+        self.usage.spend(item, window)
 
     def _build_publishing(self) -> None:
         """Build what appends events, here or at the worker that has their user, and what says how far they are."""

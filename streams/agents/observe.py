@@ -81,7 +81,7 @@ class Observe:
         limits: WindowLimits,
         memorize: bool = True,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
-        extracted: Callable[[CandidatesExtracted | ExtractionRejected], None] = lambda _item: None,
+        extracted: Callable[[CandidatesExtracted | ExtractionRejected, Window], None] = lambda _item, _window: None,
     ) -> None:
         self._log = log
         self._shards = shards
@@ -271,7 +271,7 @@ class Observe:
             item = too_large(window, extractor, item, error)
             end = await append_answer(self._log, partition, item)
         self._counted("extract", type(item).__name__)
-        self._extracted(item)
+        self._extracted(item, window)
         await catch_up(self._shards, INBOX.name, partition, end)
         return item, end
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 MAX_REMINDERS: Final = 1000
 """Pending at the same time, of one user."""
 TOO_MANY: Final = Refusal.TOO_MANY.because(f"{MAX_REMINDERS} reminders wait already: cancel some first")
+NOT_WAITING: Final = Refusal.UNKNOWN.because("no such reminder waits: it was raised, was cancelled, or never was")
 _BELOW_ANY_COSINE: Final = -2.0
 _COSINE_DECIMALS: Final = 6
 """Products of equal vectors may differ in the last bit; memories of equal cosine are ordered by other values."""
@@ -84,8 +85,7 @@ def _schedule(draft: Draft, item: ScheduleReminder) -> None:
 def _cancel(draft: Draft, item: CancelReminder) -> None:
     """Cancel a pending reminder."""
     if item.reminder_id not in draft.state.wakes.reminders:
-        reason = Refusal.UNKNOWN.because("no such reminder waits: it was raised, was cancelled, or never was")
-        draft.say(item.reminder_id, "refused", reason)
+        draft.say(item.reminder_id, "refused", NOT_WAITING)
         return
     draft.add(ReminderCancelled(envelope=draft.envelope(), reminder_id=item.reminder_id))
     draft.say(item.reminder_id, "cancelled", "asked for")

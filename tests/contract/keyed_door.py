@@ -13,7 +13,7 @@ from mnemolog.access.key import Key, new_key
 from mnemolog.access.key_file import edited_keys, write_keys
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
     import httpx
@@ -29,9 +29,11 @@ class Caller:
     key: Key
     text: str
 
-    async def ask(self, method: str, path: str, body: object = None, **query: str) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {self.text}"}
-        return await self.http.request(method, path, json=body, params=query or None, headers=headers)
+    async def ask(
+        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None, **query: str
+    ) -> httpx.Response:
+        sent = {"Authorization": f"Bearer {self.text}"} | dict(headers or {})
+        return await self.http.request(method, path, json=body, params=query or None, headers=sent)
 
 
 class KeyedDoor:

@@ -51,9 +51,10 @@ async def ask_for_each_status(asks: Callable[..., Awaitable[None]], *, decided: 
         await asks("DELETE", f"{reminders}/none", 202)
         return
     await asks("GET", wake, 404)
-    await asks("PUT", wake, 200, {"every_seconds": 600}, **key)
+    await asks("PUT", wake, 200, {"every_seconds": 600, "agent_id": "mia"}, **key)
     await asks("PUT", wake, 409, {"every_seconds": 60}, **key)
     await asks("GET", wake, 200)
+    await asks("DELETE", f"{wake}?agent_id=luna", 404)
     await asks("DELETE", wake, 200)
     await asks("POST", reminders, 201, body, **key)
     await asks("POST", reminders, 409, body | {"channel": "phone"}, **key)

@@ -45,6 +45,11 @@ class WakeStream:
                 self.has_ended.set()
         self._more.set()
 
+    @property
+    def text(self) -> str:
+        """Everything that has come."""
+        return self._text
+
     async def wait_for(self, text: str) -> None:
         """Wait until a text has come, in the stream's own spelling."""
         async with asyncio.timeout(TIMEOUT_SECONDS):

@@ -23,7 +23,7 @@ from mnemolog.access.key import new_key
 from mnemolog.access.key_file import edited_keys
 from mnemolog.access.principal import Role
 from mnemolog.access.statement import write_statement
-from mnemolog.cluster.proof import PROOF, Covered, Proof
+from mnemolog.cluster.proof import PROOF, Covered, Proof, signed_headers
 from mnemolog.cluster.trust import FORWARDED, STATED
 
 if TYPE_CHECKING:
@@ -72,11 +72,12 @@ class Group:
     async def as_worker(self, number: int, path: str, body: object, stated: str = "", **more: Any) -> httpx.Response:
         """Ask one worker as the other one does."""
         content, sender = orjson.dumps(body), self.inner[1 - number]
-        covered = Covered("POST", path, self.inner[number], sender, stated)
+        given = {"content-type": "application/json", "accept": "*/*"}
+        covered = Covered("POST", path, self.inner[number], sender, stated, signed_headers(httpx.Headers(given).raw))
         headers = {FORWARDED: sender, PROOF: Proof([SECRET.encode()]).sign(covered, content)}
         headers |= {STATED: stated} if stated else {}
         async with httpx.AsyncClient(verify=self.shown, timeout=30, trust_env=False) as http:
-            request = {"content": content, "headers": {"content-type": "application/json", **headers}} | more
+            request = {"content": content, "headers": {**given, **headers}} | more
             return await http.post(self.inner[number] + path, **request)
 
     async def shared(self) -> None:

@@ -7,11 +7,20 @@ readings; where a search may begin at each character, with the square of the len
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
+import json
+import os
 import pkgutil
 import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
+from subprocess import PIPE
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -20,8 +29,11 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 PACKAGES: Final = ("schemas", "projections", "streams", "mnemolog")
-UNBOUNDED: Final = 40
+LONG_REPEAT: Final = 8
 """Repeats that may go on for longer than this are pumped."""
+METHODS: Final = frozenset({"compile", "match", "search", "sub", "subn", "fullmatch", "split", "findall", "finditer"})
+FLAGS_AT: Final = {"compile": 1} | dict.fromkeys(("match", "search", "fullmatch", "findall", "finditer"), 2)
+"""Where a call has its flags when they have no name."""
 LAST: Final = "\x01"
 _LETTERS: Final = {
     sre.CATEGORY_DIGIT: "7",
@@ -44,17 +56,108 @@ def modules() -> Iterator[ModuleType]:
                 yield importlib.import_module(found.name)
 
 
-def patterns() -> dict[str, re.Pattern[str]]:
-    """Return every compiled text pattern that a module holds, at any depth, by where it was found first."""
-    found: dict[str, re.Pattern[str]] = {}
-    seen: set[re.Pattern[str]] = set()
+@dataclass(frozen=True)
+class Tried:
+    """A pattern, and the method that our code calls with a text."""
+
+    pattern: re.Pattern[Any]
+    method: str = "search"
+
+    def on(self, text: str) -> None:
+        """Call it, to the end of what it finds."""
+        given = text.encode("latin-1", "replace") if isinstance(self.pattern.pattern, bytes) else text
+        if self.method in ("sub", "subn"):
+            getattr(self.pattern, self.method)(b"" if isinstance(given, bytes) else "", given)
+        else:
+            found = getattr(self.pattern, self.method)(given)
+            if self.method == "finditer":
+                list(found)
+
+
+def patterns() -> dict[str, Tried]:
+    """Return every pattern of the packages, of text and of bytes, by where it was found first.
+
+    Those that a module holds at any depth, and those that a call has (`re.sub("…", …)`) wherever it stands.
+    """
+    found: dict[str, Tried] = {}
     for module in modules():
         for name, value in vars(module).items():
             for number, pattern in enumerate(_inside(value, 0)):
-                if isinstance(pattern.pattern, str) and pattern not in seen:
-                    seen.add(pattern)
-                    found[f"{module.__name__}.{name}#{number}"] = pattern
-    return found
+                found[f"{module.__name__}.{name}#{number}"] = Tried(pattern)
+        for call in calls(module):
+            if call.pattern is not None:
+                found[f"{module.__name__}.#{call.line}"] = Tried(call.pattern, call.method)
+    unlike: dict[Tried, str] = {}
+    for name, tried in found.items():
+        unlike.setdefault(tried, name)
+    return {name: tried for tried, name in unlike.items()}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of `re` in the source of a module; without a pattern where it is built from what only runs later."""
+
+    module: str
+    method: str
+    line: int
+    last_line: int
+    expression: str
+    pattern: re.Pattern[Any] | None
+
+
+def calls(module: ModuleType) -> Iterator[Call]:
+    """Yield every call of `re` that takes a pattern, also those within functions."""
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=method)) if method in METHODS:
+                # A pattern that is compiled here is held by a name, or tried by the methods that are called there.
+                tried = "search" if method == "compile" else method
+                flags = next((each.value for each in node.keywords if each.arg == "flags"), None)
+                place = FLAGS_AT.get(method)
+                if place is not None and len(node.args) > place:
+                    flags = node.args[place]
+                last = node.end_lineno or node.lineno
+                pattern = _evaluated(node.args[0], flags, vars(module))
+                yield Call(module.__name__, tried, node.lineno, last, ast.unparse(node.args[0]), pattern)
+
+
+def _evaluated(expression: ast.expr, flags: ast.expr | None, names: dict[str, Any]) -> re.Pattern[Any] | None:
+    def value_of(one: ast.expr) -> Any:
+        return eval(compile(ast.Expression(one), "<pattern>", "eval"), names)  # noqa: S307 - our own source
+
+    try:
+        return re.compile(value_of(expression), 0 if flags is None else value_of(flags))
+    except NameError:
+        return None
+
+
+COMPILED_AT_IMPORT: Final = """
+import json, re, sys
+from support.pumping import PACKAGES, modules
+compiled, found = re._compile, []
+def noted(pattern, flags):
+    made = compiled(pattern, flags)
+    frame = sys._getframe(2)
+    name = frame.f_globals.get("__name__", "")
+    if name.partition(".")[0] in PACKAGES:
+        found.append([name, frame.f_lineno, made.pattern if isinstance(made.pattern, str) else None, made.flags])
+    return made
+re._compile = noted
+list(modules())
+print(json.dumps(found))
+"""
+
+
+def compiled_at_import() -> list[tuple[str, int, str | None, int]]:
+    """Return module, line, pattern (None: of bytes) and flags of all that importing the packages compiles, held or not.
+
+    It is seen in a process of its own: here they are imported already.
+    """
+    path = os.pathsep.join([*sys.path, str(Path(__file__).parents[1])])
+    child = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", COMPILED_AT_IMPORT], env=os.environ | {"PYTHONPATH": path}, check=True, stdout=PIPE
+    )
+    return [tuple(one) for one in json.loads(child.stdout)]
 
 
 def _inside(value: object, depth: int) -> Iterator[re.Pattern[Any]]:
@@ -73,7 +176,7 @@ def _inside(value: object, depth: int) -> Iterator[re.Pattern[Any]]:
             yield from _inside(part, depth + 1)
 
 
-def pumped(pattern: re.Pattern[str], length: int, chance: random.Random, samples: int = 3) -> Iterator[str]:
+def pumped(pattern: re.Pattern[Any], length: int, chance: random.Random, samples: int = 3) -> Iterator[str]:
     """Yield texts of about `length` characters, some for each unbounded repeat of a pattern."""
     tree = _parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
     for before, body in _repeats(list(tree), [], chance):
@@ -85,6 +188,24 @@ def pumped(pattern: re.Pattern[str], length: int, chance: random.Random, samples
             yield start + unit * max(1, (length - len(start)) // len(unit)) + LAST
 
 
+def nodes(items: Any) -> Iterator[Any]:
+    """Yield the kind of every node of a parsed pattern."""
+    for kind, value in items:
+        yield kind
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(part, _parser.SubPattern):
+                yield from nodes(part)
+            elif isinstance(part, list) and kind is sre.BRANCH:
+                for branch in part:
+                    yield from nodes(branch)
+
+
+def is_possessive(pattern: re.Pattern[Any]) -> bool:
+    """Return whether a pattern has a possessive repeat or an atomic group, which Python 3.11.2 gets wrong."""
+    tree = _parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
+    return not {sre.POSSESSIVE_REPEAT, sre.ATOMIC_GROUP}.isdisjoint(nodes(tree))
+
+
 def _repeats(items: list[Any], before: list[Any], chance: random.Random) -> Iterator[tuple[list[Any], list[Any]]]:
     """Yield each unbounded repeat's body with what stands before it."""
     seen = list(before)
@@ -92,7 +213,7 @@ def _repeats(items: list[Any], before: list[Any], chance: random.Random) -> Iter
         kind, value = item
         if kind in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
             _, most, body = value
-            if most is sre.MAXREPEAT or most > UNBOUNDED:
+            if most is sre.MAXREPEAT or most > LONG_REPEAT:
                 yield list(seen), list(body)
             yield from _repeats(list(body), seen, chance)
         elif kind is sre.SUBPATTERN:

@@ -40,8 +40,9 @@ class ReminderWanted(Body):
 
 
 class RemindersAsked(Asked):
-    """Which of the reminders that wait to list."""
+    """Which of the reminders that wait to list; of an agent: its own, and those that name none."""
 
+    agent_id: Id | None = None
     page: Annotated[int, Field(ge=1, le=1_000)] = 1
     page_size: Annotated[int, Field(ge=1, le=MAX_REMINDERS_SHOWN)] = MAX_REMINDERS_SHOWN
 

@@ -1,15 +1,13 @@
 """Policies: what a tenant, or one of its agents, wants remembered, and how."""
 
-from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Query, Response
 
-from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker
+from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.policy import NewPolicy, PolicyAsked
 from mnemolog.http.permissions import OF_POLICIES
-from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, routes
 from schemas.identity import GLOBAL_USER
 from schemas.instant import instant
@@ -22,22 +20,22 @@ router = routes("policy", "/v1/policy", OF_POLICIES)
 
 
 @router.get("", response_model=responses.PolicyInForce)
-async def policy(worker: CurrentWorker, caller: Caller, asked: Annotated[PolicyAsked, Query()]) -> Response:
+async def policy(worker: CurrentWorker, tenant: Tenant, asked: Annotated[PolicyAsked, Query()]) -> Response:
     """Return the policy in force for an agent, or without one for the tenant; without any it is the default."""
-    return answer(_view(worker.policies.in_force(caller.tenant, asked.agent_id)))
+    return answer(_view(worker.policies.in_force(tenant, asked.agent_id)))
 
 
 @router.put("", response_model=responses.PolicyInForce)
 async def set_policy(
+    *,
     body: NewPolicy,
     worker: CurrentWorker,
     caller: Caller,
+    tenant: Tenant,
     command_id: CommandId,
     asked: Annotated[PolicyAsked, Query()],
 ) -> Response:
     """Set the tenant's policy, or that of one agent. It is in force for windows that are extracted from now on."""
-    if caller.is_narrowed:
-        raise Problem(HTTPStatus.FORBIDDEN, "a policy is for all users: it takes a key for all users and agents")
     new = Policy(
         instructions=body.instructions.strip(),
         categories=dict(body.categories.items()),
@@ -50,7 +48,7 @@ async def set_policy(
     message = PolicySet(
         envelope=Envelope(
             event_id=command_id,
-            tenant=caller.tenant,
+            tenant=tenant,
             user_id=GLOBAL_USER,
             agent_id=asked.agent_id,
             occurred_at=worker.clock.now(),
@@ -59,7 +57,7 @@ async def set_policy(
         policy=Sealed.clear(new.encoded()),
     )
     await worker.policies.set(message)
-    return answer(_view(worker.policies.in_force(caller.tenant, asked.agent_id)))
+    return answer(_view(worker.policies.in_force(tenant, asked.agent_id)))
 
 
 def _view(found: PolicyInForce | None) -> dict[str, object]:

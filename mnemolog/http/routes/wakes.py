@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from mnemolog.access.principal import Principal
 from mnemolog.commands.commands import Answer
 from mnemolog.commands.wakes import Periodic
 from mnemolog.http.authentication import is_still_valid
@@ -33,7 +34,9 @@ from projections.queries.wake_views import wake_view
 from projections.state.wakes import next_due_slot
 from schemas.identity import Owner, check_user_id
 from schemas.instant import instant
+from schemas.messages.wakes import ReminderScheduled, WakeConfigured
 from schemas.vocabulary.refusals import Refusal, refusal_of
+from streams.decisions.wakes import NOT_WAITING
 
 EVENT_STREAM = "text/event-stream"
 
@@ -56,9 +59,7 @@ async def configure(
 ) -> Response:
     """Wake the user's agent at every multiple of a period; slots that were missed raise one wake."""
     owner, settings = Owner(tenant, check_user_id(user_id)), worker.settings
-    known = worker.shards.state(owner).wakes.configured
-    if known is not None and not caller.has_agent(known.envelope.agent_id):
-        raise Problem(HTTPStatus.FORBIDDEN, f"user {user_id!r} has the wake of an agent that the key is not for")
+    _check_wake(worker.shards, owner, caller)
     periodic = Periodic(
         every_seconds=body.every_seconds,
         text=body.text or settings.wake_text,
@@ -71,18 +72,34 @@ async def configure(
 
 
 @router.get("/users/{user_id:text}/wake", response_model=WakeConfiguration, responses=UNKNOWN)
-async def configured(user_id: str, worker: CurrentWorker, tenant: Tenant) -> Response:
-    """Return how the user's agent is woken, and when next; 404 when it is not."""
+async def configured(user_id: str, worker: CurrentWorker, tenant: Tenant, agent_id: Id | None = None) -> Response:
+    """Return how the user's agent is woken, and when next; 404 when it is not, or when the wake is another agent's."""
     owner = Owner(tenant, check_user_id(user_id))
-    if worker.shards.state(owner).wakes.configured is None:
+    known = worker.shards.state(owner).wakes.configured
+    if known is None or not _is_of(known, agent_id):
         raise Problem(HTTPStatus.NOT_FOUND, f"user {user_id!r} has no periodic wake: PUT one")
     return answer(_configuration(worker.shards, owner))
 
 
-@router.delete("/users/{user_id:text}/wake", response_model=WakeConfiguration, responses=WAITING)
-async def removed(user_id: str, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
-    """Wake the user's agent periodically no more; doing it again changes nothing."""
+@router.delete("/users/{user_id:text}/wake", response_model=WakeConfiguration, responses=WAITING | UNKNOWN)
+async def removed(
+    *,
+    user_id: str,
+    worker: CurrentWorker,
+    caller: Caller,
+    tenant: Tenant,
+    command_id: CommandId,
+    agent_id: Id | None = None,
+) -> Response:
+    """Wake the user's agent periodically no more; doing it again changes nothing.
+
+    With an agent only that agent's wake is removed: 404 where it is another's.
+    """
     owner = Owner(tenant, check_user_id(user_id))
+    known = worker.shards.state(owner).wakes.configured
+    if known is not None and not _is_of(known, agent_id):
+        raise Problem(HTTPStatus.NOT_FOUND, f"user {user_id!r} has no periodic wake of the agent {agent_id!r}")
+    _check_wake(worker.shards, owner, caller)
     command = await worker.wake_commands.configure(owner, None, command_id)
     return _unfinished(command) or answer(_configuration(worker.shards, owner))
 
@@ -121,7 +138,8 @@ async def reminders(
     """List the reminders that wait, the next first, a page at a time; there are at most 1,000."""
     owner = Owner(tenant, check_user_id(user_id))
     waiting = sorted(
-        worker.shards.state(owner).wakes.reminders.values(), key=lambda each: (each.due_at, each.reminder_id)
+        (each for each in worker.shards.state(owner).wakes.reminders.values() if _is_of(each, query.agent_id)),
+        key=lambda each: (each.due_at, each.reminder_id),
     )
     items = [
         {
@@ -139,10 +157,19 @@ async def reminders(
 
 @router.delete("/users/{user_id:text}/reminders/{reminder_id}", response_model=Cancelled, responses=WAITING | UNKNOWN)
 async def cancel(
-    user_id: str, reminder_id: str, worker: CurrentWorker, tenant: Tenant, command_id: CommandId
+    *,
+    user_id: str,
+    reminder_id: str,
+    worker: CurrentWorker,
+    tenant: Tenant,
+    command_id: CommandId,
+    agent_id: Id | None = None,
 ) -> Response:
-    """Remind of it no more; 404 when it does not wait any more."""
+    """Remind of it no more; 404 when it does not wait any more, or is of another agent than is named."""
     owner = Owner(tenant, check_user_id(user_id))
+    known = worker.shards.state(owner).wakes.reminders.get(reminder_id)
+    if known is not None and not _is_of(known, agent_id):
+        raise Problem(HTTPStatus.NOT_FOUND, refusal_of(NOT_WAITING)[1])
     command = await worker.wake_commands.cancel(owner, reminder_id, command_id)
     return _unfinished(command) or answer({"reminder_id": reminder_id, "state": "cancelled"})
 
@@ -183,6 +210,19 @@ async def streamed(
     positions = await worker.wake_streams.begin(listener, last_event_id)
     events = worker.wake_streams.stream(listener, positions, may_go_on=partial(is_still_valid, request.scope))
     return StreamingResponse(events, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
+
+
+def _is_of(known: WakeConfigured | ReminderScheduled, agent_id: str | None) -> bool:
+    """Return whether a wake or a reminder is an agent's, or names none; each is where no agent is named."""
+    return agent_id is None or known.envelope.agent_id in (None, agent_id)
+
+
+def _check_wake(shards: Shards, owner: Owner, caller: Principal) -> None:
+    """Check that the key is for the agent whose wake would be replaced. Raises Problem."""
+    known = shards.state(owner).wakes.configured
+    if known is not None and not caller.has_agent(known.envelope.agent_id):
+        detail = f"user {owner.user_id!r} has the wake of an agent that the key is not for"
+        raise Problem(HTTPStatus.FORBIDDEN, detail)
 
 
 def _configuration(shards: Shards, owner: Owner) -> dict[str, Any]:

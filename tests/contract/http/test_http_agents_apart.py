@@ -133,3 +133,37 @@ async def test_the_wake_of_another_agent_stays_as_it_is(door: KeyedDoor):
     assert (await luna.ask("PUT", "/v1/users/ana/wake", other)).status_code == 403
     assert orjson.loads((await everybody.ask("GET", "/v1/users/ana/wake")).content)["text"] == "for mia"
     assert (await luna.ask("PUT", "/v1/users/ben/wake", other)).status_code == 200
+
+
+async def test_a_key_for_an_agent_lists_and_cancels_that_agents_reminders(door: KeyedDoor):
+    everybody = door.caller(*BOTH, tenant="reminders")
+    path, ids = "/v1/users/ana/reminders", {}
+    for agent in ("mia", "luna", None):
+        body = {"due_at": "2090-01-01", "content": f"for {agent}"} | ({} if agent is None else {"agent_id": agent})
+        ids[agent] = (await everybody.ask("POST", path, body)).json()["reminder_id"]
+    luna = door.caller(*BOTH, tenant="reminders", agents=("luna",))
+    assert (await luna.ask("GET", path)).status_code == 403
+    assert (await luna.ask("GET", path, agent_id="mia")).status_code == 403
+    listed = (await luna.ask("GET", path, agent_id="luna")).json()
+    assert (listed["total"], {item["reminder_id"] for item in listed["items"]}) == (2, {ids["luna"], ids[None]})
+    theirs = await luna.ask("DELETE", f"{path}/{ids['mia']}", agent_id="luna")
+    unknown = await luna.ask("DELETE", f"{path}/none", agent_id="luna")
+    assert (theirs.status_code, theirs.json()) == (404, unknown.json())
+    assert (await luna.ask("DELETE", f"{path}/{ids['luna']}")).status_code == 403
+    assert (await luna.ask("DELETE", f"{path}/{ids['luna']}", agent_id="luna")).status_code == 200
+    left = (await everybody.ask("GET", path)).json()
+    assert {item["reminder_id"] for item in left["items"]} == {ids["mia"], ids[None]}
+
+
+async def test_a_key_for_an_agent_reads_and_removes_that_agents_wake(door: KeyedDoor):
+    everybody = door.caller(*BOTH, tenant="own-wakes")
+    luna = door.caller(*BOTH, tenant="own-wakes", agents=("luna",))
+    for user, agent in (("ana", "luna"), ("ben", "mia")):
+        wake = {"every_seconds": 86_400, "text": f"for {agent}", "agent_id": agent}
+        assert (await everybody.ask("PUT", f"/v1/users/{user}/wake", wake)).status_code == 200
+    assert (await luna.ask("GET", "/v1/users/ana/wake", agent_id="luna")).json()["text"] == "for luna"
+    assert (await luna.ask("GET", "/v1/users/ana/wake")).status_code == 403
+    for method in ("GET", "DELETE"):
+        assert (await luna.ask(method, "/v1/users/ben/wake", agent_id="luna")).status_code == 404
+    assert (await luna.ask("DELETE", "/v1/users/ana/wake", agent_id="luna")).json()["every_seconds"] is None
+    assert (await everybody.ask("GET", "/v1/users/ben/wake")).json()["text"] == "for mia"

@@ -1,244 +1,213 @@
-"""Isolation: whatever is asked with whichever key, nothing of another tenant or another user appears in an answer.
+"""Isolation: whatever is asked with whichever key, nothing of another tenant, user or agent is in what is answered.
 
-Every route of the document is asked, with paths, queries and bodies made of the ids that there are: one's own and those
-of others. What others have carries words that nobody else may ever see.
+Nor is it in an error, a count, a page's total, a metric or a log line. Every route of the application is asked as every
+caller; Hypothesis then draws requests on top. That the test can fail is tested by leaks that are planted.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from contract.front_door import turn
-from contract.keyed_door import Caller, KeyedDoor, keyed_door
+from contract.isolation_walk import Request, heard, leaks, operations, requests_of, walk, without_user
+from contract.isolation_world import FOR_EVERYONE, SHARED_KEY, World, intact, logged, new_world
+from contract.keyed_door import keyed_door
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemolog.access import key_file
-from mnemolog.access.principal import Role
-from mnemolog.http.authentication import STREAMS
+from mnemolog.access.principal import Principal
+from mnemolog.http import dependencies, permissions
+from mnemolog.http.authentication import BETWEEN_WORKERS, STREAMS
+from mnemolog.http.routes import memories
+from mnemolog.wakes.stream import Listener, WakeStreams
+from projections.queries.queries import Queries
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Callable
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-USERS = ("ana", "ben")
-WORDS = {("acme", "ana"): "quokka", ("acme", "ben"): "axolotl", ("rival", "ana"): "pangolin", ("rival", "ben"): "tapir"}
-"""What each user has and no other: a word of its memories, turns, reminders and wakes."""
-NOT_ASKED = {"/v1/admin/rebuild", "/v1/admin/drain", "/v1/admin/ticks"}
-"""What moves the whole installation, and takes seconds: that its role is needed is tested in test_http_keys.py."""
-
-
-@dataclass
-class World:
-    """Two tenants with two users each, callers with keys, and the ids that there are."""
-
-    door: KeyedDoor
-    callers: dict[str, Caller]
-    visible: dict[str, set[str]]
-    """The words that each caller may see."""
-    ids: dict[tuple[str, str], list[str]]
-    loop: asyncio.AbstractEventLoop
-
-    @property
-    def memory_ids(self) -> list[str]:
-        return [memory_id for ids in self.ids.values() for memory_id in ids]
-
-    @property
-    def operations(self) -> list[tuple[str, str]]:
-        paths = self.door.app.openapi()["paths"]
-        return [
-            (method.upper(), path)
-            for path, methods in sorted(paths.items())
-            for method in sorted(methods)
-            if path not in NOT_ASKED | STREAMS
-        ]
-
-
-async def fill(caller: Caller, user: str, word: str) -> list[str]:
-    """Give a user memories, turns, a reminder and a wake that all have a word; return the memories' ids."""
-    ids = []
-    for content in (f"likes the {word}", f"has seen a {word} at night"):
-        made = await caller.ask("POST", "/v1/memories", {"user_id": user, "content": content, "agent_id": "luna"})
-        assert made.status_code == 201, made.text
-        ids.append(made.json()["memory_id"])
-    slot = {"user_id": user, "content": f"is called {word}", "attribute": "user_name", "value": word}
-    assert (await caller.ask("POST", "/v1/memories", slot)).status_code == 201
-    event = turn("shared-event-id", f"I saw a {word}", user_id=user, session_id="shared-session")
-    assert (await caller.ask("POST", "/v1/events", event)).status_code == 202
-    reminder = {"due_at": "2090-01-01", "content": f"feed the {word}"}
-    assert (await caller.ask("POST", f"/v1/users/{user}/reminders", reminder)).status_code == 201
-    wake = {"every_seconds": 86_400, "text": f"look after the {word}"}
-    assert (await caller.ask("PUT", f"/v1/users/{user}/wake", wake)).status_code == 200
-    return ids
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    import asyncio  # noqa: PLC0415 - only the running loop is wanted
-
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     patched = pytest.MonkeyPatch()
     patched.setattr(key_file, "LOOK_SECONDS", 0.0)
-    async with keyed_door(tmp_path_factory.mktemp("isolation"), idle_seconds=3_600) as door:
-        everything = (Role.READ, Role.WRITE, Role.TENANT_ADMIN)
-        full = {tenant: door.caller(*everything, tenant=tenant) for tenant in ("acme", "rival")}
-        ids = {place: await fill(full[place[0]], place[1], word) for place, word in WORDS.items()}
-        callers = {
-            "acme": full["acme"],
-            "rival": full["rival"],
-            "reader": door.caller(Role.READ, tenant="acme"),
-            "writer": door.caller(Role.WRITE, tenant="acme"),
-            "admin": door.caller(Role.TENANT_ADMIN, tenant="rival"),
-            "narrowed": door.caller(*everything, tenant="acme", users=("ana",)),
-            "pattern": door.caller(*everything, tenant="rival", users=("b?n",)),
-            "agent": door.caller(*everything, tenant="acme", agents=("luna",)),
-            "metrics": door.caller(Role.METRICS, tenant="acme"),
-            "stranger": door.caller(*everything, tenant="stranger"),
-        }
-        of_tenant = {tenant: {word for (t, _), word in WORDS.items() if t == tenant} for tenant in ("acme", "rival")}
-        visible = {name: of_tenant.get(caller.key.tenant, set()) for name, caller in callers.items()}
-        visible |= {"narrowed": {"quokka"}, "pattern": {"tapir"}, "metrics": set()}
-        yield World(door, callers, visible, ids, asyncio.get_running_loop())
+    with logged() as lines:
+        async with keyed_door(tmp_path_factory.mktemp("isolation"), idle_seconds=3_600) as door:
+            yield await new_world(door, lines)
     patched.undo()
 
 
-def said(value: Any) -> Iterator[str]:
-    """Yield the ids that a request names, which an error may repeat."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from said(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from said(each)
-
-
-@st.composite
-def requests(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw what is filled into a route, by place numbers of what there is: users, memories, and options."""
-    return {
-        "route": draw(st.integers(0, 10_000)),
-        "caller": draw(st.integers(0, 10_000)),
-        "user": draw(st.sampled_from([*USERS, "*", "ANA", "ana ", "nobody"])),
-        "other_user": draw(st.sampled_from([None, *USERS])),
-        "memory": draw(st.integers(0, 10_000)),
-        "scope": draw(st.sampled_from([None, "global", "personal", "all"])),
-        "agent": draw(st.sampled_from([None, "luna", "mia"])),
-        "in_query": draw(st.booleans()),
+async def test_nothing_of_others_is_in_what_any_route_answers_any_caller(world: World):
+    found = [leak async for leak in walk(world)]
+    assert found == []
+    assert await intact(world) == []
+    told = {one for one, statuses in world.answered.items() if min(statuses) < HTTPStatus.BAD_REQUEST}
+    assert set(operations(world)) - told == {
+        one for one in operations(world) if one[1].startswith(BETWEEN_WORKERS) or one[1] in STREAMS
     }
 
 
-def filled(world: World, drawn: dict[str, Any]) -> tuple[str, str, dict[str, str], Any]:
-    """Return the method, the path, the query and the body that were drawn."""
-    method, template = world.operations[drawn["route"] % len(world.operations)]
-    memory_id = world.memory_ids[drawn["memory"] % len(world.memory_ids)]
-    names = {"user_id": drawn["user"], "memory_id": memory_id, "session_id": "shared-session"}
-    names |= {"event_id": "shared-event-id", "reminder_id": "none"}
-    path = template
-    for name, value in names.items():
-        path = path.replace(f"{{{name}}}", value.replace(" ", "%20"))
-    document = world.door.app.openapi()["paths"][template][method.lower()]
-    known = {each["name"] for each in document.get("parameters", ()) if each["in"] == "query"}
-    wanted = {"user_id": drawn["other_user"] or drawn["user"], "device_id": drawn["other_user"]}
-    wanted |= {"scope": drawn["scope"], "agent_id": drawn["agent"]}
-    query = {name: value for name, value in wanted.items() if name in known and value and drawn["in_query"]}
-    body: Any = None
-    if "requestBody" in document:
-        asks = any(word in template for word in ("search", "context"))  # others keep the words, as the caller's own
-        words = {
-            "query": " ".join(WORDS.values()) if asks else "tea",
-            "content": "likes tea",
-            "event_ids": ["shared-event-id"],
-        }
-        more = {"user_id": drawn["user"], "agent_id": drawn["agent"], "scope": drawn["scope"], "importance": 0.5}
-        more |= {"messages": [{"role": "user", "content": "hello"}], "session_id": "shared-session"}
-        more |= {"due_at": "2090-01-01", "every_seconds": 86_400, "text": "look", "end_session": False}
-        fields = fields_of(world, document["requestBody"])
-        body = {name: value for name, value in (words | more).items() if name in fields and value is not None}
-        if not fields:
-            body = [turn(None, "hello", user_id=user) for user in {drawn["user"], drawn["other_user"] or drawn["user"]}]
-            if "import" in template:
-                body = [{"user_id": each["user_id"], "content": "likes tea"} for each in body]
-    return method, path, query, body
+async def test_every_route_is_asked_as_every_caller(world: World):
+    for name in world.callers:
+        for method, template in operations(world):
+            assert template in STREAMS or any(requests_of(world, name, method, template)), (name, method, template)
+    assert len(operations(world)) > 70
 
 
-def fields_of(world: World, request_body: dict[str, Any]) -> set[str]:
-    """Return the fields of a body, by the document; none for one that is lines."""
-    schema = request_body["content"]["application/json"]["schema"]
-    options = schema.get("anyOf", [schema])
-    found: set[str] = set()
-    for option in options:
-        if "$ref" in option:
-            name = option["$ref"].rpartition("/")[2]
-            found |= world.door.app.openapi()["components"]["schemas"][name]["properties"].keys()
-    return found
+async def test_what_is_asked_finds_what_one_may_see(world: World):
+    """A walk that is refused everywhere would find no leak."""
+    for name in ("all of acme", "reader", "ana", "b?n", "luna", "ana and mia"):
+        words = {place.word for place in world.seen_by(name)}
+        seen: dict[str, set[str]] = {}
+        for method, template in [("POST", "/v1/search"), ("GET", "/v1/memories"), ("POST", "/v1/context")]:
+            for request in requests_of(world, name, method, template):
+                answer = await world.callers[name].ask(method, request.path, request.body, **request.query)
+                seen.setdefault(template, set()).update(word for word in words if word in answer.text)
+        assert seen == dict.fromkeys(seen, words), name
 
 
-async def test_nothing_of_others_appears_in_any_answer(world: World):
-    answered: dict[str, set[int]] = {}
-
-    async def ask(drawn: dict[str, Any]) -> None:
-        names = sorted(world.callers)
-        name = names[drawn["caller"] % len(names)]
-        method, path, query, body = filled(world, drawn)
-        if method == "DELETE" and not path.startswith("/v1/memories/none"):
-            method = "GET"  # what is forgotten could not be found by those who may find it
-        if path.endswith("/share") and world.callers[name].key.users is None:
-            return  # who may see both users may give one what the other has
-        response = await world.callers[name].ask(method, path, body, **query)
-        assert response.status_code < 500, (method, path, response.text)
-        asked = " ".join(said([path, query, body]))
-        for word in set(WORDS.values()) - world.visible[name]:
-            assert word not in response.text or word in asked, (name, method, path, query, body, response.text)
-        foreign = {
-            memory_id
-            for place, ids in world.ids.items()
-            if WORDS[place] not in world.visible[name]
-            for memory_id in ids
-        }
-        for memory_id in foreign:
-            assert memory_id not in response.text or memory_id in asked, (name, method, path, response.text)
-        if any(memory_id in path for memory_id in foreign):
-            assert response.status_code in (403, 404, 405, 422), (name, method, path, response.text)
-        answered.setdefault(name, set()).add(response.status_code)
-
-    @settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-    @given(requests())
-    def drive(drawn: dict[str, Any]) -> None:
-        import asyncio  # noqa: PLC0415 - in the thread that Hypothesis runs in
-
-        asyncio.run_coroutine_threadsafe(ask(drawn), world.loop).result(30)
-
-    await world.loop.run_in_executor(None, drive)
-    assert answered["acme"] >= {200}
-    assert answered["narrowed"] >= {200, 403}
-    assert {200, 403} & answered["stranger"]
+async def test_nobody_hears_of_the_wakes_of_others(world: World):
+    assert [leak async for leak in heard(world)] == []
 
 
-async def test_counts_are_those_of_what_one_may_see(world: World):
-    before = {}
-    for name in ("narrowed", "stranger"):
-        caller = world.callers[name]
-        before[name] = (await caller.ask("GET", "/v1/memories", user_id="ana")).json()["total"]
-        stats = (await caller.ask("GET", "/v1/users/ana/stats")).json()["total"]
-        assert stats == before[name]
-    made = await world.callers["rival"].ask("POST", "/v1/memories", {"user_id": "ana", "content": "one more pangolin"})
-    assert made.status_code == 201
-    for name in ("narrowed", "stranger"):
-        assert (await world.callers[name].ask("GET", "/v1/memories", user_id="ana")).json()["total"] == before[name]
-    whole = (await world.callers["stranger"].ask("GET", "/api/memories")).json()
-    owners = {item["device_id"] for item in whole["items"]}
-    assert "pangolin" not in str(whole)
-    assert whole["total"] == len(whole["items"])
-    assert owners <= {*USERS, "*", "ANA", "ana ", "nobody"}
-
-
-async def test_no_word_of_a_user_is_in_the_metrics(world: World):
+async def test_no_word_no_id_and_no_name_is_in_the_metrics(world: World):
     shown = (await world.callers["metrics"].ask("GET", "/metrics")).text
     assert "mnemolog_" in shown
-    for word in [*WORDS.values(), *world.memory_ids, "acme", "rival", *(c.key.key_id for c in world.callers.values())]:
-        assert word not in shown
+    names = {caller.key.key_id for caller in world.callers.values()} | FOR_EVERYONE.keys() | {"ana", "luna"}
+    for place in world.places:
+        names |= {place.word, *place.ids}
+    assert not {name for name in names if name in shown}
+
+
+async def test_no_word_was_logged(world: World):
+    words = world.words | {"the garden"}
+    assert world.logged.text
+    assert not [line for line in world.logged.text if any(word in line for word in words)]
+    secrets = [caller.text.rpartition("_")[2] for caller in world.callers.values()]
+    assert not [line for line in world.logged.text if any(secret in line for secret in secrets)]
+
+
+# -- what is drawn on top
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw which of all requests is sent as whom, and what is put in the place of what it names."""
+    names = st.sampled_from([None, "ana", "ben", "*", "ANA", "ana ", "nobody"])
+    return {
+        "caller": draw(st.integers(0, 10_000)),
+        "operation": draw(st.integers(0, 10_000)),
+        "request": draw(st.integers(0, 10_000)),
+        "user_id": draw(names),
+        "agent_id": draw(st.sampled_from([None, "luna", "mia", "nova"])),
+        "is_of_nobody": draw(st.booleans()),
+        "key": draw(st.sampled_from([None, SHARED_KEY])),
+        "page": draw(st.sampled_from([None, "1", "2"])),
+    }
+
+
+def changed(request: Request, drawn: dict[str, Any]) -> Request:
+    """Return a request with what was drawn instead of what it names, where it names anything."""
+    given: dict[str, str | None] = {"user_id": drawn["user_id"], "device_id": drawn["user_id"]}
+    given |= {"agent_id": drawn["agent_id"], "page": drawn["page"]}
+
+    def with_given(values: dict[str, Any]) -> dict[str, Any]:
+        return values | {name: value for name, value in given.items() if name in values and value is not None}
+
+    body = with_given(request.body) if isinstance(request.body, dict) else request.body
+    headers = request.headers | ({} if drawn["key"] is None else {"Idempotency-Key": drawn["key"]})
+    made = replace(request, query=with_given(request.query), body=body, headers=headers)
+    return without_user(made) if drawn["is_of_nobody"] else made
+
+
+async def test_nothing_of_others_is_in_what_is_drawn(world: World):
+    loop, found, names = asyncio.get_running_loop(), [], sorted(world.callers)
+    asked = [one for one in operations(world) if one[1] not in STREAMS and not one[1].startswith("/v1/admin")]
+
+    async def ask(drawn: dict[str, Any]) -> None:
+        name = names[drawn["caller"] % len(names)]
+        requests = list(requests_of(world, name, *asked[drawn["operation"] % len(asked)]))
+        request = changed(requests[drawn["request"] % len(requests)], drawn)
+        found.extend(await leaks(world, name, request))
+
+    @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(changes())
+    def drive(drawn: dict[str, Any]) -> None:
+        asyncio.run_coroutine_threadsafe(ask(drawn), loop).result(30)
+        assert found == []
+
+    await loop.run_in_executor(None, drive)
+    assert await intact(world) == []
+
+
+# -- leaks that are planted
+
+
+def tenant_is_not_the_callers(world: World, patch: pytest.MonkeyPatch) -> None:
+    patch.setitem(world.door.app.dependency_overrides, dependencies._tenant, lambda: "rival")
+
+
+def agents_are_all_one(_: World, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Principal, "has_agent", lambda *_: True)
+
+
+def nobody_asks_whose_a_memory_is(_: World, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(permissions, "_check_memory", lambda *_, **__: None)
+
+
+def a_policy_is_any_agents(_: World, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(permissions, "_check_tenants", lambda *_, **__: None)
+
+
+def a_total_counts_what_is_not_shown(_: World, patch: pytest.MonkeyPatch) -> None:
+    paged = memories.paged
+    patch.setattr(memories, "paged", lambda *given: paged(*given) | {"total": 1_000})
+
+
+def words_are_logged(_: World, patch: pytest.MonkeyPatch) -> None:
+    read = Queries.memories
+
+    def spoken(self: Queries, *given: Any, **more: Any) -> Any:
+        found = read(self, *given, **more)
+        key_file.log.debug("found %s", [memory.content for memory in found])
+        return found
+
+    patch.setattr(Queries, "memories", spoken)
+
+
+PLANTED = {
+    tenant_is_not_the_callers: ["/v1/users/{user_id}/profile"],
+    agents_are_all_one: ["/v1/memories"],
+    nobody_asks_whose_a_memory_is: ["/v1/memories/{memory_id}/history"],
+    a_policy_is_any_agents: ["/v1/policy"],
+    a_total_counts_what_is_not_shown: ["/v1/memories"],
+    words_are_logged: ["/v1/users/{user_id}/stats"],
+}
+
+
+@pytest.mark.parametrize(("plant", "templates"), PLANTED.items(), ids=lambda one: getattr(one, "__name__", ""))
+async def test_a_planted_leak_is_found(
+    world: World, plant: Callable[[World, pytest.MonkeyPatch], None], templates: list[str]
+):
+    before = len(world.logged.text)
+    with pytest.MonkeyPatch.context() as patch:
+        plant(world, patch)
+        assert [leak async for leak in walk(world, templates)]
+    del world.logged.text[before:]
+    assert [leak async for leak in walk(world, templates)] == []
+
+
+async def test_a_stream_that_tells_everybody_is_found(world: World, monkeypatch: pytest.MonkeyPatch):
+    here = WakeStreams.wakes_here
+
+    async def everywhere(self: WakeStreams, listener: Listener, since: Any) -> Any:
+        return await here(self, replace(listener, user_id=None), since)
+
+    monkeypatch.setattr(WakeStreams, "wakes_here", everywhere)
+    assert [leak async for leak in heard(world)]

@@ -13,6 +13,7 @@ import httpx
 import pytest
 import pytest_asyncio
 from contract.front_door import turn
+from contract.isolation_walk import routes_of
 from contract.keyed_door import Caller, KeyedDoor, keyed_door
 from contract.wake_stream_client import open_wake_stream
 
@@ -25,7 +26,7 @@ from mnemolog.http.authentication import WITHOUT_KEY
 from mnemolog.http.permissions import BETWEEN_WORKERS, OPEN, access_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 BOTH = (Role.READ, Role.WRITE)
@@ -177,15 +178,6 @@ async def test_each_role_is_needed_and_suffices(door: KeyedDoor, role: Role, met
     without = await door.caller(*(other for other in Role if other is not role)).ask(method, path)
     assert without.status_code == 403
     assert f"the role {role}" in without.json()["detail"]
-
-
-def routes_of(routes: Any) -> Iterator[Any]:
-    """Yield the routes of all routers that an application includes, however deep."""
-    for route in routes:
-        if hasattr(route, "effective_candidates"):
-            yield from routes_of(route.effective_candidates())
-        else:
-            yield route
 
 
 async def test_every_route_declares_a_role_and_whose_data_it_reaches(door: KeyedDoor):

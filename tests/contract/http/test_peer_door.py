@@ -14,7 +14,7 @@ from contract.front_door import FrontDoor, front_door, turn
 
 from mnemolog.access.principal import Principal, Role
 from mnemolog.access.statement import write_statement
-from mnemolog.cluster.proof import PROOF, Covered, Proof
+from mnemolog.cluster.proof import PROOF, SIGNED_HEADERS, Covered, Proof, signed_headers
 from mnemolog.cluster.trust import FORWARDED, STATED
 from mnemolog.http.app import make_http
 from mnemolog.http.peer_door import PeerDoor
@@ -40,13 +40,21 @@ class Doors:
         self.proof = Proof([SECRET.encode()])
 
     def signed(
-        self, method: str, target: str, body: bytes = b"", principal: Principal | None = READER, to: str = HERE
+        self,
+        method: str,
+        target: str,
+        body: bytes = b"",
+        principal: Principal | None = READER,
+        *,
+        to: str = HERE,
+        headers: dict[str, str] | None = None,
     ) -> dict[str, str]:
         """Return the headers that another worker sends."""
         stated = "" if principal is None else write_statement(principal, time.time())
-        proof = self.proof.sign(Covered(method, target, to, OTHER, stated), body)
-        headers = {FORWARDED: OTHER, PROOF: proof, "content-type": "application/json"}
-        return headers | ({STATED: stated} if stated else {})
+        sent = {"content-type": "application/json", "accept": "*/*"} | (headers or {})
+        covered = Covered(method, target, to, OTHER, stated, signed_headers(httpx.Headers(sent).raw))
+        proven = {FORWARDED: OTHER, PROOF: self.proof.sign(covered, body)}
+        return sent | proven | ({STATED: stated} if stated else {})
 
     async def ask(self, target: str, body: object, principal: Principal | None = READER) -> httpx.Response:
         """Ask as another worker does."""
@@ -106,6 +114,21 @@ async def test_what_was_signed_for_another_request_proves_nothing(doors: Doors):
     ):
         answer = await doors.http.post("/v1/search", content=b"{}", headers=headers)
         assert (answer.status_code, "changed on its way" in answer.text) == (401, True)
+
+
+@pytest.mark.parametrize("name", SIGNED_HEADERS)
+async def test_no_header_that_a_route_reads_can_be_changed_added_or_taken_away(doors: Doors, name: str):
+    body = orjson.dumps({"user_id": "u1", "query": "Bern", "recall": False})
+    given = {"idempotency-key": "k", "last-event-id": "0:1"}
+    for change in (lambda sent: sent.update({name: "another"}), lambda sent: sent.pop(name)):
+        headers = doors.signed("POST", "/v1/search", body, headers=given)
+        change(headers)
+        answer = await doors.http.post("/v1/search", content=body, headers=headers)
+        expected = (401, True) if name != "accept" or headers.get(name) else (200, False)  # the client adds its own
+        assert (answer.status_code, "changed on its way" in answer.text) == expected
+    twice = [*doors.signed("POST", "/v1/search", body, headers=given).items(), (name, "once more")]
+    answer = await doors.http.post("/v1/search", content=body, headers=twice)
+    assert (answer.status_code, f"it has {name} twice" in answer.text) == (401, True)
 
 
 async def test_a_body_that_is_not_the_signed_one_is_never_acted_on(doors: Doors):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import stat
+import threading
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from mnemolog.access import key_file
 from mnemolog.access.key import Key, Limits, new_key
 from mnemolog.access.key_file import KeyFile, KeyFileError, check_mode, edited_keys, read_keys, write_keys
 from mnemolog.access.principal import Role
@@ -89,15 +92,17 @@ def test_a_missing_file_says_how_to_make_one(tmp_path: Path):
         KeyFile(tmp_path / "none.json")
 
 
-def test_a_change_is_seen_within_a_second_and_a_broken_file_changes_nothing(
+async def test_a_change_is_seen_within_a_second_and_a_broken_file_changes_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     path, seconds, first, second = tmp_path / "keys.json", Seconds(), a_key(), a_key("other")
     write_keys(path, [first])
     keys = KeyFile(path, seconds)
     write_keys(path, [second])
+    await keys.look()
     assert keys.find(first.key_id) == first
     seconds.now = 1.0
+    await keys.look()
     assert (keys.find(first.key_id), keys.find(second.key_id)) == (None, second)
     for now, break_it in [
         (2.0, lambda: path.write_text("{")),
@@ -107,12 +112,58 @@ def test_a_change_is_seen_within_a_second_and_a_broken_file_changes_nothing(
     ]:
         break_it()
         seconds.now = now
+        await keys.look()
         assert keys.find(second.key_id) == second
     told = [record.message for record in caplog.records if "stay as they were" in record.message]
     assert len(told) == 3
     write_keys(path, [first])
     seconds.now = 6.0
+    await keys.look()
     assert (keys.find(first.key_id), keys.find(second.key_id)) == (first, None)
+
+
+async def test_a_file_that_takes_long_is_read_beside_the_loop_and_nobody_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path, seconds, first, second = tmp_path / "keys.json", Seconds(), a_key(), a_key("other")
+    write_keys(path, [first])
+    keys, is_read, read = KeyFile(path, seconds), threading.Event(), key_file.read_keys
+
+    def slow(path: Path) -> dict[str, Key]:
+        found = read(path)
+        is_read.wait(20)
+        return found
+
+    monkeypatch.setattr(key_file, "read_keys", slow)
+    monkeypatch.setattr(key_file, "WAIT_SECONDS", 0.01)
+    write_keys(path, [second])
+    seconds.now = 1.0
+    for _ in range(3):
+        await keys.look()
+        assert keys.find(first.key_id) == first
+    is_read.set()
+    async with asyncio.timeout(20):
+        while keys.find(second.key_id) is None:
+            await keys.look()
+    assert keys.find(first.key_id) is None
+
+
+async def test_what_changes_while_the_file_is_read_is_seen_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path, first, second = tmp_path / "keys.json", a_key(), a_key("other")
+    write_keys(path, [first])
+    monkeypatch.setattr(key_file, "LOOK_SECONDS", 0.0)
+    keys, read = KeyFile(path), key_file.read_keys
+
+    def overtaken(path: Path) -> dict[str, Key]:
+        found = read(path)
+        monkeypatch.setattr(key_file, "read_keys", read)
+        write_keys(path, [second])
+        return found
+
+    monkeypatch.setattr(key_file, "read_keys", overtaken)
+    write_keys(path, [])
+    await asyncio.gather(keys.look(), keys.look())
+    assert keys.find(second.key_id) == second
 
 
 def test_an_edit_that_fails_leaves_the_file_as_it_was(tmp_path: Path):

@@ -14,6 +14,7 @@ from mnemolog.access.usage import Usage
 from mnemolog.access.verifier import TooMany
 from schemas.messages.envelope import Envelope
 from schemas.messages.inbox import ExtractionRejected
+from streams.extraction.protocol import Piece, Window
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,8 +97,8 @@ async def test_what_other_workers_accepted_counts(tmp_path: Path):
         here.take(key, 1)
 
 
-def answer_of(key_id: str | None, tokens_in: int, tokens_out: int) -> ExtractionRejected:
-    envelope = Envelope(event_id="x", tenant="acme", user_id="u", occurred_at=NOON, by=key_id)
+def answer_of(tokens_in: int, tokens_out: int) -> ExtractionRejected:
+    envelope = Envelope(event_id="x", tenant="acme", user_id="u", occurred_at=NOON)
     return ExtractionRejected(
         envelope=envelope,
         model="m",
@@ -110,13 +111,38 @@ def answer_of(key_id: str | None, tokens_in: int, tokens_out: int) -> Extraction
     )
 
 
+def window_of(*texts: tuple[str | None, str]) -> Window:
+    """Return a window of turns, each of the key that sent it."""
+    pieces = [
+        Piece(
+            piece_id=f"t{number}#0",
+            event_id=f"t{number}",
+            speaker="user",
+            text=text,
+            occurred_at=NOON,
+            recorded_at=NOON,
+            by=key_id,
+        )
+        for number, (key_id, text) in enumerate(texts)
+    ]
+    return Window(
+        tenant="acme",
+        user_id="u",
+        agent_id=None,
+        session_id="s",
+        source_type="chat",
+        source_ref="s",
+        pieces=tuple(pieces),
+    )
+
+
 async def test_what_the_model_took_for_a_key_ends_what_it_publishes_that_day(tmp_path: Path):
     clock, key = Clock(), key_with(model_tokens_per_day=100)
     here, there = Usage(tmp_path / "here.json", clock), Usage(tmp_path / "there.json", clock)
-    here.spend(answer_of(key.key_id, 50, 9))
-    here.spend(answer_of(None, 500, 0))
+    here.spend(answer_of(50, 9), window_of((key.key_id, "hello")))
+    here.spend(answer_of(500, 0), window_of((None, "hello")))
     here.take(key, 1000)
-    there.spend(answer_of(key.key_id, 40, 1))
+    there.spend(answer_of(40, 1), window_of((key.key_id, "hello")))
     here.count_others([await there.counts()])
     with pytest.raises(TooMany, match="100 model tokens of a day"):
         here.take(key, 1)
@@ -147,3 +173,19 @@ def test_a_limit_that_is_none_is_refused(limits: dict[str, object]):
 )
 def test_a_key_for_one_user_names_it(users: tuple[str, ...] | None, only: str | None):
     assert Principal("acme", frozenset(Role), "k", users).only_user == only
+
+
+async def test_keys_that_take_turns_in_a_window_each_pay_for_what_they_sent(tmp_path: Path):
+    usage, first, second = Usage(tmp_path / "usage.json", Clock()), key_with(), key_with()
+    usage.spend(answer_of(90, 11), window_of((first.key_id, "a" * 30), (second.key_id, "b" * 10), (None, "")))
+    usage.spend(answer_of(0, 0), window_of((first.key_id, "a")))
+    assert (await usage.counts())["tokens"] == {first.key_id: 74, second.key_id: 25}
+
+
+async def test_a_key_that_shares_its_windows_meets_its_quota_too(tmp_path: Path):
+    usage, key, other = Usage(tmp_path / "usage.json", Clock()), key_with(model_tokens_per_day=100), key_with()
+    for _ in range(2):
+        usage.take(key, 1)
+        usage.spend(answer_of(100, 20), window_of((key.key_id, "mine"), (other.key_id, "hers")))
+    with pytest.raises(TooMany, match="100 model tokens of a day"):
+        usage.take(key, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -119,6 +120,31 @@ async def test_who_guesses_is_hashed_for_a_few_times_and_then_waits(tmp_path: Pa
     times.seconds += EVERY_SECONDS
     with pytest.raises(NoKey):
         await verifier.verify(guess, HERE)
+
+
+async def test_an_id_that_a_key_has_is_answered_as_one_that_none_has(tmp_path: Path, times: Times):
+    """Also when the address has invented many ids before."""
+
+    async def answers(guess: str) -> list[tuple[type[Exception], str, bool]]:
+        found = []
+        for _ in range(AT_ONCE + 2):
+            began = time.perf_counter()
+            with pytest.raises((NoKey, TooMany)) as refused:
+                await verifier.verify(guess, HERE)
+            took_a_hash = refused.type is NoKey and time.perf_counter() - began > 0.005
+            found.append((refused.type, str(refused.value), took_a_hash))
+        return found
+
+    _, verifier, _, text = made(tmp_path, times)
+    for number in range(AT_ONCE + 5):
+        with pytest.raises(NoKey):
+            await verifier.verify(f"mnl_{number:012x}_" + "A" * 43, HERE)
+    assert times.hashes == AT_ONCE  # what is invented takes no thread for long
+    wrong = text[:-1] + ("A" if text[-1] != "A" else "B")
+    known, unknown = await answers(wrong), await answers("mnl_ffffffffffff_" + "A" * 43)
+    assert known == unknown
+    assert [kind for kind, _, _ in known] == [NoKey] * AT_ONCE + [TooMany] * 2
+    assert await verifier.verify(text, "203.0.113.2")
 
 
 @pytest.mark.parametrize("text", ["", "mnl_", "x" * 60, UNKNOWN + "A", UNKNOWN.upper(), "mnl_00000000000_" + "A" * 43])

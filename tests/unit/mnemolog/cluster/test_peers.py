@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import TYPE_CHECKING
 
+import httpx
 import orjson
 import pytest
 from support.workbench import Workbench
@@ -18,7 +19,7 @@ from mnemolog.access.principal import Principal, Role
 from mnemolog.access.statement import read_statement
 from mnemolog.cluster.peer_hosts import PeerHosts
 from mnemolog.cluster.peers import Peers, PeerUnavailable
-from mnemolog.cluster.proof import PROOF, Covered, Proof
+from mnemolog.cluster.proof import PROOF, Covered, Proof, signed_headers
 from mnemolog.cluster.trust import FORWARDED, STATED, PeerTrust
 from schemas.log import RecordTooLarge
 
@@ -131,7 +132,9 @@ async def test_a_request_is_proven_and_states_in_whose_name_it_is(tmp_path: Path
     assert STATED not in on_its_own
     assert read_statement(in_its_name[STATED], time.time()) == caller
     for path, headers in came:
-        covered = Covered("POST", path, url, headers[FORWARDED], headers.get(STATED, ""))
+        covered = Covered(
+            "POST", path, url, headers[FORWARDED], headers.get(STATED, ""), signed_headers(httpx.Headers(headers).raw)
+        )
         assert theirs.verify(covered, headers[PROOF]) == sha256(b'{"n":1}').hexdigest()
     assert (target, in_its_name[FORWARDED]) == ("/v1/internal/wakes?a=1%20b", own)
 

@@ -11,7 +11,7 @@ from mnemolog.cluster import proof as proofs
 from mnemolog.cluster.proof import SKEW_SECONDS, Covered, NotProven, Proof, normalised
 
 SECRET, OLDER, OTHER = (name.encode() * 8 for name in ("here", "older", "other"))
-ASKED = Covered("POST", "/v1/search?a=1", "https://worker-1:8421", "https://worker-0:8421", "a principal")
+ASKED = Covered("POST", "/v1/search?a=1", "https://worker-1:8421", "https://worker-0:8421", "a principal", "{}")
 BODY = b'{"query":"tea"}'
 NOON = 1_700_000_000.0
 
@@ -71,7 +71,7 @@ def test_parts_cannot_be_moved_into_each_other(clock: Clock, receiver: Proof):
         receiver.verify(ASKED._replace(principal="xa principal"), header)
 
 
-@pytest.mark.parametrize("header", [None, "", "1", "1;2;3;4;5", "2;1700000000000;" + "0" * 32, ";" * 4, "é"])
+@pytest.mark.parametrize("header", [None, "", "1", "1;2;3;4;5", "3;1700000000000;" + "0" * 32, ";" * 4, "é"])
 def test_what_is_no_proof_is_none(receiver: Proof, header: str | None):
     with pytest.raises(NotProven, match="not signed"):
         receiver.verify(ASKED, header)
