@@ -39,7 +39,8 @@ async def views_of(embedder: Embedder, question: str) -> Sequence[View]:
     if not isinstance(embedder, ServingEmbedder):
         return await _views(embedder, question)
     current, former = embedder.current, embedder.former
-    both = [current] if former is None or former is current else [current, former]
+    # The former first: an index that is switched between the two has what one of them asks for.
+    both = [current] if former is None or former is current else [former, current]
     return [view for one in both for view in await _views(one, question)]
 
 
