@@ -1,5 +1,4 @@
-"""Pins what pyproject.toml asks for: writes requirements.txt (run time), -dev.txt, -build.txt and one for
-each extra, with hashes.
+"""Pins what pyproject.toml asks for, with hashes: requirements.txt (run time), -dev, -build, and one for each extra.
 
 Versions that are pinned already stay unless `--upgrade` is given. The files name no index: where packages come from
 is the installing machine's business.

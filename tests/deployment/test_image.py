@@ -8,12 +8,14 @@ import signal
 import socket
 import subprocess
 import time
+import tomllib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 from deployment.image_build import ROOT, Machine, context, stages
+from support.tiny_encoder import write_encoder
 
 from mnemolog.settings import Settings
 
@@ -28,6 +30,7 @@ GRACE_S = 10
 
 BUILD, FINAL = stages(ROOT / "Dockerfile")
 CONTEXT = context(ROOT / ".dockerignore", ROOT)
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +106,8 @@ def test_the_image_exposes_the_port_that_a_worker_takes():
 
 
 def test_the_build_sees_the_packages_the_pins_and_the_licence_and_nothing_else():
-    pins = {"pyproject.toml", "requirements.txt", "requirements-build.txt", "README.md", "LICENSE"}
+    extras = {f"requirements-{extra}.txt" for extra in EXTRAS}
+    pins = {"pyproject.toml", "requirements.txt", "requirements-build.txt", "README.md", "LICENSE"} | extras
     assert {path.parts[0] for path in CONTEXT} == {"schemas", "projections", "streams", "mnemolog"} | pins
     copied = {source for rest in BUILD.all("COPY") for source in rest.split()[:-1]}
     assert copied == {path.parts[0] for path in CONTEXT}
@@ -111,7 +115,7 @@ def test_the_build_sees_the_packages_the_pins_and_the_licence_and_nothing_else()
 
 def test_what_pip_installs_is_pinned_by_hash_or_built_here():
     installs = [one for rest in BUILD.all("RUN") for one in rest.split(" && ") if " install " in one]
-    assert len(installs) == 3
+    assert len(installs) == 4
     assert [one for one in installs if "--require-hashes" not in one and "--no-deps --no-index" not in one] == []
 
 
@@ -119,6 +123,29 @@ def test_the_installed_packages_fit_together(machine: Machine):
     checked = [str(machine.root / "opt" / "mnemolog" / "bin" / "pip"), "check"]
     done = subprocess.run(checked, env=machine.environment, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 0, done.stdout
+
+
+def test_an_image_with_an_extra_has_the_encoder_and_one_without_says_what_to_build(machine: Machine, tmp_path: Path):
+    python = str(machine.root / "opt" / "mnemolog" / "bin" / "python")
+    folder = write_encoder(tmp_path / "tiny")
+    up = [*FINAL.listed("ENTRYPOINT"), "doctor"]
+    environment = machine.environment | {"MNEMOLOG_EMBEDDING_MODEL": f"onnx:{folder}"}
+    done = subprocess.run(up, env=environment, cwd=machine.root / "data", capture_output=True, text=True, check=False)  # noqa: S603
+    assert "needs the package onnxruntime" in done.stdout + done.stderr
+    (extra,) = [rest for rest in BUILD.all("RUN") if "$EXTRA" in rest]
+    for wanted in EXTRAS:
+        environment = machine.environment | {"EXTRA": wanted}
+        command = machine.here(extra).replace(" install ", f" install --target {tmp_path / wanted} ")
+        subprocess.run(["/bin/sh", "-c", command], cwd=machine.workdir, env=environment, check=True)  # noqa: S603
+        used = environment | {"PYTHONPATH": str(tmp_path / wanted)}
+        subprocess.run([python, "-c", f"import {wanted.replace('onnx', 'onnxruntime')}"], env=used, check=True)  # noqa: S603
+    tried = machine.environment | {
+        "MNEMOLOG_EMBEDDING_MODEL": f"onnx:{folder}",
+        "PYTHONPATH": str(tmp_path / "onnx"),
+    }
+    done = subprocess.run(up, env=tried, cwd=machine.root / "data", capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "tiny" in done.stdout
 
 
 def test_a_worker_serves_writes_only_its_data_and_stops_within_the_grace(machine: Machine):
