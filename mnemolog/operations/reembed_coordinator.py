@@ -44,14 +44,20 @@ class ReembedCoordinator:
 
     async def report(self) -> dict[str, Any]:
         """Return which encoder serves here, and how far a reembedding is on all workers. Raises PeerUnavailable."""
-        here, *others = await self._cluster.gather(self.local_report(), "reembed/report", {}, REPORT_SECONDS)
-        running = [body["running"] for body in (here, *others) if body["running"] is not None]
+        bodies = await self._cluster.gather(self.local_report(), "reembed/report", {}, REPORT_SECONDS)
+        finished = [body.pop("finished") for body in bodies]
+        running = [body["running"] for body in bodies if body["running"] is not None]
         if not running:
-            return here
-        seconds = [one["remaining_seconds"] for one in running]
+            return bodies[0]
+        encoder, seconds = running[0]["encoder"], [one["remaining_seconds"] for one in running]
+        shares = running + [
+            done
+            for done, body in zip(finished, bodies, strict=True)
+            if body["running"] is None and done is not None and done["encoder"] == encoder
+        ]
+        summed = {name: sum(share[name] for share in shares) for name in ("done", "total")}
         rest = None if None in seconds else max(seconds)
-        summed = {name: sum(one[name] for one in running) for name in ("done", "total")}
-        return here | {"running": {"encoder": running[0]["encoder"], **summed, "remaining_seconds": rest}}
+        return bodies[0] | {"running": {"encoder": encoder, **summed, "remaining_seconds": rest}}
 
     async def forecast(self, encoder: str) -> dict[str, Any]:
         """Return what reembedding would take: workers embed at the same time, so the seconds are those of the slowest.
@@ -106,8 +112,10 @@ class ReembedCoordinator:
     # -- this worker's share
 
     async def local_report(self) -> dict[str, Any]:
-        """Return which encoder serves here, and how far a running reembedding is."""
-        return self._reembedder.report()
+        """Return which encoder serves here, how far a running reembedding is, and the share that was made last."""
+        done = self._reembedder.finished
+        share = None if done is None else {"encoder": done.encoder, "done": done.done, "total": done.total}
+        return self._reembedder.report() | {"finished": share}
 
     async def local_forecast(self, encoder: str) -> dict[str, Any]:
         """Return what this worker's share takes, or why it is refused."""

@@ -94,6 +94,8 @@ class Reembedder:
         self._encoder = ""
         """Whose vectors are being made; several may wait to make what is left of the same."""
         self._progress: Progress | None = None
+        self.finished: Progress | None = None
+        """The share that was made last, which counts while other workers make theirs."""
         self.active = configured
         """The setting of the encoder that serves."""
         self.switches = 0
@@ -421,6 +423,7 @@ class Reembedder:
                         made.setdefault(owner, []).extend(memory.memory_id for memory in part)
                         done += len(part)
                         progress.done, progress.seconds = done, time.monotonic() - begin
+            self.finished = progress
         finally:
             self._progress = None
         return made

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from contextlib import suppress
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from engines.several import Several, two_workers
+from engines.several import Several, two_workers, until_shared
+from support.embedding_endpoint import EmbeddingEndpoint, embedding_endpoint
 from support.tiny_encoder import write_encoder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from support.weaviate_server import WeaviateServer
@@ -21,9 +24,15 @@ USERS = 12
 FACTS = ("likes coffee", "works in Berlin", "我喜欢喝咖啡")
 
 
+@pytest.fixture
+def endpoint() -> Iterator[EmbeddingEndpoint]:
+    with embedding_endpoint() as one:
+        yield one
+
+
 @pytest_asyncio.fixture
-async def two(tmp_path: Path, node: WeaviateServer) -> AsyncIterator[Several]:
-    async with two_workers(tmp_path, node.url) as several:
+async def two(tmp_path: Path, node: WeaviateServer, endpoint: EmbeddingEndpoint) -> AsyncIterator[Several]:
+    async with two_workers(tmp_path, node.url, EMBEDDING_BASE_URL=endpoint.url) as several:
         yield several
 
 
@@ -85,4 +94,51 @@ async def test_an_encoder_is_built_on_both_workers_and_switched_to_and_back(two:
     searching.cancel()
     with suppress(asyncio.CancelledError):
         await searching  # it fails with the first search that did
+    assert await two.json(1, "GET", "/v1/admin/digest") == digest
+
+
+async def test_a_worker_that_is_killed_goes_on_where_it_was_and_one_that_is_new_serves_what_the_others_serve(
+    two: Several, endpoint: EmbeddingEndpoint
+):
+    for n in range(USERS):
+        for fact in FACTS:
+            await two.remember(0, f"r-{n}", fact)
+    digest = await two.json(0, "GET", "/v1/admin/digest")
+    every = USERS * len(FACTS)
+    assert (await reembed(two, 0, encoder="model-x", what="forecast"))["memories"] == every
+    endpoint.texts, endpoint.still_after = 0, every // 2
+    url = f"{two.workers[0].url}/v1/admin/reembed"
+    building = asyncio.create_task(two.http.post(url, json={"encoder": "model-x"}))
+    await asyncio.to_thread(endpoint.is_still.wait, 30)
+    running = (await two.json(1, "GET", "/v1/admin/reembed"))["running"]
+    assert (running["encoder"], running["total"]) == ("model-x", every)
+    assert 0 < running["done"] < every
+    two.workers[1].kill()
+    endpoint.still_after = 0
+    endpoint.goes_on.set()
+    refused = await building
+    assert refused.status_code == HTTPStatus.SERVICE_UNAVAILABLE, refused.text
+    two.workers[1].start()
+    await two.workers[1].ready()
+    await until_shared(two)
+    again = await reembed(two, 1, encoder="model-x")
+    assert 0 < again["memories"] < every
+    assert (await two.json(1, "GET", "/v1/admin/reembed"))["active"] == "builtin"
+    await reembed(two, 0, encoder="model-x", what="activate")
+
+    assert await two.workers[1].terminate() == 0
+    shutil.rmtree(two.workers[1].folder / "data" / "encodings")
+    two.workers[1].start()
+    await two.workers[1].ready()
+    await until_shared(two)
+    async with asyncio.timeout(60):
+        while (await two.json(1, "GET", "/v1/admin/reembed"))["active"] != "model-x":  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.3)
+    for found in await of_all(two, 1):
+        assert found["likes coffee"] > 0.99
+    async with asyncio.timeout(60):
+        while (await reembed(two, 0, encoder="model-x", what="forecast"))["memories"]:  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.3)
+    for found in await of_all(two, 0):
+        assert found["likes coffee"] > 0.99
     assert await two.json(1, "GET", "/v1/admin/digest") == digest
