@@ -17,6 +17,7 @@ from mnemolog.http.dependencies import NOT_READY, CurrentWorker, is_ready
 from mnemolog.http.models.internal_requests import (
     ComparisonPart,
     ReembedPart,
+    ReextractPart,
     ShardWanted,
     SharedMemory,
     TenantItems,
@@ -33,6 +34,7 @@ from mnemolog.http.routing import answer, routes, takes_long
 from mnemolog.imports.importer import parse_line
 from mnemolog.operations.encoder_comparison import LabelledQuestion
 from mnemolog.operations.rebuild import RebuildPlan
+from mnemolog.operations.reextraction import Rejections
 from mnemolog.operations.ticks import MAX_AHEAD, MAX_SKEW
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.wakes.stream import Listener
@@ -148,6 +150,15 @@ async def model_usage(worker: CurrentWorker, body: UsagePart) -> Response:
 async def drain(worker: CurrentWorker, body: Drain) -> Response:
     """Drain this worker's partitions."""
     return await _answered(worker, worker.drain.run_local(body.timeout))
+
+
+@router.post("/reextract")
+@takes_long
+async def reextract(worker: CurrentWorker, body: ReextractPart) -> Response:
+    """Extract rejected windows of this worker's partitions again."""
+    owner = None if body.tenant is None or body.user_id is None else Owner(body.tenant, body.user_id)
+    wanted = Rejections(before=body.before, owner=owner, since=body.since, until=body.until)
+    return await _answered(worker, worker.reextraction.run_local(wanted))
 
 
 @router.post("/ticks")
