@@ -1,11 +1,9 @@
-"""A sentence encoder that fastembed knows by name: only the encoder's process loads this, and its package."""
+"""A sentence encoder that fastembed knows by name: only the encoder's process loads its package."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-
-from fastembed import TextEmbedding
 
 from projections.embedding.onnx_folder import is_quantised_dynamically
 
@@ -25,6 +23,8 @@ class FastembedEncoder:
 
         Raises ValueError, which says what to do.
         """
+        from fastembed import TextEmbedding  # noqa: PLC0415 - an extra: this module can be read without it
+
         found: dict[str, Any] = {"specific_model_path": folder} if folder else {}
         try:
             self._model = TextEmbedding(model, threads=threads, cache_dir=cache or None, **found)
