@@ -1,4 +1,4 @@
-"""Pins what pyproject.toml asks for: writes requirements.txt (run time), -dev.txt and -build.txt, with hashes.
+"""Pins what pyproject.toml asks for, with hashes: requirements.txt (run time), -dev, -build, and one for each extra.
 
 Versions that are pinned already stay unless `--upgrade` is given. The files name no index: where packages come from
 is the installing machine's business.
@@ -45,6 +45,10 @@ def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     pin(project["project"]["dependencies"], "requirements.txt", *options)
     pin(project["dependency-groups"]["dev"], "requirements-dev.txt", "--constraint", "requirements.txt", *options)
+    for extra, wanted in project["project"]["optional-dependencies"].items():
+        # Beside the run time, and where development has the same with its versions.
+        constraints = ("--constraint", "requirements.txt", "--constraint", "requirements-dev.txt")
+        pin(wanted, f"requirements-{extra}.txt", *constraints, *options)
     # The image builds the wheel with these alone.
     pin(project["build-system"]["requires"], "requirements-build.txt", "--constraint", "requirements-dev.txt", *options)
 

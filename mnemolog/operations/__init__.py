@@ -5,5 +5,7 @@ others ask all workers through `mnemolog.cluster.scatter_gather` and add the ans
 
 A rebuild has three files: `rebuild_coordinator` plans it and has all workers build, then switch; `rebuild` builds and
 verifies this worker's share; `generations` keeps the numbered folders of shards and the name of the active one.
+Another encoder's vectors have three files as well: `reembed_coordinator` asks all workers, `reembedding` makes and
+serves this worker's share, `encoder_comparison` asks questions of both; the switch is a rebuild of the index.
 The routes are `mnemolog.http.routes.admin` for operators and `mnemolog.http.routes.internal` for other workers.
 """

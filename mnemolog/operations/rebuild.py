@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from mnemolog.operations.generations import Generations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
+    from mnemolog.operations.reembedding import Reembedder
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.shard.shard import Shard
@@ -59,6 +60,13 @@ class RebuildPlan:
     rebuild_id: str
     switches: int
     """How many switches all workers will have made, this one included."""
+    encoder: str = ""
+    """The encoder whose vectors the index gets, and that serves from the switch on; empty: that which serves."""
+
+    def request(self) -> dict[str, Any]:
+        """Return what the other workers are asked; workers of an earlier version know of no encoder."""
+        fields = asdict(self)
+        return fields if self.encoder else {name: fields[name] for name in fields if name != "encoder"}
 
 
 @dataclass(slots=True)
@@ -90,10 +98,19 @@ class _Built:
 class Rebuilder:
     """Builds and verifies generations of this worker's shards, and switches to them.
 
-    It calls no model and no embedder: answers and vectors are in the log.
+    It calls no model and no embedder: answers and vectors are in the log. A plan that names an encoder has the
+    reembedder make what is missing of its vectors first.
     """
 
-    def __init__(self, data_dir: Path, log: Log, shards: Shards, index_sync: IndexSync) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        log: Log,
+        shards: Shards,
+        index_sync: IndexSync,
+        reembedder: Reembedder | None = None,
+    ) -> None:
+        self.reembedder = reembedder
         self.generations = Generations(data_dir)
         self._log = log
         self._shards = shards
@@ -129,7 +146,8 @@ class Rebuilder:
 
         A generation that was active before is brought up to date; shards that are live already stay as they are.
         Returns `{decisions, seconds, digests_before, digests_after}`. Raises RebuildRunning, RebuildDiffers,
-        RebuildInterrupted, IndexUnavailable, ShardUnavailable, ShardDamaged. The worker serves all the while.
+        RebuildInterrupted, IndexUnavailable, ShardUnavailable, ShardDamaged, and where the plan names an encoder as
+        `Reembedder.build`. The worker serves all the while.
         """
         if self._running.locked():
             raise RebuildRunning(RUNNING)
@@ -146,7 +164,9 @@ class Rebuilder:
                 else:
                     before, after = await self._build_shards(plan.generation)
                     log.info("generation %s is verified", plan.generation)
-                if plan.what != "shards":
+                if plan.encoder and self.reembedder is not None:
+                    await self._build_encoded(plan, self.reembedder)
+                elif plan.what != "shards":
                     await self._index_sync.build(plan.generation, self._shards.owners(), self._check_wanted)
                 self._check_wanted()
                 log.info("generation %s is built", plan.generation)
@@ -181,6 +201,8 @@ class Rebuilder:
                 await self._switch_shards(plan)
             elif plan.what != "index":
                 self.generations.activate(plan.generation, plan.switches)
+            elif plan.encoder and self.reembedder is not None:
+                await self.reembedder.begin(plan.encoder, plan.generation, plan.switches)
             await self._index_sync.switch()
             log.info("generation %s is active now", plan.generation)
 
@@ -195,6 +217,11 @@ class Rebuilder:
         self._given_up = self._rebuild_id
         async with self._running:
             await self._drop()
+
+    async def _build_encoded(self, plan: RebuildPlan, reembedder: Reembedder) -> None:
+        encoding = await reembedder.prepare(plan.encoder, self._check_wanted)
+        await self._index_sync.build(plan.generation, self._shards.owners(), self._check_wanted, encoding)
+        await reembedder.refresh(self._check_wanted)
 
     async def _build_shards(self, generation: int) -> tuple[dict[str, str], dict[str, str]]:
         held, shared = self._shards.open_generation(self.generations.begin(generation))
@@ -281,7 +308,11 @@ class Rebuilder:
         built, self._built = self._built, None
         for shard in built.shards if built is not None else ():
             shard.close()
+        if self.reembedder is not None:
+            await self.reembedder.settle()
         await self._index_sync.drop_built()
+        if self.reembedder is not None:
+            self.reembedder.drop_prepared()
 
     def _advance(self, records: int) -> None:
         self._check_wanted()

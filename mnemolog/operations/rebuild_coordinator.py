@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from mnemolog.operations.generations import NO_SWITCHES
@@ -17,13 +17,16 @@ from projections.index.protocol import IndexUnavailable
 from projections.state.digest import combined
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from mnemolog.cluster.scatter_gather import ScatterGather
     from mnemolog.operations.rebuild import Rebuilder, What
     from projections.index.protocol import IndexGenerations
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
+
+IN_FLIGHT_SECONDS: Final = 1.0
+"""So long searches go on whose question was embedded before the encoder's switch: the index is switched after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,15 @@ class RebuildCoordinator:
         with self._rebuilder.claim():  # of two that are asked at the same time at least one sees the other
             return await self._run(what, generation)
 
+    async def serve(self, encoder: str) -> dict[str, Any]:
+        """Build the index of an encoder's vectors on all workers, and let the encoder serve on all of them.
+
+        Where each worker makes its index from its shards, there is none to build. Returns and raises as `run`, and
+        raises as `Reembedder.build`.
+        """
+        with self._rebuilder.claim():
+            return await self._run("index", None, encoder)
+
     async def generations(self) -> dict[str, Any]:
         """Return which generation is active, and all that can be activated. Raises PeerUnavailable."""
         answers = await self._all_generations()
@@ -66,7 +78,9 @@ class RebuildCoordinator:
         """Return the generations of this worker's shards."""
         known = self._rebuilder.generations
         numbers = {"active": known.active, "complete": known.complete(), "following": known.next_number()}
-        return {**numbers, "switches": known.switches, "running": self._rebuilder.is_running}
+        body = {**numbers, "switches": known.switches, "running": self._rebuilder.is_running}
+        reembedder = self._rebuilder.reembedder
+        return body if reembedder is None else body | {"encoder": reembedder.served()}
 
     async def switch_local(self, plan: RebuildPlan) -> dict[str, Any]:
         """Switch this worker to what it has built. Raises as `Rebuilder.switch`."""
@@ -74,14 +88,20 @@ class RebuildCoordinator:
         return {}
 
     async def catch_up(self) -> None:
-        """Switch this worker's shards to the generation that the others have switched to without it, if they have.
+        """Switch this worker to the generation and the encoder that the others have switched to without it, if so.
 
         As when it died between two workers' switches, or was away in a rebuild. One whose shards are new keeps them.
-        Raises PeerUnavailable, RebuildRunning, RebuildDiffers, RebuildInterrupted.
+        Raises PeerUnavailable, RebuildRunning, RebuildDiffers, RebuildInterrupted, EmbedderUnusable, IndexUnavailable.
         """
         others = [answer.body for answer in await self._cluster.ask_others("generations", {}, None)]
         if not others or any(body["running"] for body in others) or not self._shards.assignment.is_settled:
             return
+        await self._catch_up_shards(others)
+        if self._rebuilder.reembedder is not None and not self._rebuilder.is_running:
+            with self._rebuilder.claim():
+                await self._rebuilder.reembedder.catch_up([body["encoder"] for body in others if "encoder" in body])
+
+    async def _catch_up_shards(self, others: Sequence[dict[str, Any]]) -> None:
         switches, wanted = max((_switches(body), body["active"]) for body in others)
         generations = self._rebuilder.generations
         if switches <= generations.switches:
@@ -97,7 +117,7 @@ class RebuildCoordinator:
             finally:
                 await self._rebuilder.drop(plan.rebuild_id)
 
-    async def _run(self, what: What, generation: int | None) -> dict[str, Any]:
+    async def _run(self, what: What, generation: int | None, encoder: str = "") -> dict[str, Any]:
         await self._cluster.check_settings()
         answers = await self._all_generations()
         if any(body["running"] for body in answers[1:]):  # the first is this worker's own
@@ -117,7 +137,8 @@ class RebuildCoordinator:
             index = None
         if index is not None and number in index.kept:
             await index.generations.drop(number)
-        plan = RebuildPlan(what, number, str(uuid4()), 1 + max(0, *map(_switches, answers)))
+        switches = max(0, *map(_switches, answers), *map(_encoder_switches, answers))
+        plan = RebuildPlan(what, number, str(uuid4()), 1 + switches, encoder)
         built = await self._build_and_switch(plan, index)
         if index is not None:
             for other in set(index.kept) - {number, index.searched}:
@@ -140,12 +161,14 @@ class RebuildCoordinator:
 
     async def _build_and_switch(self, plan: RebuildPlan, index: _SharedIndex | None) -> list[dict[str, Any]]:
         """Have all workers build, then all switch, then switch the index; return what each has built."""
-        request = asdict(plan)
+        request = plan.request()
         unfinished = index
         try:
             built = await self._cluster.gather(self._rebuilder.build(plan), "rebuild/build", request, None)
             # Where the index is shared twice: a worker that died since follows the new index no more, and refuses.
-            for _ in range(1 if index is None else 2):
+            for is_again in (False,) if index is None else (False, True):
+                if is_again and plan.encoder:
+                    await asyncio.sleep(IN_FLIGHT_SECONDS)
                 await self._cluster.gather(self.switch_local(plan), "rebuild/switch", request, None)
             unfinished = None  # where moving the alias fails, it may have moved
             if index is not None:
@@ -160,7 +183,7 @@ class RebuildCoordinator:
         Then delete what a rebuild that failed has written to the index; where that is away, the next success does.
         """
         await self._rebuilder.drop(plan.rebuild_id)
-        await self._cluster.notify_others("rebuild/drop", asdict(plan))
+        await self._cluster.notify_others("rebuild/drop", plan.request())
         if unfinished is not None:
             with suppress(IndexUnavailable):
                 searched, kept = await unfinished.generations.known()
@@ -172,6 +195,12 @@ class RebuildCoordinator:
 
 
 def _switches(body: dict[str, Any]) -> int:
-    """Return how many switches a worker knows of; an older version counts none."""
+    """Return how many switches of shards a worker knows of; an older version counts none."""
     switches: int = body.get("switches", 0)
+    return switches
+
+
+def _encoder_switches(body: dict[str, Any]) -> int:
+    """Return how many switches there had been when a worker's encoder began to serve."""
+    switches: int = body.get("encoder", {}).get("switches", 0)
     return switches

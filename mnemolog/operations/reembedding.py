@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
+from mnemolog.log.private_files import FOLDER_MODE
+from mnemolog.operations.encoder_comparison import Recalls, ask
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, EmbedderUnusable
-from projections.index.embedded.index import EmbeddedIndex
 from projections.index.encoding import Encoding
-from projections.index.entries import entries_of
-from projections.queries.search import IndexSearch, Question
+from projections.index.protocol import IndexUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from mnemolog.operations.encoder_comparison import LabelledQuestion
     from projections.embedding.embedder import ClosableEmbedder, Embedder
     from projections.embedding.serving import ServingEmbedder
-    from projections.index.protocol import IndexQuery, Legs
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.state.memory import Memory
@@ -40,21 +40,11 @@ BATCH: Final = 64
 SAMPLE: Final = 16
 """Texts that a forecast embeds, after one that loads the model."""
 FILL_EVERY_SECONDS: Final = 2.0
-_DEPTHS: Final = (5, 10)
 log = logging.getLogger("mnemolog.reembedding")
 
 
 class ReembedRefused(Exception):
     """Reembedding is not possible now: the message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledQuestion:
-    """A question whose answer is known: memories, or the events that they are from."""
-
-    owner: Owner
-    query: str
-    expected: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -67,8 +57,19 @@ class Progress:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A switch that is begun, and what it goes back to when the shared index does not get there."""
+
+    generation: int
+    switches: int
+    former: str
+    embedder: Embedder
+    encoding: Encoding | None
+
+
 class Reembedder:
-    """Makes, compares and activates encodings of this worker's memories."""
+    """Makes and compares encodings of this worker's memories, and lets one serve."""
 
     def __init__(
         self,
@@ -93,8 +94,15 @@ class Reembedder:
         self._encoder = ""
         """Whose vectors are being made; several may wait to make what is left of the same."""
         self._progress: Progress | None = None
+        self.finished: Progress | None = None
+        """The share that was made last, which counts while other workers make theirs."""
         self.active = configured
         """The setting of the encoder that serves."""
+        self.switches = 0
+        """How many switches all workers had made when this encoder began to serve; 0 for EMBEDDING_MODEL itself."""
+        self._prepared: Encoding | None = None
+        """Vectors that an index is made of, before their encoder serves."""
+        self._begun: _Begun | None = None
 
     # -- what serves
 
@@ -113,6 +121,7 @@ class Reembedder:
             log.error("the active encoder cannot be used, EMBEDDING_MODEL serves: %s", error)  # noqa: TRY400 - it says all
             wanted, embedder = self._configured, self._serving.current
         self.active, self._serving.current = wanted, embedder
+        self.switches = found.get("switches", 0) if found.get("configured") == self._configured else 0
         if self._path(embedder).exists():
             self._shards.encoding = self._open(embedder)
 
@@ -121,20 +130,24 @@ class Reembedder:
         while True:
             await asyncio.sleep(FILL_EVERY_SECONDS)
             encoding = self._shards.encoding
-            if encoding is None or self._running.locked() or not any(self._missing(encoding)):
+            if encoding is None or self._running.locked() or not await self._missing(encoding):
                 continue
+            if encoding is not self._shards.encoding:
+                continue  # another one serves by now
             async with self._alone(self.active):
                 try:
                     made = await self._fill(self._serving.current, encoding)
                 except (EmbedderUnavailable, EmbedderRefused) as error:
                     log.warning("memories without a vector of the active encoder wait: %s", error)
                 else:
-                    for owner, ids in made.items():
-                        self._index_sync.mark_dirty(owner, ids)
+                    self._mark_dirty(made)
                     await self._index_sync.switch()
 
     async def close(self) -> None:
-        """Close the file and the encoders that were made here."""
+        """Close the files and the encoders that were made here."""
+        self.drop_prepared()
+        if self._begun is not None and self._begun.encoding is not None:
+            self._begun.encoding.close()
         if self._shards.encoding is not None:
             self._shards.encoding.close()
             self._shards.encoding = None
@@ -160,14 +173,13 @@ class Reembedder:
     async def forecast(self, encoder: str) -> dict[str, Any]:
         """Return what reembedding would take: memories, characters, tokens and seconds, by a sample of texts.
 
-        Raises ReembedRefused, EmbedderUnavailable, EmbedderRefused, EmbedderUnusable.
+        Raises EmbedderUnavailable, EmbedderRefused, EmbedderUnusable.
         """
-        self._require_one_worker()
         embedder = self._embedder(encoder)
         is_new = not self._path(embedder).exists()
         encoding = self._open(embedder)
         try:
-            texts = [m.content for _, memories in self._missing(encoding) for m in memories]
+            texts = [m.content for _, memories in await self._missing(encoding) for m in memories]
         finally:
             encoding.close()
             if is_new:
@@ -183,24 +195,25 @@ class Reembedder:
             seconds = (time.monotonic() - begin) * characters / max(1, sum(map(len, sample)))
         return {
             "encoder": encoder,
+            "model": embedder.model,
             "memories": len(texts),
             "characters": characters,
             "tokens": tokens,
             "seconds": seconds,
         }
 
-    async def build(self, encoder: str) -> dict[str, Any]:
+    async def build(self, encoder: str, go_on: Callable[[], None] = lambda: None) -> dict[str, Any]:
         """Make what an encoder lacks of vectors; what was made before, also by a build that ended early, is kept.
 
-        Raises as `forecast`. The worker serves all the while, by the encoder that is active.
+        `go_on` is called before each batch and raises what ends it. Raises ReembedRefused, and as `forecast`. The
+        worker serves all the while, by the encoder that is active.
         """
-        self._require_one_worker()
         embedder = self._embedder(encoder)
         async with self._alone(encoder):
             begin, serving = time.monotonic(), self._shards.encoding
             encoding = serving if serving is not None and serving.model == embedder.model else self._open(embedder)
             try:
-                made = await self._fill(embedder, encoding, encoder)
+                made = await self._fill(embedder, encoding, encoder, go_on)
             finally:
                 if encoding is not serving:
                     encoding.close()
@@ -215,58 +228,136 @@ class Reembedder:
                 "bytes": size,
             }
 
-    async def activate(self, encoder: str) -> dict[str, Any]:
-        """Make what is missing and let an encoder serve from now on, also after a restart. Raises as `forecast`.
-
-        The one before is switched back to in the same way: only what was formed meanwhile is embedded.
-        """
-        built = await self.build(encoder)
-        embedder = self._embedder(encoder)
-        async with self._alone(encoder):
-            encoding, before = self._open(embedder), self._shards.encoding
-            await self._fill(embedder, encoding)
-            # What follows has no await: a search finds all of the one encoder, or all of the other.
-            self._shards.encoding, self._serving.current, self.active = encoding, embedder, encoder
-            self._write_active(encoder)
-            if before is not None:
-                before.close()
-            await self._index_sync.switch()
-        log.info("%s serves now", encoder)
-        return built
-
-    async def compare(self, encoder: str, questions: Sequence[LabelledQuestion], now: datetime) -> dict[str, Any]:
+    async def compare(self, encoder: str, questions: Sequence[LabelledQuestion], now: datetime) -> Recalls:
         """Return what of the expected the active encoder finds, and another one that has been built. Raises as `build`.
 
-        Recall at 5 and 10, 0 to 1: the mean share of what a question expects. `differing` has the questions, by their
-        place, whose recall at 5 is not the same.
+        Only questions of users that this worker decides about are asked.
         """
         await self.build(encoder)
-        found = {}
+        mine = {place: one for place, one in enumerate(questions) if self._shards.counts(one.owner)}
+        found = []
         for name in (self.active, encoder):
             embedder = self._embedder(name)
             encoding = self._open(embedder) if self._path(embedder).exists() else None
             try:
-                found[name] = await self._ask(embedder, encoding, questions, now)
+                found.append(await ask(self._shards, embedder, encoding, mine, now))
             finally:
                 if encoding is not None:
                     encoding.close()
-        before, after = found[self.active], found[encoder]
-        differing = [n for n, pair in enumerate(zip(before, after, strict=True)) if pair[0][0] != pair[1][0]]
-        return {
-            "questions": len(questions),
-            "active": _summary(self.active, before),
-            "other": _summary(encoder, after),
-            "differing": differing,
-        }
+        return Recalls(self.active, encoder, *found)
+
+    # -- the switch, which a rebuild makes on all workers
+
+    @property
+    def configured(self) -> str:
+        """EMBEDDING_MODEL: what was activated counts for workers that have the same."""
+        return self._configured
+
+    def served(self) -> dict[str, Any]:
+        """Return what other workers hear: the setting, what serves instead of it, and after how many switches."""
+        begun = self._begun
+        active = self.active if begun is None else begun.former
+        return {"configured": self._configured, "active": active, "switches": self.switches}
+
+    async def prepare(self, encoder: str, go_on: Callable[[], None]) -> Encoding:
+        """Make what is missing of an encoder's vectors, and return them: an index is made of them. Raises as `build`.
+
+        They stay open until `drop_prepared`.
+        """
+        await self.build(encoder, go_on)
+        self.drop_prepared()
+        self._prepared = self._open(self._embedder(encoder))
+        return self._prepared
+
+    async def refresh(self, go_on: Callable[[], None]) -> None:
+        """Embed what was formed since `prepare`, and have the index hold it. Raises as `build`, IndexUnavailable."""
+        if (encoding := self._prepared) is None:
+            return
+        made = await self._fill(self._made_by(encoding), encoding, go_on=go_on)
+        self._mark_dirty(made)
+        await self._index_sync.flush()
+
+    async def begin(self, encoder: str, generation: int, switches: int) -> None:
+        """Let an encoder serve whose vectors were prepared; beginning again changes nothing. Raises ReembedRefused.
+
+        Where workers share an index, questions are asked by both encoders from now on, until `settle` finds which of
+        their vectors that index has. Else it serves at once, for good.
+        """
+        if self._begun is not None and self._begun.generation == generation:
+            return
+        encoding, self._prepared = self._prepared, None
+        if encoding is None:
+            raise ReembedRefused("its vectors are not made here any more: reembed again")
+        begun = _Begun(generation, switches, self.active, self._serving.current, self._shards.encoding)
+        # No await: a search finds all of the one encoder, or all of the other.
+        self._shards.encoding, self._serving.current, self.active = encoding, self._embedder(encoder), encoder
+        if self._index_sync.generations is None:
+            self._commit(begun)
+        else:
+            self._begun, self._serving.former = begun, begun.embedder
+
+    async def settle(self) -> None:
+        """End what was begun: the encoder serves for good where the shared index has its vectors, else the former one.
+
+        While the index is away, both go on being asked.
+        """
+        generations = self._index_sync.generations
+        if (begun := self._begun) is None or generations is None:
+            return
+        try:
+            searched, _ = await generations.known()
+        except IndexUnavailable as error:
+            log.warning("whether %s serves is found out when the index answers: %s", self.active, error)
+            return
+        self._begun = self._serving.former = None
+        if searched == begun.generation:
+            self._commit(begun)
+            return
+        encoding = self._shards.encoding
+        self._shards.encoding, self._serving.current, self.active = begun.encoding, begun.embedder, begun.former
+        if encoding is not None:
+            encoding.close()
+        # What was written meanwhile has the other encoder's vectors.
+        self._mark_dirty({o: list(self._shards.state(o).memories) for o in self._shards.owners()})
+
+    def drop_prepared(self) -> None:
+        """Close what was prepared and does not serve; its file stays."""
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None:
+            prepared.close()
+
+    async def catch_up(self, others: Sequence[Mapping[str, Any]]) -> None:
+        """Let serve what the other workers have switched to without this one, by what each said it `served`.
+
+        What this worker has no vectors of yet is found by words, and where the index is shared by what others wrote.
+        Raises EmbedderUnusable.
+        """
+        await self.settle()
+        alike = [one for one in others if one["configured"] == self._configured]
+        if self._begun is not None or not alike:
+            return
+        latest = max(alike, key=lambda one: (one["switches"], one["active"]))
+        if latest["switches"] <= self.switches:
+            return
+        encoder, former = latest["active"], self._shards.encoding
+        embedder = self._embedder(encoder)
+        begun = _Begun(0, latest["switches"], self.active, self._serving.current, former)
+        self._shards.encoding, self._serving.current, self.active = self._open(embedder), embedder, encoder
+        self._commit(begun)
+        await self._index_sync.switch()
+
+    def _commit(self, begun: _Begun) -> None:
+        self.switches = begun.switches
+        self._write_active(self.active)
+        if begun.encoding is not None:
+            begun.encoding.close()
+        log.info("%s serves now", self.active)
+
+    def _mark_dirty(self, made: Mapping[Owner, Sequence[str]]) -> None:
+        for owner, ids in made.items():
+            self._index_sync.mark_dirty(owner, ids)
 
     # -- parts
-
-    def _require_one_worker(self) -> None:
-        if not self._shards.assignment.is_settled or len(self._shards.held()) < self._shards.partitions:
-            raise ReembedRefused(
-                "this worker holds some of the partitions only: reembedding needs one worker so far; change "
-                "MNEMOLOG_EMBEDDING_MODEL on all of them instead, and what is formed from then on has the new vectors"
-            )
 
     @asynccontextmanager
     async def _alone(self, encoder: str) -> AsyncIterator[None]:
@@ -294,72 +385,56 @@ class Reembedder:
     def _open(self, embedder: Embedder) -> Encoding:
         return Encoding(self._path(embedder), embedder.model)
 
-    def _missing(self, encoding: Encoding) -> Iterator[tuple[Owner, list[Memory]]]:
-        for owner in self._shards.owners():
-            if memories := encoding.missing(owner, self._shards.state(owner).memories.values()):
-                yield owner, memories
+    def _made_by(self, encoding: Encoding) -> Embedder:
+        return next(one for one in self._embedders.values() if one.model == encoding.model)
 
-    async def _fill(self, embedder: Embedder, encoding: Encoding, encoder: str = "") -> dict[Owner, list[str]]:
+    async def _missing(self, encoding: Encoding) -> list[tuple[Owner, list[Memory]]]:
+        """Return what an encoding lacks of the shards held; global memories, which each worker has, are among it."""
+        lacking = []
+        for shard in self._shards.all():
+            for owner in shard.ledger.owners():
+                if shard.retired:
+                    break  # it has moved: another worker makes what its users lack
+                if memories := encoding.missing(owner, shard.ledger.state(owner).memories.values()):
+                    lacking.append((owner, memories))
+                await asyncio.sleep(0)
+        return lacking
+
+    async def _fill(
+        self,
+        embedder: Embedder,
+        encoding: Encoding,
+        encoder: str = "",
+        go_on: Callable[[], None] = lambda: None,
+    ) -> dict[Owner, list[str]]:
         """Embed what an encoding lacks, until it lacks nothing; return which memories that were."""
         made: dict[Owner, list[str]] = {}
         begin, done = time.monotonic(), 0
         self._progress = progress = Progress(encoder or self.active)
         try:
-            while missing := list(self._missing(encoding)):  # more may have been formed meanwhile
+            while missing := await self._missing(encoding):  # more may have been formed meanwhile
                 progress.total = done + sum(len(memories) for _, memories in missing)
                 for owner, memories in missing:
                     for part in _batches(memories):
+                        go_on()
                         vectors = await embedder.embed([memory.content for memory in part])
                         stored = [np.asarray(vector, "<f4").tobytes() for vector in vectors]
                         encoding.put(owner, zip(part, stored, strict=True))
                         made.setdefault(owner, []).extend(memory.memory_id for memory in part)
                         done += len(part)
                         progress.done, progress.seconds = done, time.monotonic() - begin
+            self.finished = progress
         finally:
             self._progress = None
         return made
 
-    async def _ask(
-        self, embedder: Embedder, encoding: Encoding | None, questions: Sequence[LabelledQuestion], now: datetime
-    ) -> list[tuple[float, float, float]]:
-        """Return for each question its recall at both depths, and the seconds that it took."""
-        search = IndexSearch(self._shards, _FreshIndex(self._shards, encoding), embedder)
-        results = []
-        for question in questions:
-            begin = time.monotonic()
-            asked = Question(text=question.query, limit=max(_DEPTHS))
-            pool = await search.pool(question.owner, asked, await search.views(question.query), now=now)
-            best = [found.memory for found in pool.best(max(_DEPTHS))]
-            names = [{memory.memory_id, *memory.source_ids} for memory in best]
-            shares = [len(question.expected & set[str]().union(*names[:k])) / len(question.expected) for k in _DEPTHS]
-            results.append((shares[0], shares[1], time.monotonic() - begin))
-        return results
-
     def _write_active(self, encoder: str) -> None:
         beside = self._folder / "active.new"
-        beside.write_bytes(orjson.dumps({"configured": self._configured, "encoder": encoder}))
+        self._folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+        beside.write_bytes(
+            orjson.dumps({"configured": self._configured, "encoder": encoder, "switches": self.switches})
+        )
         beside.replace(self._folder / "active")
-
-
-class _FreshIndex:
-    """An index of an encoding, made from the shards for one comparison."""
-
-    def __init__(self, shards: Shards, encoding: Encoding | None) -> None:
-        self._shards = shards
-        self._encoding = encoding
-        self._indexes: dict[Owner, EmbeddedIndex] = {}
-
-    async def search(self, owner: Owner, query: IndexQuery) -> Legs:
-        """Search a user's memories."""
-        if owner not in self._indexes:
-            entries = entries_of(owner, self._shards.of(owner).ledger, self._encoding)
-            self._indexes[owner] = EmbeddedIndex(lambda _tenant, _user: entries)
-        return await self._indexes[owner].search(query)
-
-    def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
-        """Forget what was made of the user's memories: they have changed."""
-        del ids
-        self._indexes.pop(owner, None)
 
 
 def _batches(memories: Sequence[Memory]) -> Iterator[Sequence[Memory]]:
@@ -371,8 +446,3 @@ def _tokens(text: str) -> int:
     """Estimate the tokens of a text: one for each character beyond Latin scripts, one for four others, and two ends."""
     wide = sum(letter >= "\u2e80" for letter in text)
     return 2 + wide + (len(text) - wide + 3) // 4
-
-
-def _summary(encoder: str, results: Sequence[tuple[float, float, float]]) -> dict[str, Any]:
-    five, ten, seconds = (float(np.mean(column)) for column in zip(*results, strict=True))
-    return {"encoder": encoder, "recall_at_5": five, "recall_at_10": ten, "milliseconds": round(1000 * seconds, 1)}

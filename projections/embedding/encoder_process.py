@@ -35,6 +35,10 @@ MAX_ATTEMPTS: Final = 3
 """Processes that may end over the same texts."""
 
 
+class _NotLoaded(Exception):
+    """The process cannot load its model: the message is its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """Texts that are wanted, and who waits for their vectors."""
@@ -66,6 +70,7 @@ class EncoderProcess:
         self._others: deque[Request] = deque()
         self._runs: deque[list[Request]] = deque()
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_loaded = False
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -101,6 +106,9 @@ class EncoderProcess:
                 if self._runs:
                     self._receive()
                     attempts = 0
+            except _NotLoaded as error:  # another process would not either
+                self._end()
+                self._fail(f"cannot be loaded: {error}")
             except OSError as error:
                 self._end()
                 attempts += 1
@@ -147,6 +155,7 @@ class EncoderProcess:
         return run
 
     def _start(self) -> None:
+        self._is_loaded = False
         # -P: the working directory may hold a folder of our name. A group of its own: Ctrl-C is for this process.
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, "-P", "-m", "projections.embedding.encoder", orjson.dumps(self._encoder).decode()],
@@ -163,10 +172,12 @@ class EncoderProcess:
         write_frame(cast("BinaryIO", self._living().stdin), orjson.dumps(texts))
 
     def _receive(self) -> None:
-        """Take the answer to the oldest run. Raises OSError when the process has ended."""
-        answer = read_frame(cast("BinaryIO", self._living().stdout))
-        if answer is None:
-            raise BrokenPipeError("the encoder's process has ended")
+        """Take the answer to the oldest run. Raises OSError when the process has ended, _NotLoaded."""
+        if not self._is_loaded:
+            if refusal := self._read():
+                raise _NotLoaded(refusal.decode("utf-8", "replace"))
+            self._is_loaded = True
+        answer = self._read()
         run = self._runs.popleft()
         rows = np.frombuffer(answer, "<f4").reshape(sum(len(request.texts) for request in run), -1)
         pairs: list[Answer] = []
@@ -175,6 +186,12 @@ class EncoderProcess:
             pairs.append((request, rows[start : start + len(request.texts)]))
             start += len(request.texts)
         _answer(pairs)
+
+    def _read(self) -> bytes:
+        frame = read_frame(cast("BinaryIO", self._living().stdout))
+        if frame is None:
+            raise BrokenPipeError("the encoder's process has ended")
+        return frame
 
     def _living(self) -> subprocess.Popen[bytes]:
         assert self._process is not None  # noqa: S101 - `_fill` has started it

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
+
+from projections.embedding.onnx_folder import is_quantised_dynamically
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
     from projections.embedding.onnx_folder import OnnxFolder
 
-_DYNAMIC: Final = b"DynamicQuantizeLinear"
 _OF_A_TEXT: Final = "sentence_embedding"
 
 
@@ -41,8 +42,7 @@ class OnnxEncoder:
         self._inputs = [given.name for given in self._session.get_inputs()]
         outputs = [given.name for given in self._session.get_outputs()]
         self._output = _OF_A_TEXT if folder.pooling == "none" and _OF_A_TEXT in outputs else outputs[0]
-        with folder.model.open("rb") as model:
-            self._alone = _contains(model, _DYNAMIC)
+        self._alone = is_quantised_dynamically(folder.model)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors, shape (len(texts), dimensions), as the model has them: not of unit length."""
@@ -90,12 +90,3 @@ def _pooled(found: NDArray[np.float32], mask: NDArray[np.int64], pooling: str) -
         last: NDArray[np.float32] = found[np.arange(len(found)), mask.sum(axis=1) - 1]
         return last
     raise ValueError("the model's output is a vector for each token: add ?pooling=cls, mean, max or last")
-
-
-def _contains(file: Any, wanted: bytes) -> bool:  # noqa: ANN401 - any binary file
-    end = b""
-    while part := file.read(1 << 20):
-        if wanted in end + part:
-            return True
-        end = part[-len(wanted) :]
-    return False

@@ -17,6 +17,8 @@ class ServingEmbedder:
 
     def __init__(self, current: Embedder) -> None:
         self.current = current
+        self.former: Embedder | None = None
+        """The one before, while an index that workers share may still hold its vectors: questions are asked by both."""
 
     @property
     def model(self) -> str:
@@ -34,7 +36,15 @@ class ServingEmbedder:
 
 async def views_of(embedder: Embedder, question: str) -> Sequence[View]:
     """Return how a question is asked in each space of an embedder. Raises EmbedderUnavailable, EmbedderRefused."""
-    current = embedder.current if isinstance(embedder, ServingEmbedder) else embedder
-    if isinstance(current, LanguageEmbedder):
-        return await current.views(question)
-    return [View(current.model, (await current.embed([question], urgent=True))[0])]
+    if not isinstance(embedder, ServingEmbedder):
+        return await _views(embedder, question)
+    current, former = embedder.current, embedder.former
+    # The former first: an index that is switched between the two has what one of them asks for.
+    both = [current] if former is None or former is current else [former, current]
+    return [view for one in both for view in await _views(one, question)]
+
+
+async def _views(embedder: Embedder, question: str) -> Sequence[View]:
+    if isinstance(embedder, LanguageEmbedder):
+        return await embedder.views(question)
+    return [View(embedder.model, (await embedder.embed([question], urgent=True))[0])]

@@ -17,6 +17,7 @@ from schemas.identity import Owner
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from projections.index.encoding import Encoding
     from projections.index.protocol import Index, IndexEntry, IndexGenerations, IndexQuery, Legs, LoadEntries
     from projections.shard.shard import Shard
 
@@ -35,11 +36,16 @@ class IndexSource(Protocol):
         """Return whether the shard of an owner is held."""
         ...
 
-    def entries(self, owner: Owner) -> list[IndexEntry]:
-        """Return an entry for each active memory of an owner. Raises NotHeld, ShardUnavailable."""
+    def entries(self, owner: Owner, encoding: Encoding | None = None) -> list[IndexEntry]:
+        """Return an entry for each active memory of an owner, with an encoding's vectors, or those that serve.
+
+        Raises NotHeld, ShardUnavailable.
+        """
         ...
 
-    def split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
+    def split(
+        self, owner: Owner, ids: Sequence[str], encoding: Encoding | None = None
+    ) -> tuple[list[IndexEntry], dict[str, int]]:
         """Return entries of those memories that are active, and the versions of the others. Raises as `entries`."""
         ...
 
@@ -81,6 +87,8 @@ class IndexSync:
         self._pending = PendingChanges()
         self._unconfirmed = UnconfirmedWrites(monotonic)
         self._next = NextGeneration(self.index)
+        self._next_encoding: Encoding | None = None
+        """Whose vectors the next generation gets; None: those that serve."""
         self._writing = asyncio.Lock()
         self._identity: str | None = None
         """Of the index that was written to last; None before the first write, or where nothing is kept."""
@@ -179,6 +187,8 @@ class IndexSync:
     async def _write(self, batch: Mapping[Owner, Sequence[str]]) -> None:
         split = {owner: self._source.split(owner, ids) for owner, ids in batch.items()}
         await _put_and_remove(self.index, split)
+        if self._next.is_open and (encoding := self._next_encoding) is not None:
+            split = {owner: self._source.split(owner, ids, encoding) for owner, ids in batch.items()}
         await self._next.write(lambda index: _put_and_remove(index, split))
 
     def _note_written(self, batch: Mapping[Owner, Sequence[str]], doubts: int) -> None:
@@ -276,23 +286,31 @@ class IndexSync:
         """The generations of an index that outlives this process; None where it does not."""
         return self.index.generations
 
-    async def build(self, generation: int, owners: Sequence[Owner], go_on: Callable[[], None] = lambda: None) -> None:
+    async def build(
+        self,
+        generation: int,
+        owners: Sequence[Owner],
+        go_on: Callable[[], None] = lambda: None,
+        encoding: Encoding | None = None,
+    ) -> None:
         """Fill a generation of the index with these users; from now on every change is written to it as well.
 
-        Does nothing where the index is made from the shards when it is searched. `go_on` is called before each user
-        and raises what ends it. Raises IndexUnavailable.
+        It gets the vectors of an encoding, which stays open until `drop_built`, or those that serve. Does nothing where
+        the index is made from the shards when it is searched. `go_on` is called before each user and raises what ends
+        it. Raises IndexUnavailable.
         """
         generations = self.index.generations
         if generations is None:
             return
         go_on()
+        self._next_encoding = encoding
         index = await self._next.open(generations, generation)
         for owner in owners:
             async with self._writing:
                 go_on()
                 if not self._source.is_held(owner):
                     raise IndexUnavailable("partitions have moved between workers meanwhile: rebuild again")
-                entries = self._source.entries(owner)
+                entries = self._source.entries(owner, encoding)
                 doubts = self._doubts
                 await index.put(entries)
                 self._note_written({owner: [entry.memory_id for entry in entries]}, doubts)
@@ -309,6 +327,7 @@ class IndexSync:
         if self._next.is_open:
             async with self._writing:
                 await self._next.drop()
+                self._next_encoding = None
                 await self.index.reopen()
 
     async def close(self) -> None:

@@ -9,6 +9,7 @@ from projections.index.entries import entries_of, split
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from projections.index.encoding import Encoding
     from projections.index.protocol import IndexEntry
     from projections.partitions.shards import Shards
     from projections.shard.shard import Shard
@@ -29,10 +30,12 @@ class ShardIndexSource:
         """Return whether the shard of an owner's memories is held; that of global memories always is."""
         return owner.is_global or self._shards.counts(owner)
 
-    def entries(self, owner: Owner) -> list[IndexEntry]:
-        """Return index entries of a user's active memories. Raises NotHeld."""
-        return entries_of(owner, self._shards.of(owner).ledger, self._shards.encoding)
+    def entries(self, owner: Owner, encoding: Encoding | None = None) -> list[IndexEntry]:
+        """Return index entries of a user's active memories, of an encoding or that which serves. Raises NotHeld."""
+        return entries_of(owner, self._shards.of(owner).ledger, encoding or self._shards.encoding)
 
-    def split(self, owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
+    def split(
+        self, owner: Owner, ids: Sequence[str], encoding: Encoding | None = None
+    ) -> tuple[list[IndexEntry], dict[str, int]]:
         """Return entries of the active ones of these memories, and at which version others are gone. Raises NotHeld."""
-        return split(owner, self._shards.of(owner).ledger, ids, self._shards.encoding)
+        return split(owner, self._shards.of(owner).ledger, ids, encoding or self._shards.encoding)

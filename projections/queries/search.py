@@ -364,12 +364,11 @@ class IndexSearch:
     async def _legs(self, owner: Owner, state: UserState, query: IndexQuery, asked: Asked) -> Legs:
         """Search the index by the words and by each view; a memory is in one space, and found by one view at most."""
         views = asked.views
-        found = [
-            await self._search(
-                owner, state, replace(query, vector=view.vector, tokens=() if n else query.tokens), asked.past
-            )
+        queries = [
+            replace(query, vector=view.vector, embedding_model=view.model, tokens=() if n else query.tokens)
             for n, view in enumerate(views)
         ]
+        found = [await self._search(owner, state, one, asked.past) for one in queries]
         if len(found) == 1:
             return found[0]
         hits = [

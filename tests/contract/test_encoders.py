@@ -145,6 +145,14 @@ def test_a_choice_that_is_misspelt_is_refused(setting, fault):
         read_choice(setting)
 
 
+@pytest.mark.parametrize(
+    ("options", "fault"), [("pooling=cls", "has no option 'pooling'"), ("folder=/nowhere", "/nowhere is no folder")]
+)
+def test_an_option_of_fastembeds_that_is_wrong_is_refused(options, fault):
+    with pytest.raises(EmbedderUnusable, match=fault):
+        make_embedder(f"fastembed:BAAI/bge-small-en-v1.5?{options}", NOWHERE)
+
+
 def test_a_missing_package_is_a_sentence_that_says_what_to_install():
     with pytest.raises(EmbedderUnusable, match=r"needs the package fastembed: pip install 'mnemolog\[fastembed\]'"):
         make_embedder("fastembed:BAAI/bge-small-en-v1.5", NOWHERE)
@@ -181,21 +189,24 @@ class TestOneForEachLanguage:
         np.testing.assert_allclose([np.linalg.norm(vector) for vector in vectors], 1, atol=1e-6)
         assert await embedder.embed([]) == []
 
+    @pytest.mark.parametrize(
+        ("question", "own"), [("What do I drink?", 544), ("我喜欢喝什么？", 545), ("Что я пью?", None)]
+    )
     async def test_a_question_meets_its_own_language_in_both_encoders_and_others_in_the_multilingual_one(
-        self, embedder
+        self, embedder, question, own
     ):
         builtin = BuiltinEmbedder()
-        said = ["I like coffee", "我喜欢喝咖啡", "Я люблю кофе"]
-        memories = {len(vector): vector for vector in await embedder.embed(said)}
-        shared = await builtin.embed(said)
-        [asked] = await builtin.embed(["What do I drink?"])
-        views = {len(view.vector): view for view in await embedder.views("What do I drink?")}
+        said = {544: "I like coffee", 545: "我喜欢喝咖啡", 512: "Я люблю кофе"}
+        memories = {len(vector): vector for vector in await embedder.embed(list(said.values()))}
+        shared = dict(zip(said, await builtin.embed(list(said.values())), strict=True))
+        [asked] = await builtin.embed([question])
+        views = {len(view.vector): view for view in await embedder.views(question)}
         await builtin.close()
-        scores = {length: view.score(float(view.vector @ memories[length])) for length, view in views.items()}
-        assert sorted(scores) == [512, 544, 545]
-        assert scores[512] == pytest.approx(float(asked @ shared[2]), abs=1e-5)
-        assert scores[545] == pytest.approx(float(asked @ shared[1]), abs=1e-5)
-        assert abs(scores[544] - float(asked @ shared[0])) > 1e-3
+        assert views.keys() == said.keys()
+        for length, view in views.items():
+            score = view.score(float(view.vector @ memories[length]))
+            crosses = score == pytest.approx(float(asked @ shared[length]), abs=1e-5)
+            assert crosses == (length != own), said[length]
 
     async def test_the_same_vector_comes_in_any_company(self, embedder):
         alone = [(await embedder.embed([text]))[0] for text in ("tea", "我爱吃苹果")]

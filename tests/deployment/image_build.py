@@ -96,14 +96,17 @@ class Machine:
             text = re.sub(rf"(?<![\w./]){path}", f"{self.root}{path}", text)
         return text
 
-    def build(self, stage: Stage, files: list[Path]) -> None:
-        """Do what a stage says: WORKDIR, ENV, COPY from the context, RUN. Raises CalledProcessError."""
+    def build(self, stage: Stage, files: list[Path], **arguments: str) -> None:
+        """Do what a stage says: WORKDIR, ENV, ARG, COPY from the context, RUN. Raises CalledProcessError."""
         for name, rest in stage.instructions:
             if name == "WORKDIR":
                 self.workdir = Path(self.here(rest))
                 self.workdir.mkdir(parents=True, exist_ok=True)
             elif name == "ENV":
                 self.environment |= {key: self.here(value) for key, value in VARIABLE.findall(rest)}
+            elif name == "ARG":
+                given = {key: value.strip('"') for key, value in VARIABLE.findall(rest)}
+                self.environment |= {key: arguments.get(key, value) for key, value in given.items()}
             elif name == "COPY":
                 *sources, target = rest.split()
                 for source in sources:

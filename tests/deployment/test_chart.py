@@ -12,7 +12,7 @@ import kubernetes_validate
 import pytest
 import yaml
 from deployment.rendering import CHART, NAMESPACE, RELEASE, environment, of_kind, pods, rendered, run
-from deployment.values import EVERYTHING, MINIMAL, NOTHING_OPTIONAL, PRODUCTION, SETS, laid_over
+from deployment.values import EVERYTHING, MINIMAL, MODELS, NOTHING_OPTIONAL, PRODUCTION, SETS, laid_over
 from support.settings_names import unknown, usable
 
 from mnemolog.settings import from_environment
@@ -281,3 +281,34 @@ def test_the_notes_name_what_was_installed(helm: str, tmp_path: Path):
     assert "2 workers of mnemolog 0.1.0 share 8 partitions." in notes
     assert f"kubectl --namespace {NAMESPACE} rollout status statefulset/demo-mnemolog" in notes
     assert "Memories are stored in clear" in notes
+
+
+def test_files_of_models_are_mounted_for_the_workers_alone_and_can_be_read_only(helm: str):
+    manifests = rendered(helm, MODELS)
+    (workers,) = of_kind(manifests, "StatefulSet")
+    pod = workers["spec"]["template"]["spec"]
+    (mount,) = [one for one in pod["containers"][0]["volumeMounts"] if one["name"] == "models"]
+    (volume,) = [one for one in pod["volumes"] if one["name"] == "models"]
+    assert mount == {"name": "models", "mountPath": "/models", "readOnly": True}
+    assert volume == {"name": "models", **MODELS["embedding"]["volume"]}
+    variables = environment(pod)
+    assert variables["MNEMOLOG_EMBEDDING_MODEL"] == MODELS["embedding"]["model"]
+    assert variables["FASTEMBED_CACHE_PATH"] == "/data/fastembed"  # what it downloads outlasts the container
+    (job,) = of_kind(manifests, "Job")
+    assert "models" not in [one["name"] for one in job["spec"]["template"]["spec"]["volumes"]]
+    (plain,) = of_kind(rendered(helm, MINIMAL), "StatefulSet")
+    assert "FASTEMBED_CACHE_PATH" not in environment(plain["spec"]["template"]["spec"])
+
+
+@pytest.mark.parametrize(
+    "embedding",
+    [
+        {"model": "fastembed:BAAI/bge-small-en-v1.5"},
+        {"model": "builtin"},
+        {"model": "en=onnx:/models/en,zh=small", "volume": {"emptyDir": {}}, "baseUrl": "https://models.example/v1"},
+    ],
+)
+def test_every_spelling_of_an_encoder_that_a_worker_can_have_is_taken(helm: str, embedding: dict[str, Any]):
+    (workers,) = of_kind(rendered(helm, MINIMAL | {"embedding": embedding}), "StatefulSet")
+    variables = environment(workers["spec"]["template"]["spec"])
+    assert variables["MNEMOLOG_EMBEDDING_MODEL"] == embedding["model"]

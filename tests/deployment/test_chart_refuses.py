@@ -75,6 +75,22 @@ GUARDS: dict[str, tuple[dict[str, Any], str]] = {
         {"cluster": {"port": 8420}},
         "cluster.port and service.port are both 8420",
     ),
+    "a model outside of the volume": (
+        {"embedding": {"model": "onnx:/data/bge", "volume": {"emptyDir": {}}}},
+        'embedding.model names the folder "/data/bge", and files of models are mounted at /models',
+    ),
+    "a model without a volume": (
+        {"embedding": {"model": "en=onnx:/models/en,zh=onnx:/models/zh"}},
+        "embedding.model names the folder /models/en without embedding.volume",
+    ),
+    "a volume of no model": (
+        {"embedding": {"volume": {"emptyDir": {}}}},
+        "embedding.volume is set, and embedding.model reads no file of it",
+    ),
+    "an endpoint for a model on the workers": (
+        {"embedding": {"model": "fastembed:m", "baseUrl": "https://models.example/v1"}},
+        "embedding.model runs on the workers, and embedding.baseUrl or embedding.existingSecret is of an endpoint",
+    ),
     "a key for no Weaviate": (
         {"weaviate": {"existingSecret": "weaviate"}},
         "weaviate.existingSecret is set without weaviate.address: name the Weaviate that the key is for",
@@ -120,6 +136,19 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_guard_says_what_to_do(helm: str, name: str):
     values, sentence = GUARDS[name]
     assert sentence in refusal(helm, laid_over(MINIMAL, values))
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("fastembed:m?query=q&folder=/srv/m", 'embedding.model names the folder "/srv/m"'),
+        ("onnx:models/m", 'embedding.model names the folder "models/m"'),
+        ("en=onnx:/models/en,zh=onnx:/srv/zh", 'embedding.model names the folder "/srv/zh"'),
+        ("en=small,zh=fastembed:m", "embedding.model is set without an endpoint"),
+    ],
+)
+def test_every_part_of_an_encoder_is_looked_at(helm: str, model: str, said: str):
+    assert said in refusal(helm, MINIMAL | {"embedding": {"model": model, "volume": {"emptyDir": {}}}})
 
 
 def test_every_guard_is_among_those_tried():

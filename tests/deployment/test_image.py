@@ -8,12 +8,14 @@ import signal
 import socket
 import subprocess
 import time
+import tomllib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 from deployment.image_build import ROOT, Machine, context, stages
+from support.tiny_encoder import write_encoder
 
 from mnemolog.settings import Settings
 
@@ -28,6 +30,7 @@ GRACE_S = 10
 
 BUILD, FINAL = stages(ROOT / "Dockerfile")
 CONTEXT = context(ROOT / ".dockerignore", ROOT)
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +106,8 @@ def test_the_image_exposes_the_port_that_a_worker_takes():
 
 
 def test_the_build_sees_the_packages_the_pins_and_the_licence_and_nothing_else():
-    pins = {"pyproject.toml", "requirements.txt", "requirements-build.txt", "README.md", "LICENSE"}
+    extras = {f"requirements-{extra}.txt" for extra in EXTRAS}
+    pins = {"pyproject.toml", "requirements.txt", "requirements-build.txt", "README.md", "LICENSE"} | extras
     assert {path.parts[0] for path in CONTEXT} == {"schemas", "projections", "streams", "mnemolog"} | pins
     copied = {source for rest in BUILD.all("COPY") for source in rest.split()[:-1]}
     assert copied == {path.parts[0] for path in CONTEXT}
@@ -111,7 +115,7 @@ def test_the_build_sees_the_packages_the_pins_and_the_licence_and_nothing_else()
 
 def test_what_pip_installs_is_pinned_by_hash_or_built_here():
     installs = [one for rest in BUILD.all("RUN") for one in rest.split(" && ") if " install " in one]
-    assert len(installs) == 3
+    assert len(installs) == 4
     assert [one for one in installs if "--require-hashes" not in one and "--no-deps --no-index" not in one] == []
 
 
@@ -119,6 +123,33 @@ def test_the_installed_packages_fit_together(machine: Machine):
     checked = [str(machine.root / "opt" / "mnemolog" / "bin" / "pip"), "check"]
     done = subprocess.run(checked, env=machine.environment, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 0, done.stdout
+
+
+def test_an_extra_has_the_versions_of_what_the_image_has_already():
+    pin = re.compile(r"^([a-z0-9-]+)==(\S+)", re.MULTILINE)
+    usual = dict(pin.findall((ROOT / "requirements.txt").read_text("utf-8")))
+    for extra, wanted in EXTRAS.items():
+        pinned = dict(pin.findall((ROOT / f"requirements-{extra}.txt").read_text("utf-8")))
+        assert {name.partition(">=")[0] for name in wanted} <= pinned.keys()
+        assert {name: pinned[name] for name in pinned.keys() & usual.keys()}.items() <= usual.items()
+
+
+def test_an_image_with_an_extra_has_the_encoder_and_one_without_says_what_to_build(machine: Machine, tmp_path: Path):
+    folder = write_encoder(tmp_path / "tiny")
+    up = [*FINAL.listed("ENTRYPOINT"), "doctor"]
+    environment = machine.environment | {"MNEMOLOG_EMBEDDING_MODEL": f"onnx:{folder}"}
+    done = subprocess.run(up, env=environment, cwd=machine.root / "data", capture_output=True, text=True, check=False)  # noqa: S603
+    assert "needs the package onnxruntime" in done.stdout + done.stderr
+    (extra,) = [rest for rest in BUILD.all("RUN") if "$EXTRA" in rest]
+    command = machine.here(extra).replace(" install ", f" install --no-deps --target {tmp_path / 'onnx'} ")
+    built = machine.environment | {"EXTRA": "onnx"}
+    subprocess.run(["/bin/sh", "-c", command], cwd=machine.workdir, env=built, check=True)  # noqa: S603
+    tried = machine.environment | {
+        "MNEMOLOG_EMBEDDING_MODEL": f"onnx:{folder}",
+        "PYTHONPATH": str(tmp_path / "onnx"),
+    }
+    done = subprocess.run(up, env=tried, cwd=machine.root / "data", capture_output=True, text=True, check=False)  # noqa: S603
+    assert re.search(r"ok .* onnx:tiny#[0-9a-f]{12}: 24 dimensions", done.stdout), done.stdout + done.stderr
 
 
 def test_a_worker_serves_writes_only_its_data_and_stops_within_the_grace(machine: Machine):

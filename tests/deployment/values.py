@@ -110,11 +110,20 @@ NOTHING_OPTIONAL: Final[dict[str, Any]] = MINIMAL | {
     "cluster": {"existingSecret": "proof"},
 }
 
+MODELS: Final[dict[str, Any]] = MINIMAL | {
+    "embedding": {
+        "model": "en=onnx:/models/en?pooling=cls,zh=fastembed:BAAI/bge-small-zh-v1.5?folder=/models/zh",
+        "volume": {"persistentVolumeClaim": {"claimName": "models", "readOnly": True}},
+    },
+}
+"""Encoders on the workers, their files in a volume."""
+
 SETS: Final = {
     "minimal": MINIMAL,
     "production": PRODUCTION,
     "everything": EVERYTHING,
     "nothing optional": NOTHING_OPTIONAL,
+    "models": MODELS,
 }
 
 

@@ -14,6 +14,7 @@ from schemas.identity import Owner
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from projections.index.encoding import Encoding
     from projections.index.protocol import IndexEntry
 
 OWNER = Owner("default", "u1")
@@ -101,10 +102,12 @@ class ScriptedSource:
     def is_held(self, owner: Owner) -> bool:
         return owner.user_id != "moving"
 
-    def entries(self, _owner: Owner) -> list[IndexEntry]:
+    def entries(self, _owner: Owner, _encoding: Encoding | None = None) -> list[IndexEntry]:
         return list(ACTIVE.values())
 
-    def split(self, _owner: Owner, ids: Sequence[str]) -> tuple[list[IndexEntry], dict[str, int]]:
+    def split(
+        self, _owner: Owner, ids: Sequence[str], _encoding: Encoding | None = None
+    ) -> tuple[list[IndexEntry], dict[str, int]]:
         return [ACTIVE[one] for one in ids if one in ACTIVE], {one: 1 for one in ids if one not in ACTIVE}
 
 

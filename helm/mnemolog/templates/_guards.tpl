@@ -61,8 +61,32 @@
 {{- if and (or .embedding.baseUrl .embedding.existingSecret) (not .embedding.model) -}}
 {{- fail "embedding.baseUrl or embedding.existingSecret is set without embedding.model: name the model, or empty both to use the one that is built in" -}}
 {{- end -}}
-{{- if and .embedding.model (not (or .embedding.baseUrl .embedding.existingSecret .llm.existingSecret)) -}}
+{{- /* A part of embedding.model for each language, without its language. */ -}}
+{{- $local := false -}}
+{{- $asked := false -}}
+{{- range $part := splitList "," .embedding.model -}}
+{{- $encoder := regexReplaceAll "^ *[a-z][a-z]=" $part "" -}}
+{{- if regexMatch "^(onnx|fastembed):" $encoder -}}
+{{- $local = true -}}
+{{- $folder := ternary (regexFind "^onnx:[^?]*" $encoder | trimPrefix "onnx:") (regexFind "folder=[^&]*" $encoder | trimPrefix "folder=") (hasPrefix "onnx:" $encoder) -}}
+{{- if and (or $folder (hasPrefix "onnx:" $encoder)) (not (hasPrefix "/models/" $folder)) -}}
+{{- fail (printf "embedding.model names the folder %q, and files of models are mounted at /models: name a folder below it, such as onnx:/models/bge-small" $folder) -}}
+{{- end -}}
+{{- if and $folder (not $.Values.embedding.volume) -}}
+{{- fail (printf "embedding.model names the folder %s without embedding.volume: name the volume that has it" $folder) -}}
+{{- end -}}
+{{- else if and $encoder (ne $encoder "builtin") -}}
+{{- $asked = true -}}
+{{- end -}}
+{{- end -}}
+{{- if and $asked (not (or .embedding.baseUrl .embedding.existingSecret .llm.existingSecret)) -}}
 {{- fail "embedding.model is set without an endpoint: set embedding.baseUrl or embedding.existingSecret, or empty embedding.model to use the one that is built in" -}}
+{{- end -}}
+{{- if and $local (not $asked) (or .embedding.baseUrl .embedding.existingSecret) -}}
+{{- fail "embedding.model runs on the workers, and embedding.baseUrl or embedding.existingSecret is of an endpoint: empty these" -}}
+{{- end -}}
+{{- if and .embedding.volume (not $local) -}}
+{{- fail "embedding.volume is set, and embedding.model reads no file of it: set it to onnx:/models/... or fastembed:NAME?folder=/models/..., or empty embedding.volume" -}}
 {{- end -}}
 {{- $own := list "BROKER" "INDEX" "SCHEMA_REGISTRY_URL" "DATA_DIR" "PARTITIONS" "HOST" "PORT" "ADVERTISED_URL" "ENCRYPTION" "MASTER_KEY_FILE" "API_KEYS_FILE" "TLS" "TLS_CERT_FILE" "TLS_KEY_FILE" "TLS_CLIENT_CA_FILE" "CA_FILE" "CLUSTER_SECRET_FILE" "INTERNAL_PORT" "PEERS" "LOG_LEVEL" "LOG_FORMAT" "LLM_BASE_URL" "LLM_MODEL" "EMBEDDING_BASE_URL" "EMBEDDING_MODEL" "REPLICATION_FACTOR" "KAFKA_SECURITY_PROTOCOL" "KAFKA_SASL_MECHANISM" "KAFKA_SSL_CAFILE" "KAFKA_SSL_CERTFILE" "KAFKA_SSL_KEYFILE" -}}
 {{- $secret := list "MASTER_KEY" "CLUSTER_SECRET" "LLM_API_KEY" "EMBEDDING_API_KEY" "WEAVIATE_API_KEY" "KAFKA_SASL_USERNAME" "KAFKA_SASL_PASSWORD" -}}

@@ -62,6 +62,10 @@
 - name: MNEMOLOG_SCHEMA_REGISTRY_URL
   value: {{ . | quote }}
 {{- end }}
+{{- if contains "fastembed:" .Values.embedding.model }}
+- name: FASTEMBED_CACHE_PATH
+  value: /data/fastembed
+{{- end }}
 {{- range $prefix, $model := dict "LLM" .Values.llm "EMBEDDING" .Values.embedding }}
 {{- with $model.baseUrl }}
 - name: MNEMOLOG_{{ $prefix }}_BASE_URL

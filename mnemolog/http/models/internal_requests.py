@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mnemolog.http.models.requests import MAX_PAGE_SIZE, Body, Id, Instant
+from mnemolog.http.models.requests import MAX_EVENTS, MAX_PAGE_SIZE, Body, Id, Instant, KnownQuestion
 from projections.queries.model_usage import Grouping
 from schemas.vocabulary.words import Category, MemoryType
 
@@ -21,6 +21,25 @@ class UsagePart(Body):
     by: Grouping
     since: Instant | None = None
     until: Instant | None = None
+
+
+class ReembedPart(Body):
+    """The encoder whose vectors a worker is to make of its share."""
+
+    encoder: Annotated[str, Field(min_length=1, max_length=4_096)]
+
+
+class OwnedQuestion(KnownQuestion):
+    """A question of a user of a tenant, and the ids of what answers it."""
+
+    tenant: str
+
+
+class ComparisonPart(ReembedPart):
+    """Questions of which a worker asks those of its users, as of a moment."""
+
+    questions: Annotated[list[OwnedQuestion], Field(min_length=1, max_length=MAX_EVENTS)]
+    now: Instant
 
 
 class ReextractPart(Body):

@@ -327,6 +327,7 @@ class RebuildPart(Body):
     generation: Annotated[int, Field(ge=1)]
     rebuild_id: Id
     switches: Annotated[int, Field(ge=0)] = 0
+    encoder: Annotated[str, Field(max_length=4_096)] = ""
 
 
 class ForwardedEvents(Body):

@@ -23,7 +23,7 @@ from mnemolog.http.permissions import OF_INSTALLATION
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.operations.dead_letters import may_read, view
-from mnemolog.operations.reembedding import LabelledQuestion
+from mnemolog.operations.encoder_comparison import LabelledQuestion
 from mnemolog.operations.reextraction import Rejections
 from mnemolog.operations.ticks import MAX_AHEAD, tick_maker
 from projections.queries.model_usage import Span
@@ -113,19 +113,15 @@ async def generations(worker: CurrentWorker) -> Response:
 async def reembed(worker: CurrentWorker, asked: Reembed | None = None) -> Response:
     """Make another encoder's vectors beside those that serve; forecast what that takes, or switch to them."""
     order = asked or Reembed()
-    encoder = order.encoder or worker.reembedder.active
-    calls = {
-        "forecast": worker.reembedder.forecast,
-        "build": worker.reembedder.build,
-        "activate": worker.reembedder.activate,
-    }
+    encoder = order.encoder or worker.reembed.active
+    calls = {"forecast": worker.reembed.forecast, "build": worker.reembed.build, "activate": worker.reembed.activate}
     return answer(await calls[order.what](encoder))
 
 
 @router.get("/reembed", response_model=responses.ServingEncoder)
 async def reembedding(worker: CurrentWorker) -> Response:
     """Say which encoder serves, and how far a running reembedding is."""
-    return answer(worker.reembedder.report())
+    return answer(await worker.reembed.report())
 
 
 @router.post("/reembed/compare", response_model=responses.EncoderComparison, responses=refused(HTTPStatus.CONFLICT))
@@ -135,7 +131,7 @@ async def compared(body: Comparison, worker: CurrentWorker, tenant: Tenant) -> R
     questions = [
         LabelledQuestion(Owner(tenant, one.user_id), one.query, frozenset(one.expected)) for one in body.questions
     ]
-    return answer(await worker.reembedder.compare(body.encoder, questions, worker.clock.now()))
+    return answer(await worker.reembed.compare(body.encoder, questions, worker.clock.now()))
 
 
 @router.get("/dead-letters", response_model=responses.DeadLetters)

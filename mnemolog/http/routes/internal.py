@@ -15,6 +15,8 @@ from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.authentication import NOT_FOR_CALLERS
 from mnemolog.http.dependencies import NOT_READY, CurrentWorker, is_ready
 from mnemolog.http.models.internal_requests import (
+    ComparisonPart,
+    ReembedPart,
     ReextractPart,
     ShardWanted,
     SharedMemory,
@@ -30,6 +32,7 @@ from mnemolog.http.permissions import BETWEEN_WORKERS, reads
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, routes, takes_long
 from mnemolog.imports.importer import parse_line
+from mnemolog.operations.encoder_comparison import LabelledQuestion
 from mnemolog.operations.rebuild import RebuildPlan
 from mnemolog.operations.reextraction import Rejections
 from mnemolog.operations.ticks import MAX_AHEAD, MAX_SKEW
@@ -80,7 +83,7 @@ def _wanted(body: TenantMemories) -> Wanted:
 
 
 def _plan(body: RebuildPart) -> RebuildPlan:
-    return RebuildPlan(body.what, body.generation, body.rebuild_id, body.switches)
+    return RebuildPlan(body.what, body.generation, body.rebuild_id, body.switches, body.encoder)
 
 
 async def _answered(worker: CurrentWorker, work: Awaitable[dict[str, Any]]) -> Response:
@@ -236,6 +239,35 @@ async def drop(worker: CurrentWorker, body: RebuildPart) -> Response:
     """Give up what this worker has built and not switched to."""
     await worker.rebuilder.drop(body.rebuild_id)
     return answer({})
+
+
+@router.post("/reembed/report")
+@reads
+async def reembed_report(worker: CurrentWorker) -> Response:
+    """Return how far this worker is with a reembedding."""
+    return await _answered(worker, worker.reembed.local_report())
+
+
+@router.post("/reembed/forecast")
+@takes_long
+async def reembed_forecast(worker: CurrentWorker, body: ReembedPart) -> Response:
+    """Say what this worker's share of a reembedding takes."""
+    return await _answered(worker, worker.reembed.local_forecast(body.encoder))
+
+
+@router.post("/reembed/build")
+@takes_long
+async def reembed_build(worker: CurrentWorker, body: ReembedPart) -> Response:
+    """Make an encoder's vectors of this worker's memories."""
+    return await _answered(worker, worker.reembed.local_build(body.encoder))
+
+
+@router.post("/reembed/compare")
+@takes_long
+async def reembed_compare(worker: CurrentWorker, body: ComparisonPart) -> Response:
+    """Ask both encoders the questions of this worker's users."""
+    questions = [LabelledQuestion(Owner(q.tenant, q.user_id), q.query, frozenset(q.expected)) for q in body.questions]
+    return await _answered(worker, worker.reembed.local_compare(body.encoder, questions, body.now))
 
 
 @router.post("/shard")

@@ -123,4 +123,4 @@ async def test_encoders_on_this_machine_are_tried_and_what_they_lack_is_said(tmp
     assert (lacking.ok, "/nowhere is no folder" in lacking.detail) == (False, True)
     (folder / "model.onnx").write_bytes(b"no model")
     broken = await embedder(f"onnx:{folder}")
-    assert (broken.ok, "gives no answer" in broken.detail) == (False, True)
+    assert (broken.ok, "cannot be loaded: InvalidProtobuf" in broken.detail) == (False, True)

@@ -1,0 +1,46 @@
+"""A sentence encoder that fastembed knows by name: only the encoder's process loads its package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from projections.embedding.onnx_folder import is_quantised_dynamically
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from projections.embedding.embedder import Vectors
+
+_BATCH: Final = 16
+
+
+class FastembedEncoder:
+    """Texts go in, vectors come out; each alone where the model is quantised dynamically, as of an ONNX folder."""
+
+    def __init__(self, model: str, threads: int, *, folder: str = "", cache: str = "") -> None:
+        """Load the model from `folder`, else from `cache` (by default FASTEMBED_CACHE_PATH), else download it there.
+
+        Raises ValueError, which says what to do.
+        """
+        from fastembed import TextEmbedding  # noqa: PLC0415 - an extra: this module can be read without it
+
+        found: dict[str, Any] = {"specific_model_path": folder} if folder else {}
+        try:
+            self._model = TextEmbedding(model, threads=threads, cache_dir=cache or None, **found)
+        except ValueError as error:
+            if "from any source" not in str(error):  # fastembed's own words, such as for a name that it does not know
+                raise
+            detail = (
+                f"fastembed has no {model} in its cache and cannot download it: copy its files to a folder here, and "
+                f"name that (fastembed:{model}?folder=/path, or onnx:/path)"
+            )
+            raise ValueError(detail) from error
+        loaded: Any = self._model.model
+        where, file = getattr(loaded, "_model_dir", None), loaded.model_description.model_file
+        is_alone = where is None or is_quantised_dynamically(Path(where) / file)
+        self._batch = 1 if is_alone else _BATCH
+
+    def encode(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return a vector for each text."""
+        return list(self._model.embed(texts, batch_size=self._batch))
