@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from schemas.log import Log, Record
 
 PREVIEW_BYTES: Final = 512
+WITHHELD: Final = "withheld"
 
 
 class DeadLetters:
@@ -112,7 +113,8 @@ def may_read(caller: Principal, letter: DeadLetter) -> bool:
 def view(letter: DeadLetter, *, shows_words: bool = True) -> dict[str, Any]:
     """Return a letter as JSON, with the beginning of its bytes as text where they are text, else in base64.
 
-    Where its words are not shown the value is empty, and its encoding `withheld`.
+    Where its words are not shown the value is empty, its encoding `withheld`, and the detail too: it may name what
+    stands in the record, such as a field that nobody knows.
     """
     begin = letter.value[:PREVIEW_BYTES]
     try:
@@ -120,12 +122,12 @@ def view(letter: DeadLetter, *, shows_words: bool = True) -> dict[str, Any]:
     except UnicodeDecodeError:
         text, encoding = b64encode(begin).decode(), "base64"
     if not shows_words:
-        text, encoding = "", "withheld"
+        text, encoding = "", WITHHELD
     return {
         "id": letter.envelope.event_id,
         "position": f"{letter.topic}:{letter.partition}:{letter.offset}",
         "reason": letter.reason,
-        "detail": letter.detail,
+        "detail": letter.detail if shows_words else WITHHELD,
         "recorded_at": instant(letter.envelope.occurred_at),
         "key": None if letter.key is None else letter.key.decode(errors="replace"),
         "bytes": len(letter.value),

@@ -108,7 +108,7 @@ def requests_of(world: World, name: str, method: str, template: str) -> Iterator
     elif named & {"user_id", "device_id"} or "{user_id}" in template:
         yield from _of_users(world, asked, named)
     else:
-        yield _filled(world, asked, About("ana"))
+        yield from (_filled(world, asked, About("ana", agent)) for agent in _agents(named))
 
 
 def _agents(named: set[str]) -> list[str | None]:

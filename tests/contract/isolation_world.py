@@ -260,7 +260,7 @@ async def put_aside(door: KeyedDoor, places: Sequence[Place]) -> None:
     log, topic = door.worker.log, CONVERSATIONS.name
     for place in places:
         key = f"{place.tenant}/{place.user}".encode()
-        value = b"\x00" + f"the {place.word} in a record".encode()
+        value = f'{{"type": "TurnRecorded", "the {place.word} in a record": "in the garden"}}'.encode()
         await log.append([NewRecord(topic=topic, partition=0, key=key, value=value)])
     async with asyncio.timeout(MANY_SECONDS):
         while True:

@@ -89,7 +89,7 @@ async def test_no_word_was_logged(world: World):
     words = world.words | {"the garden"}
     assert world.logged.text
     assert not [line for line in world.logged.text if any(word in line for word in words)]
-    secrets = [caller.text.rpartition("_")[2] for caller in world.callers.values()]
+    secrets = [caller.text.split("_", 2)[2] for caller in world.callers.values()]
     assert not [line for line in world.logged.text if any(secret in line for secret in secrets)]
 
 
