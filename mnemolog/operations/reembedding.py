@@ -314,7 +314,9 @@ class Reembedder:
             self._commit(begun)
             return
         encoding = self._shards.encoding
-        self._shards.encoding, self._serving.current, self.active = begun.encoding, begun.embedder, begun.former
+        # Also where it had no encoding: what was formed meanwhile has the other encoder's vectors in the log.
+        former = begun.encoding or self._open(begun.embedder)
+        self._shards.encoding, self._serving.current, self.active = former, begun.embedder, begun.former
         if encoding is not None:
             encoding.close()
         # What was written meanwhile has the other encoder's vectors.
