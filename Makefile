@@ -69,7 +69,7 @@ generate: $(STAMP) ## what follows from the code: schemas, golden bytes, rows of
 bench: $(STAMP) ## the benchmarks; prints ratios, writes bench/results/*.json
 	@$(PYTHON) tools/run_benchmarks.py
 
-real-model: $(STAMP) ## a small real model on 60 labelled windows, beside the rules: 1.1 GB and an hour, by hand only
+real-model: $(STAMP) ## a small real model on 60 labelled windows, beside the rules: 1.1 GB and twenty minutes, by hand only
 	@$(PYTHON) bench/real_model/real_model.py $(OPTIONS)
 
 simulate: $(STAMP) ## the simulation tests with SEEDS=100 seeds

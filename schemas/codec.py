@@ -18,6 +18,7 @@ from fastavro.schema import fingerprint, parse_schema, to_parsing_canonical_form
 from schemas.decoded_cache import DecodedCache
 from schemas.messages import decision, envelope, events, inbox, observations
 from schemas.messages.dead_letters import DeadLetter
+from schemas.messages.policy import PolicySet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +33,7 @@ MESSAGES: Final[tuple[type, ...]] = (
     decision.Decision,
     *events.LEDGER_EVENTS,
     DeadLetter,
+    PolicySet,
 )
 _RECORDS: Final = {
     c.__name__: c

@@ -12,6 +12,7 @@ from schemas.messages.dead_letters import DeadLetter
 from schemas.messages.decision import Decision
 from schemas.messages.inbox import INBOX_ITEMS
 from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
+from schemas.messages.policy import PolicySet
 
 MAX_RECORD_BYTES: Final = 1 << 20
 """Kafka's own default for a batch as it travels; a single record must fit."""
@@ -37,10 +38,11 @@ ARTICLES: Final = Topic("mnemolog.articles", (ArticleInferred,), expires=True)
 INBOX: Final = Topic("mnemolog.inbox", INBOX_ITEMS)
 LEDGER: Final = Topic("mnemolog.memories", (Decision,))
 GLOBALS: Final = Topic("mnemolog.globals", (Decision,), single_partition=True)
+POLICIES: Final = Topic("mnemolog.policies", (PolicySet,), single_partition=True)
 DEAD_LETTERS: Final = Topic("mnemolog.dead-letters", (DeadLetter,), max_record_bytes=MAX_LETTER_BYTES)
 
 INPUTS: Final = (CONVERSATIONS, SCREENSHOTS, ARTICLES)
-TOPICS: Final = (*INPUTS, INBOX, LEDGER, GLOBALS, DEAD_LETTERS)
+TOPICS: Final = (*INPUTS, INBOX, LEDGER, GLOBALS, POLICIES, DEAD_LETTERS)
 
 
 def max_record_bytes(name: str) -> int:

@@ -4,7 +4,7 @@
 
 It starts the model that `fetch_model.py` keeps, puts each window through the product's own extractor, and prints the
 scores beside those of the rules on the same windows. The answers are kept in a folder: `--replay` scores those again,
-without the model, after a change of what is made of an answer. Two threads, some twenty minutes a form on two cores.
+without the model, after a change of what is made of an answer. Two threads, some ten minutes a form on two cores.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import httpx
 from fetch_model import MODEL, RUNTIME, fetch
 from scores import Score, table
 
+from streams.extraction.assisted import with_slots
 from streams.extraction.model.answer import UnusableAnswerError, read_answer
 from streams.extraction.model.extractor import ModelExtractor
 from streams.extraction.model.grounding import grounded
@@ -92,12 +93,14 @@ def read_back(windows: list[dict[str, Any]], answers: Path) -> list[Extraction |
     for labelled in windows:
         line = kept.get(labelled["id"], {})
         window = window_of(labelled)
+        cut_off = line.get("out", 0) >= MAX_TOKENS
         try:
-            answer = grounded(read_answer(line.get("answer") or "", window), window)
+            answer = grounded(read_answer(line.get("answer") or "", window, cut_off=cut_off), window)
         except UnusableAnswerError:
             found.append(None)
         else:
-            found.append(Extraction(proposals=answer.proposals, dropped=answer.dropped))
+            read = with_slots(answer.proposals, read_window(window).proposals)
+            found.append(Extraction(proposals=read, dropped=answer.dropped))
     return found
 
 

@@ -32,6 +32,21 @@ def drain(timeout_seconds: float = 60.0) -> Call[Json]:
     return _post("drain", {"timeout": timeout_seconds}, timeout_seconds)
 
 
+def reextract(
+    *,
+    user_id: str | None = None,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    before: Instant | None = None,
+) -> Call[Json]:
+    """Extract the next rejected windows again: `{windows, extracted, rejected, memories, gone, left, before}`.
+
+    Call it with the `before` of the first answer until nothing is `left`.
+    """
+    asked = given(what="rejected", user_id=user_id, since=since, until=until, before=before)
+    return _post("reextract", asked, REBUILD_SECONDS)
+
+
 def tick(
     as_of: Instant, *, policy: str | None = None, force: bool = False, timeout_seconds: float = 60.0
 ) -> Call[Json]:
@@ -100,6 +115,7 @@ class AsyncAdminMethods(AsyncCarrier):
     checks = awaited(checks)
     digest = awaited(digest)
     drain = awaited(drain)
+    reextract = awaited(reextract)
     tick = awaited(tick)
     rebuild = awaited(rebuild)
     generations = awaited(generations)
@@ -117,6 +133,7 @@ class AdminMethods(Carrier):
     checks = direct(checks)
     digest = direct(digest)
     drain = direct(drain)
+    reextract = direct(reextract)
     tick = direct(tick)
     rebuild = direct(rebuild)
     generations = direct(generations)

@@ -15,6 +15,7 @@ from mnemolog.client.context import AsyncContextMethods, ContextMethods
 from mnemolog.client.errors import Refused, Unavailable
 from mnemolog.client.exchange import AsyncExchangeMethods, ExchangeMethods
 from mnemolog.client.memories import AsyncMemoryMethods, MemoryMethods
+from mnemolog.client.policies import AsyncPolicyMethods, PolicyMethods
 from mnemolog.client.transport import (
     RETRIES,
     TIMEOUT_SECONDS,
@@ -38,7 +39,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AsyncClient(AsyncMemoryMethods, AsyncContextMethods, AsyncWakeMethods, AsyncExchangeMethods, AsyncAdminMethods):
+class AsyncClient(
+    AsyncMemoryMethods,
+    AsyncContextMethods,
+    AsyncWakeMethods,
+    AsyncExchangeMethods,
+    AsyncPolicyMethods,
+    AsyncAdminMethods,
+):
     """Speaks to a mnemolog server. Every failure raises a MnemologError; what is safe to repeat is, a few times.
 
     The first three methods are PowerMem's MemoryStore.
@@ -119,7 +127,7 @@ class AsyncClient(AsyncMemoryMethods, AsyncContextMethods, AsyncWakeMethods, Asy
         lines.end()
 
 
-class Client(MemoryMethods, ContextMethods, WakeMethods, ExchangeMethods, AdminMethods):
+class Client(MemoryMethods, ContextMethods, WakeMethods, ExchangeMethods, PolicyMethods, AdminMethods):
     """The same as AsyncClient, without await."""
 
     def __init__(

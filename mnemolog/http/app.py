@@ -29,6 +29,7 @@ from mnemolog.http.routes import (
     health,
     internal,
     memories,
+    policies,
     publishing,
     relationship,
     search,
@@ -60,6 +61,7 @@ ROUTES: Final = (
     evatar,
     context,
     relationship,
+    policies,
     admin,
     internal,
 )

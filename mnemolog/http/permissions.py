@@ -83,6 +83,13 @@ OF_MODELS: Final = Access(
 """MCP: the tools that it calls take their own roles."""
 DESCRIPTION: Final = Access(reading=frozenset({Role.READ, Role.WRITE}), changing=frozenset(), reach=Reach.NOTHING)
 OF_TENANT: Final = _one(Role.TENANT_ADMIN, Reach.USERS)
+OF_POLICIES: Final = Access(
+    reading=frozenset({Role.READ, Role.TENANT_ADMIN}),
+    changing=frozenset({Role.TENANT_ADMIN}),
+    reach=Reach.NOTHING,
+    checks_itself=True,
+)
+"""What a tenant wants remembered is no user's: nobody's words stand in it."""
 IMPORTING: Final = Access(
     reading=frozenset(), changing=frozenset({Role.TENANT_ADMIN}), reach=Reach.USERS, checks_itself=True
 )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mnemolog.cluster.scatter_gather import ScatterGather
     from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
     from projections.partitions.shards import Shards
+    from streams.extraction.policies import Policies
 
 log = logging.getLogger("mnemolog")
 GLOBALS_EVERY_SECONDS: Final = 1.0
@@ -66,6 +67,13 @@ async def measure_lag(lagged: Callable[[float], None]) -> None:
         due = loop.time() + MEASURE_EVERY_SECONDS
         await asyncio.sleep(MEASURE_EVERY_SECONDS)
         lagged(loop.time() - due)
+
+
+async def keep_policies(policies: Policies) -> None:
+    """Read policies that other workers were given."""
+    while True:
+        await asyncio.sleep(GLOBALS_EVERY_SECONDS)
+        await policies.follow()
 
 
 class GroupMaintenance:

@@ -36,6 +36,7 @@ from mnemolog.operations.model_usage import ModelUsages
 from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
 from mnemolog.operations.reembedding import Reembedder
+from mnemolog.operations.reextraction import Reextraction
 from mnemolog.operations.ticks import Ticks
 from mnemolog.publishing.publisher import Publisher
 from mnemolog.publishing.router import PublishRouter
@@ -43,7 +44,13 @@ from mnemolog.publishing.states import EventStates
 from mnemolog.wakes.settings import WakeSettings
 from mnemolog.wakes.stream import WakeStreams
 from mnemolog.worker import components
-from mnemolog.worker.background import BackgroundTasks, GroupMaintenance, measure_lag, wait_unless_failed
+from mnemolog.worker.background import (
+    BackgroundTasks,
+    GroupMaintenance,
+    keep_policies,
+    measure_lag,
+    wait_unless_failed,
+)
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.metrics import Metrics
@@ -56,6 +63,7 @@ from projections.queries.queries import Queries
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.clock import SystemClock
 from schemas.disclosure import describe
+from schemas.identity import Owner
 from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
 from streams.agents.observe import Observe
 from streams.agents.project import Project
@@ -66,6 +74,8 @@ from streams.delivery.fair_slots import FairSlots
 from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import RetryingReads, fold_with_retry
+from streams.extraction.assisted import AssistedModel
+from streams.extraction.policies import Policies
 from streams.extraction.request import ExtractionService
 from streams.extraction.rules.process import RuleProcess
 from streams.extraction.verbatim import VerbatimExtractor
@@ -83,7 +93,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder
     from schemas.clock import Clock
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
-    from streams.extraction.protocol import Extractor
+    from streams.extraction.protocol import Extractor, Window
 
 log = logging.getLogger("mnemolog")
 WORKED_AT_ONCE = 256
@@ -128,6 +138,8 @@ class Worker:
         self.started = False
         self.stopping = asyncio.Event()
         self._extractor = extractor
+        self._rules: RuleProcess | None = None
+        """Beside a model."""
         self._embedder = embedder
         self._lock: DirectoryLock | None = None
         self._membership: Membership | None = None
@@ -179,6 +191,8 @@ class Worker:
         self._retrying_log = RetryingReads(self.log)
         self._close_files()
         await create_topics(self.log, self.settings)
+        self.policies = Policies(self._retrying_log)
+        await self.policies.follow()
         if isinstance(self.log, KafkaLog):
             # As early as possible: the group settles while this worker starts.
             self._membership = Membership(self.settings, self.log, self.url)
@@ -235,7 +249,9 @@ class Worker:
             return extractor
         model = components.make_model(self.settings, self.metrics)
         self._exits.push_async_callback(model.aclose)
-        return model
+        self._rules = RuleProcess()
+        self._exits.push_async_callback(self._rules.aclose)
+        return AssistedModel(model, self._rules)
 
     def _build_agents(self) -> None:
         """Build the three agents, their pools, and the schedulers of ticks."""
@@ -252,7 +268,14 @@ class Worker:
         self.observe = Observe(
             log=self._retrying_log,
             shards=self.shards,
-            extraction=ExtractionService(self.embedder, FairSlots(asked_at_once), vision=settings.vision),
+            extraction=ExtractionService(
+                self.embedder,
+                FairSlots(asked_at_once),
+                vision=settings.vision,
+                policy_of=self.policies.of,
+                within_budget=self._is_within_budget,
+                rules=self._rules,
+            ),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
@@ -305,6 +328,12 @@ class Worker:
             None if settings.is_embedded else ShardReceiver(self._retrying_log, PeerShardSource(self.peers))
         )
 
+    async def _is_within_budget(self, window: Window, tokens: int) -> bool:
+        """Return whether a window's user has cost less than so many model tokens on this UTC day, by the log's time."""
+        owner = Owner(window.tenant, window.user_id)
+        midnight = self.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+        return self.shards.of(owner).observations.tokens_since(owner, midnight) < tokens
+
     def _count_extracted(self, item: CandidatesExtracted | ExtractionRejected) -> None:
         self.metrics.extracted(item)
         self.usage.spend(item)
@@ -347,6 +376,9 @@ class Worker:
         self.dead_letters = DeadLetters(self.log)
         self.digests = Digests(self.shards, self.cluster)
         self.model_usages = ModelUsages(self.shards, self.cluster)
+        self.reextraction = Reextraction(
+            log=self.log, shards=self.shards, observe=self.observe, cluster=self.cluster, handled=self.handled
+        )
         self.drain = Drain(
             log=self.log,
             shards=self.shards,
@@ -388,7 +420,12 @@ class Worker:
         ]
         if not self.settings.is_embedded:  # there may be others
             group = GroupMaintenance(self.shards, self.cluster, self.rebuild, self.usage)
-            tasks += [group.keep_globals_folded, group.report_other_settings, group.catch_up]
+            tasks += [
+                partial(keep_policies, self.policies),
+                group.keep_globals_folded,
+                group.report_other_settings,
+                group.catch_up,
+            ]
             if self.settings.api_keys_file is not None:
                 tasks.append(group.exchange_usage)
             tasks += [partial(self.log_watch.run, self.log, self.shards)]

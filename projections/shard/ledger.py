@@ -46,6 +46,13 @@ _FEW: Final = f"select 1 {_SINCE} limit {MANY_DECISIONS}"
 TICK_TYPES: Final = frozenset(tick.__name__ for tick in TICKS)
 
 
+_COVER: Final = (
+    "insert into covered values(?,?,?,?) on conflict(owner, piece)"
+    " do update set rejected=excluded.rejected, version=excluded.version where covered.rejected"
+)
+"""The first decision about a piece stands, unless it rejected it."""
+
+
 @dataclass(slots=True)
 class Batch:
     """The changes of a run of decisions, gathered in memory before they are written."""
@@ -214,7 +221,7 @@ class LedgerFold:
         run("insert or replace into vectors values(?,?,?)", batch.vectors)
         run("insert or replace into decisions values(?,?,?,?,?)", batch.decisions)
         run("insert or ignore into items values(?,?)", batch.items)
-        run("insert or ignore into covered values(?,?,?,?)", batch.covered)
+        run(_COVER, batch.covered)
         run("insert or ignore into cited values(?,?,?,?)", batch.cited)
         self.wakes.write(batch.wakes, batch.states)
         self._intimacy.write(batch.intimacies, batch.states)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from projections.shard.tables import name_of
+from projections.state.lifetime import sql_instant
 from schemas import codec
 from schemas.log import Position
 from schemas.messages.decision import Decision
@@ -214,6 +215,11 @@ class ObservationLookup:
             "rejected": rejected,
             "dead": dead,
         }
+
+    def tokens_since(self, owner: Owner, instant: datetime) -> int:
+        """Return how many model tokens a user has cost since an instant, by the log's time."""
+        query = "select coalesce(sum(tokens_in + tokens_out), 0) from model_calls where owner = ? and at >= ?"
+        return int(self._connection.execute(query, (name_of(owner), sql_instant(instant))).fetchone()[0])
 
     def turns(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
         """Return a session's most recent turns, of all or of those with an agent, oldest first."""

@@ -35,6 +35,11 @@ _INSERT_REPEAT: Final = """
     insert or ignore into repeats select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
     where not exists(select 1 from observations where owner = ? and event_id = ? and topic = ? and offset = ?)
 """
+_INSERT_EXTRACTED: Final = """
+    insert into extracted values(?, ?, ?, ?) on conflict(owner, piece)
+    do update set item_id = excluded.item_id, cited_by = excluded.cited_by where extracted.cited_by = ''
+"""
+"""What a piece led to stands; an answer that cites it takes the place of one that did not, such as a rejection."""
 _FIRST_REPEAT: Final = """
     from repeats where owner = ?1 and event_id = ?2 and (topic, offset) =
         (select topic, offset from repeats where owner = ?1 and event_id = ?2 order by topic, offset limit 1)
@@ -134,7 +139,7 @@ class ObservationsFold:
                 rows.extend((name, c.piece_id, item.envelope.event_id, cited.get(c.piece_id, "")) for c in item.covered)
                 if item.model not in WITHOUT_MODEL:
                     calls.append(_model_call(name, item, record))
-        self._connection.executemany("insert or ignore into extracted values(?,?,?,?)", rows)
+        self._connection.executemany(_INSERT_EXTRACTED, rows)
         self._connection.executemany("insert or ignore into model_calls values(?,?,?,?,?,?,?)", calls)
 
 

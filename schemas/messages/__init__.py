@@ -4,7 +4,7 @@
 2. `inbox`: what is to be decided: an extractor's answers, commands, ticks. `wakes` has the commands about wakes.
 3. `decision`: the answer to one item of the inbox; the ledger holds nothing else.
 4. `events`: what a decision carries, and the fold applies.
-5. `dead_letters`: records that could not be read or handled.
+5. `dead_letters`: records that could not be read or handled. `policy`: what a tenant wants remembered, and how.
 
 `envelope` stands in every message. `copied_fields` copies what two of them spell alike. After a change run
 `tools/new_message.py`; `docs/contributing/command-and-event.md` has the whole way of a new command.

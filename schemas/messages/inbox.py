@@ -68,6 +68,8 @@ class CandidatesExtracted:
     dropped: list[str]
     covered: list[CoveredPiece]
     candidates: list[Candidate]
+    provisional: bool = False
+    """The model's budget was spent, so the rules answered: the window may be extracted again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

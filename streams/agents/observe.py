@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from schemas import codec
@@ -22,7 +22,8 @@ from streams.extraction.request import append_answer, too_large
 from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
@@ -169,9 +170,8 @@ class Observe:
         self._pending.add(partition, owner, event_id, [p.piece_id for p in pieces], delivery.ack)
         self._counted("observe", "taken")
         if not isinstance(message, TurnRecorded) or not message.infer:
-            extractor = self._extractor if not isinstance(message, TurnRecorded) else self._verbatim
             for piece in pieces:
-                await self._submit(partition, window_of(message, (piece,)), extractor)
+                await self._submit(partition, window_of(message, (piece,)), self._extractor_of(message))
             return
         await self._join(self._key(partition, message), message, pieces)
 
@@ -244,6 +244,26 @@ class Observe:
             for piece in window.pieces:
                 self._pending.waits(partition, owner, piece.event_id, reason)
 
+        await self._answer(partition, window, extractor, waits)
+        for piece in window.pieces:
+            self._pending.piece_done(partition, owner, piece.event_id, piece.piece_id)
+
+    async def extract_again(
+        self, partition: int, observations: Sequence[tuple[Observation, datetime]], pieces: frozenset[str], version: int
+    ) -> tuple[CandidatesExtracted | ExtractionRejected, int]:
+        """Extract a window whose extraction the decision of a version rejected; return the answer and its inbox's end.
+
+        `observations` come with their log times, in the order of the log; `pieces` are those of the window.
+        """
+        last, _ = observations[-1]
+        found = (p for message, at in observations for p in pieces_of(message, at) if p.piece_id in pieces)
+        window = replace(window_of(last, tuple(found)), rejected_at=version)
+        return await self._answer(partition, window, self._extractor_of(last), lambda _: None)
+
+    async def _answer(
+        self, partition: int, window: Window, extractor: Extractor, waits: Callable[[str], None]
+    ) -> tuple[CandidatesExtracted | ExtractionRejected, int]:
+        """Append the answer to a window; return it and the end of the inbox when the shard has folded it."""
         item = await self._extraction.extract(window, extractor, waits)
         try:
             end = await append_answer(self._log, partition, item)
@@ -253,8 +273,11 @@ class Observe:
         self._counted("extract", type(item).__name__)
         self._extracted(item)
         await catch_up(self._shards, INBOX.name, partition, end)
-        for piece in window.pieces:
-            self._pending.piece_done(partition, owner, piece.event_id, piece.piece_id)
+        return item, end
+
+    def _extractor_of(self, message: Observation) -> Extractor:
+        """Return the extractor of an observation: turns may ask to be kept word for word."""
+        return self._verbatim if isinstance(message, TurnRecorded) and not message.infer else self._extractor
 
     def _key(self, partition: int, message: TurnRecorded) -> _SessionKey:
         lease = self._shards.assignment.lease(partition)

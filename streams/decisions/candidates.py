@@ -79,10 +79,11 @@ def decide_candidates(
     `vectors` are those of the user's memories, by id. The last part covers the pieces: until then they are fresh.
     """
     pieces = {c.piece_id: c for c in item.covered}
-    fresh = {p for p in pieces if p not in draft.state.covered}
+    fresh = {p for p in pieces if _is_open(draft, p)}
     begin, end = (draft.part - 1) * CANDIDATES_PER_PART, draft.part * CANDIDATES_PER_PART
     is_last = end >= len(item.candidates)
     if is_last:
+        draft.rejected = item.provisional
         draft.covered.extend(c.piece_id for c in item.covered if c.piece_id in fresh)
     ordinals: Counter[str] = Counter()
     formed_here: dict[str, bytes] = {}
@@ -107,10 +108,15 @@ def decide_candidates(
 
 
 def decide_rejected(draft: Draft, item: ExtractionRejected) -> None:
-    """Cover the pieces of an answer that could not be used, so that they are not extracted from again."""
-    draft.covered = [c.piece_id for c in item.covered if c.piece_id not in draft.state.covered]
+    """Cover the pieces of an answer that could not be used: only an operator has them extracted again."""
+    draft.covered = [c.piece_id for c in item.covered if _is_open(draft, c.piece_id)]
     draft.rejected = True
     draft.say("0", "nothing", f"rejected: {item.reason}")
+
+
+def _is_open(draft: Draft, piece: str) -> bool:
+    """Return whether nothing was decided about a piece but that its extraction was rejected."""
+    return draft.state.covered.get(piece, True)
 
 
 def _entry(

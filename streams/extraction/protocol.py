@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from schemas.messages.observations import TurnContext
+    from schemas.policy import Policy
     from schemas.vocabulary.words import Kind, MemoryType
 
 Speaker: TypeAlias = Literal["user", "assistant", "screenshot", "article"]
@@ -48,6 +49,10 @@ class Window:
     source_ref: str
     """The session's, screenshot's or article's id."""
     pieces: tuple[Piece, ...]
+    rejected_at: int = 0
+    """The version of the decision that took down the window's last rejection, where it is extracted again."""
+    policy: Policy | None = None
+    """What the tenant wants remembered, and how; None is the default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

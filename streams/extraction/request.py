@@ -11,6 +11,7 @@ import numpy as np
 import orjson
 
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.shard.observations import WITHOUT_MODEL
 from schemas import codec
 from schemas.disclosure import describe
 from schemas.identity import derived_id
@@ -25,10 +26,11 @@ from streams.delivery.retry import append_with_retry, pauses
 from streams.extraction.protocol import Outage, Rejected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from projections.embedding.embedder import Embedder, Vectors
     from schemas.log import Log, RecordTooLarge
+    from schemas.policy import Policy
     from streams.extraction.protocol import Extraction, Extractor, Proposal, Window
 
 log = logging.getLogger("mnemolog")
@@ -37,6 +39,10 @@ _BUGS: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeEr
 DEFAULT_SLOTS: Final = 8
 MAX_FAILURES: Final = 8
 """A window is rejected when it has failed so often while others succeeded: it is poison, not an outage."""
+
+
+def _without_policy(_tenant: str, _agent_id: str | None) -> None:
+    """Return the default policy."""
 
 
 def ignore(_: str) -> None:
@@ -55,6 +61,12 @@ class ExtractionService:
     """Returns a window's own source of pauses between attempts, in seconds."""
     vision: VisionPolicy = field(default_factory=VisionPolicy)
     """Which pictures the model can see."""
+    policy_of: Callable[[str, str | None], Policy | None] = _without_policy
+    """Returns the policy of a tenant's agent, None where it is the default."""
+    within_budget: Callable[[Window, int], Awaitable[bool]] | None = None
+    """Whether a window's user may cost so many model tokens today; None: budgets are not kept."""
+    rules: Extractor | None = None
+    """Extracts in the place of a model whose budget is spent; None: there is no model."""
     successes: int = 0
     """Of all windows. A window that fails while this grows is poison; while it stands still there is an outage."""
 
@@ -64,7 +76,15 @@ class ExtractionService:
         extractor: Extractor,
         on_wait: Callable[[str], None] = ignore,
     ) -> CandidatesExtracted | ExtractionRejected:
-        """Return the answer to a window, or its rejection. Reports to `on_wait` why each attempt failed."""
+        """Return the answer to a window, or its rejection. Reports to `on_wait` why each attempt failed.
+
+        The policy is the one in force now.
+        """
+        policy = self.policy_of(window.tenant, window.agent_id)
+        window = replace(window, policy=policy)
+        provisional = await self._is_over_budget(window, extractor)
+        if provisional and self.rules is not None:
+            extractor = self.rules
         pictures = (piece.image for piece in window.pieces if piece.image is not None)
         if refusal := next(filter(None, map(self.vision.refusal, pictures)), None):
             return rejection(window, extractor, Rejected(f"image: {refusal}"))
@@ -94,7 +114,15 @@ class ExtractionService:
                 await asyncio.sleep(max(pause(), (isinstance(outage, Outage) and outage.retry_after) or 0.0))
             else:
                 self.successes += 1
-                return self._answer(window, extractor, extraction, vectors)
+                item = self._answer(window, extractor, extraction, vectors)
+                return replace(item, provisional=True) if provisional else item
+
+    async def _is_over_budget(self, window: Window, extractor: Extractor) -> bool:
+        """Return whether the window's user has cost as many model tokens today as the policy allows."""
+        budget = window.policy.tokens_per_user_day if window.policy else None
+        if budget is None or self.rules is None or self.within_budget is None or extractor.model in WITHOUT_MODEL:
+            return False
+        return not await self.within_budget(window, budget)
 
     async def _vectors(self, extraction: Extraction) -> Vectors | Sequence[Vectors]:
         if not extraction.proposals:
@@ -110,7 +138,7 @@ class ExtractionService:
             source_type=window.source_type,
             source_ref=window.source_ref,
             model=extractor.model,
-            prompt_hash=extractor.prompt_hash,
+            prompt_hash=_prompt_hash(window, extractor),
             embedding_model=self.embedder.model,
             answer=None if extraction.answer is None else Sealed.clear(extraction.answer),
             tokens_in=extraction.tokens_in,
@@ -131,7 +159,29 @@ async def _extracted(window: Window, extractor: Extractor) -> Extraction:
     except _BUGS as bug:
         log.exception("the extractor failed at a window of %d pieces", len(window.pieces))
         raise Rejected(f"the extractor failed: {describe(bug)}") from bug
-    return replace(extraction, proposals=tuple(map(_without_many_marks, extraction.proposals)))
+    return _allowed(window, replace(extraction, proposals=tuple(map(_without_many_marks, extraction.proposals))))
+
+
+def _allowed(window: Window, extraction: Extraction) -> Extraction:
+    """Return an extraction without what the window's policy forbids to remember."""
+    if window.policy is None:
+        return extraction
+    kept: list[Proposal] = []
+    dropped = list(extraction.dropped)
+    for number, proposal in enumerate(extraction.proposals, 1):
+        forbidden = window.policy.forbids(
+            proposal.content, category=proposal.category, attribute=proposal.attribute, value=proposal.value
+        )
+        if forbidden:
+            dropped.append(f"memory {number}: {forbidden}")
+        else:
+            kept.append(proposal)
+    return replace(extraction, proposals=tuple(kept), dropped=tuple(dropped))
+
+
+def _prompt_hash(window: Window, extractor: Extractor) -> str:
+    """Return the extractor's hash, and behind a slash the id of the policy where there is one."""
+    return f"{extractor.prompt_hash}/{window.policy.policy_id}" if window.policy else extractor.prompt_hash
 
 
 def _without_many_marks(proposal: Proposal) -> Proposal:
@@ -147,7 +197,7 @@ def rejection(window: Window, extractor: Extractor, rejected: Rejected) -> Extra
     return ExtractionRejected(
         envelope=_envelope(window, extractor),
         model=extractor.model,
-        prompt_hash=extractor.prompt_hash,
+        prompt_hash=_prompt_hash(window, extractor),
         reason=rejected.reason,
         answer=None if rejected.answer is None else Sealed.clear(rejected.answer),
         tokens_in=rejected.tokens_in,
@@ -173,9 +223,13 @@ async def append_answer(log: Log, partition: int, item: CandidatesExtracted | Ex
 
 
 def _envelope(window: Window, extractor: Extractor) -> Envelope:
-    """Return the envelope of an answer; the same window, model and prompt always give the same id."""
+    """Return the envelope of an answer; the same window, model and prompt always give the same id.
+
+    After a rejection they give another one, for an item that was decided on does not count twice.
+    """
     first, last = window.pieces[0], window.pieces[-1]
     keys = {p.by for p in window.pieces}
+    again = (window.rejected_at,) if window.rejected_at else ()
     return Envelope(
         event_id=derived_id(
             "extraction",
@@ -184,7 +238,8 @@ def _envelope(window: Window, extractor: Extractor) -> Envelope:
             first.piece_id,
             last.piece_id,
             extractor.model,
-            extractor.prompt_hash,
+            _prompt_hash(window, extractor),
+            *again,
         ),
         tenant=window.tenant,
         user_id=window.user_id,

@@ -1,21 +1,58 @@
-"""`mnemolog drain`: returns when everything published so far is remembered."""
+"""`mnemolog drain` and `reextract`: what was published is extracted and remembered."""
 
+from collections import Counter
+from datetime import datetime
 from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invocation import command
+from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.options import instant
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 
 TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.1, max=3600.0, help="Seconds to wait.")]
+REJECTED = Annotated[bool, typer.Option("--rejected", help="Windows that gave no answer that could be used.")]
+USER = Annotated[str | None, typer.Option("--user", help="Only of this user.")]
+SINCE = Annotated[datetime | None, typer.Option(parser=instant, metavar="TIME", help="Rejected then or later.")]
+UNTIL = Annotated[datetime | None, typer.Option(parser=instant, metavar="TIME", help="Rejected before then.")]
 
 
 def install(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     command(app, "drain", drain, again=True)
+    command(app, "reextract", reextract, again=True)
 
 
 async def drain(client: AsyncClient, output: Output, *, timeout: TIMEOUT = 60.0) -> None:  # noqa: ASYNC109 - the server's
     """End open sessions and return when everything published so far has been extracted, remembered and projected."""
     output.fields(await client.drain(timeout))
+
+
+async def reextract(
+    client: AsyncClient,
+    output: Output,
+    *,
+    rejected: REJECTED = False,
+    user: USER = None,
+    since: SINCE = None,
+    until: UNTIL = None,
+) -> None:
+    """Put windows whose extraction was rejected through the extractor again. It can be stopped, and run again."""
+    if not rejected:
+        raise CommandFailed("say which windows: --rejected takes those that gave no answer that could be used")
+    sums: Counter[str] = Counter()
+    before: str | None = None
+    with output.progress("windows") as bar:
+        extracting = bar.add_task("extracting", total=None)
+        while True:
+            found = await client.reextract(user_id=user, since=since, until=until, before=before)
+            before, left = found["before"], found["left"]
+            sums.update({name: found[name] for name in ("windows", "extracted", "rejected", "memories")})
+            bar.update(extracting, completed=sums["windows"], total=sums["windows"] + left)
+            if not left:
+                break
+    names = ("windows", "extracted", "rejected", "memories")
+    output.fields({**{name: sums[name] for name in names}, "gone": found["gone"]})
+    if found["gone"]:
+        output.say(f"of {found['gone']} windows the observations are past their retention: their words are gone")

@@ -23,6 +23,16 @@ class UsagePart(Body):
     until: Instant | None = None
 
 
+class ReextractPart(Body):
+    """Which rejected windows a worker is to extract again; a user is named with the tenant."""
+
+    before: Instant
+    tenant: str | None = None
+    user_id: str | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+
+
 class SharedMemory(Body):
     """What a user of the worker is to import, in base64 as it will stand in the log."""
 

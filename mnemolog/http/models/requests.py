@@ -281,6 +281,19 @@ class Reembed(Body):
     what: Literal["forecast", "build", "activate"] = "build"
 
 
+class Reextract(Body):
+    """Which windows to extract again: those whose extraction was rejected, and that were not extracted since.
+
+    A run calls with the same `before` until nothing is `left`: what it rejects again is not of that run.
+    """
+
+    what: Literal["rejected"] = "rejected"
+    user_id: UserId | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    before: Instant | None = None
+
+
 class KnownQuestion(Body):
     """A question of a user, and the ids of what answers it: of memories, or of the events that they are from."""
 

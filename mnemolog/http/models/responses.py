@@ -278,6 +278,35 @@ class Drained(Shape):
     memories: int
 
 
+class PolicyInForce(Shape):
+    """What is wanted remembered, and how; `version` counts the policies of the tenant or agent, from 1."""
+
+    policy_id: str | None
+    version: int
+    agent_id: str | None
+    set_at: str | None
+    by: str | None
+    instructions: str
+    categories: dict[str, str]
+    attributes: dict[str, str]
+    never: list[str]
+    never_categories: list[str]
+    never_attributes: list[str]
+    tokens_per_user_day: int | None
+
+
+class Reextracted(Shape):
+    """How many windows were extracted again, what came of them, and how many are left."""
+
+    windows: int
+    extracted: int
+    rejected: int
+    memories: int
+    gone: int
+    left: int
+    before: str
+
+
 class Waiting(Shape):
     """A command that is in the log and not decided yet."""
 

@@ -8,12 +8,23 @@ from fastapi import Query, Response
 from mnemolog.cluster.peers import PeerUnavailable
 from mnemolog.http.dependencies import Caller, CurrentWorker, Tenant
 from mnemolog.http.models import responses
-from mnemolog.http.models.requests import Comparison, Drain, KnownAt, Rebuild, Reembed, Retry, TickDue, UsageAsked
+from mnemolog.http.models.requests import (
+    Comparison,
+    Drain,
+    KnownAt,
+    Rebuild,
+    Reembed,
+    Reextract,
+    Retry,
+    TickDue,
+    UsageAsked,
+)
 from mnemolog.http.permissions import OF_INSTALLATION
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.operations.dead_letters import may_read, view
 from mnemolog.operations.reembedding import LabelledQuestion
+from mnemolog.operations.reextraction import Rejections
 from mnemolog.operations.ticks import MAX_AHEAD, tick_maker
 from projections.queries.model_usage import Span
 from schemas.identity import Owner
@@ -44,6 +55,17 @@ async def model_usage(worker: CurrentWorker, asked: Annotated[UsageAsked, Query(
 async def drained(worker: CurrentWorker, asked: Drain | None = None) -> Response:
     """End open sessions and answer when everything published so far can be found; 503 when the time is over."""
     return answer(await worker.drain.run((asked or Drain()).timeout))
+
+
+@router.post("/reextract", response_model=responses.Reextracted)
+@takes_long
+async def reextract(worker: CurrentWorker, caller: Caller, asked: Reextract | None = None) -> Response:
+    """Put the next windows whose extraction was rejected through the extractor again, and wait for what comes of it."""
+    order = asked or Reextract()
+    owner = None if order.user_id is None else Owner(caller.tenant, order.user_id)
+    before = order.before or worker.clock.now()
+    found = await worker.reextraction.run(Rejections(before=before, owner=owner, since=order.since, until=order.until))
+    return answer({**found, "before": instant(before)})
 
 
 @router.post("/ticks", response_model=responses.Tick, responses=answers(s202=responses.Tick))

@@ -15,6 +15,7 @@ from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.authentication import NOT_FOR_CALLERS
 from mnemolog.http.dependencies import NOT_READY, CurrentWorker, is_ready
 from mnemolog.http.models.internal_requests import (
+    ReextractPart,
     ShardWanted,
     SharedMemory,
     TenantItems,
@@ -30,6 +31,7 @@ from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, routes, takes_long
 from mnemolog.imports.importer import parse_line
 from mnemolog.operations.rebuild import RebuildPlan
+from mnemolog.operations.reextraction import Rejections
 from mnemolog.operations.ticks import MAX_AHEAD, MAX_SKEW
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.wakes.stream import Listener
@@ -37,6 +39,7 @@ from projections.partitions.sender import InUse
 from projections.queries.model_usage import Span
 from projections.queries.tenant_memories import Wanted
 from schemas import codec
+from schemas.identity import Owner
 from schemas.inputs.slices import in_slices
 from schemas.instant import instant
 from schemas.messages.inbox import ImportMemory
@@ -144,6 +147,15 @@ async def model_usage(worker: CurrentWorker, body: UsagePart) -> Response:
 async def drain(worker: CurrentWorker, body: Drain) -> Response:
     """Drain this worker's partitions."""
     return await _answered(worker, worker.drain.run_local(body.timeout))
+
+
+@router.post("/reextract")
+@takes_long
+async def reextract(worker: CurrentWorker, body: ReextractPart) -> Response:
+    """Extract rejected windows of this worker's partitions again."""
+    owner = None if body.tenant is None or body.user_id is None else Owner(body.tenant, body.user_id)
+    wanted = Rejections(before=body.before, owner=owner, since=body.since, until=body.until)
+    return await _answered(worker, worker.reextraction.run_local(wanted))
 
 
 @router.post("/ticks")

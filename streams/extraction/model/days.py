@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from streams.extraction.model import wording
@@ -43,6 +44,25 @@ _AMOUNTS: Final = (
 _CORRECTS: Final = re.compile(
     r"\b(?:sorry|no wait|wait,? no|no, wait|I mean|I meant|actually|correction|my mistake|not quite|make that)\b"
     r"|不对|说错|记错|更正|纠正|应该是|其实是|搞错|弄错|哦不|我是说",
+    re.IGNORECASE,
+)
+
+_EN_WEEKDAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_EVERY: Final = re.compile(
+    rf"\b(?:every|each) (?:other |second |single )?{_EN_WEEKDAY}|\b{_EN_WEEKDAY}s\b"
+    r"|每(?:隔?一?个|逢|到)?(?:周|星期|礼拜)[一二三四五六日天]",
+    re.IGNORECASE,
+)
+"""What comes back each week, and is no day."""
+_BARE_WEEKDAY: Final = re.compile(rf"(?:on )?{_EN_WEEKDAY}|(?:周|星期|礼拜)[一二三四五六日天]", re.IGNORECASE)
+_HAPPENED: Final = re.compile(
+    r"\b(?:was|were|had|did|went|got|came|saw|met|left|lost|won|broke|bought|sold|took|gave|made|found|ate|drank|fell"
+    r"|felt|told|said|slept|spent|ran|drove|flew|paid|sent|wrote|read|died|(?!need|schedul|plann|book|invit|suppos)"
+    r"\w{2,20}ed)\b|[了过]",
+    re.IGNORECASE,
+)
+_WILL_HAPPEN: Final = re.compile(
+    r"\b(?:will|going to|gonna|shall|due|'ll|to be|wants?|plans?)\b|[要会]|打算|准备|约了|[定订]了|计划",
     re.IGNORECASE,
 )
 
@@ -145,7 +165,16 @@ def _day(proposal: Proposal, lines: list[Piece]) -> tuple[date | None, date | No
 
 
 def named_day(text: str, today: date) -> Dated | None:
-    """Return the day that a text of either language names, past or coming, or None."""
-    if dated := days_ago(text, today):
+    """Return the day that a text of either language names, past or coming, or None.
+
+    A weekday alone is the one to come, or the last one where the text says that it happened.
+    """
+    once = _EVERY.sub(lambda m: " " * len(m.group()), text)
+    if dated := days_ago(once, today):
         return dated
-    return chinese_date(text, today) if wording.is_chinese(text) else english_date(text, today)
+    dated = chinese_date(once, today) if wording.is_chinese(once) else english_date(once, today)
+    if dated and dated.day > today and _BARE_WEEKDAY.fullmatch(once[dated.start : dated.end].strip()):
+        rest = once[: dated.start] + once[dated.end :]
+        if _HAPPENED.search(rest) and not _WILL_HAPPEN.search(rest):
+            return replace(dated, day=dated.day - timedelta(weeks=1))
+    return dated

@@ -18,7 +18,7 @@ from streams.extraction.model.dialect import Dialect, Negotiation, Refusal
 from streams.extraction.model.fitting import Fitting, joined
 from streams.extraction.model.grounding import grounded
 from streams.extraction.model.patience import LONGEST_SECONDS, Patience
-from streams.extraction.model.prompts import PROMPT_HASH, SCHEMA, repair
+from streams.extraction.model.prompts import PROMPT_HASH, SCHEMA, repair, schema_of
 from streams.extraction.protocol import Extraction, Outage, Rejected
 
 if TYPE_CHECKING:
@@ -162,14 +162,15 @@ class ModelExtractor:
 
     async def _extract(self, part: Part) -> Extraction:
         """Return the proposals for a part, which cite the pieces of the whole. Raises _TooLongError too."""
-        first = await self._ask(part.question)
+        schema = schema_of(part.window)
+        first = await self._ask(part.question, schema=schema)
         try:
             return self._read(first, part)
         except UnusableAnswerError as error:
             self._observe("repair")
             unusable = str(error)
         try:
-            second = await self._ask(repair(part.question, first.text, unusable), first)
+            second = await self._ask(repair(part.question, first.text, unusable), first, schema=schema)
         except _TooLongError as error:  # the second question is longer by an answer: the first is no reason to divide
             self._observe("rejected")
             raise Rejected(unusable, first.text, first.tokens_in, first.tokens_out) from error
@@ -204,14 +205,18 @@ class ModelExtractor:
         )
 
     async def _ask(
-        self, question: Sequence[Message], before: _Completion | None = None, negotiation: Negotiation | None = None
+        self,
+        question: Sequence[Message],
+        before: _Completion | None = None,
+        negotiation: Negotiation | None = None,
+        schema: Mapping[str, object] = SCHEMA,
     ) -> _Completion:
         """Return the completion; its tokens include those of the one `before`.
 
         Raises Outage or Rejected, and reports either to `observe`; and _TooLongError.
         """
         try:
-            completion = await self._in_time(question, negotiation or self._negotiation)
+            completion = await self._in_time(question, negotiation or self._negotiation, schema)
         except Outage:
             self._observe("outage")
             raise
@@ -229,12 +234,14 @@ class ModelExtractor:
             before.tokens_out + completion.tokens_out,
         )
 
-    async def _in_time(self, question: Sequence[Message], negotiation: Negotiation) -> _Completion:
+    async def _in_time(
+        self, question: Sequence[Message], negotiation: Negotiation, schema: Mapping[str, object]
+    ) -> _Completion:
         """Return the completion. A question that is late once and again is rejected, if the endpoint is alive."""
         loop = asyncio.get_running_loop()
         asked, given, began = str(question[-1]["content"]), self._patience.seconds, loop.time()
         try:
-            completion = await self._negotiate(question, negotiation)
+            completion = await self._negotiate(question, negotiation, schema)
         except _LateError as error:
             reason = f"no answer from the model within {given:g} s"
             if self._patience.timed_out(asked, given) and await self._is_alive():
@@ -254,12 +261,14 @@ class ModelExtractor:
             return False
         return True
 
-    async def _negotiate(self, question: Sequence[Message], negotiation: Negotiation) -> _Completion:
+    async def _negotiate(
+        self, question: Sequence[Message], negotiation: Negotiation, schema: Mapping[str, object]
+    ) -> _Completion:
         dialect = negotiation.settled
         server_errors = False
         while True:
             try:
-                completion = await self._request(question, dialect)
+                completion = await self._request(question, dialect, schema)
             except openai.APIStatusError as error:
                 if _is_too_long(error):
                     raise _TooLongError(_reason(error, self._host)) from error
@@ -275,13 +284,15 @@ class ModelExtractor:
                 negotiation.accepted(dialect, server_errors=server_errors)
                 return completion
 
-    async def _request(self, question: Sequence[Message], dialect: Dialect) -> _Completion:
+    async def _request(
+        self, question: Sequence[Message], dialect: Dialect, schema: Mapping[str, object]
+    ) -> _Completion:
         seconds = self._patience.seconds
         body: dict[str, object] = {dialect.limit: self._fitting.answer_tokens(question)}
         if dialect.temperature:
             body["temperature"] = self._temperature
         if dialect.form == "json_schema":
-            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "memories", "schema": SCHEMA}}
+            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "memories", "schema": schema}}
         elif dialect.form == "json_object":
             body["response_format"] = {"type": "json_object"}
         try:

@@ -43,7 +43,7 @@ _OF_ANOTHER: Final = re.compile(
     r"(?:the )?user[’']s (?!(?:full |first |last |current |native |preferred |real |mother )?"
     r"(?:name|nickname|age|birthday|date|job|occupation|profession|employer|company|workplace|work|city|home|hometown|residence|address|language"
     r"|tongue|relationship|marital|communication|style)\b)"
-    r"|用户的?(?:妈|爸|母|父|弟|哥|姐|妹|儿子|女儿|老婆|老公|妻|丈夫|爱人|男友|女友|朋友|同事|爷|奶|外婆|外公|孩子|猫|狗|宠物)"
+    r"|用户的?(?:妈|爸|母|父|弟|哥|姐|妹|儿子|女儿|老婆|老公|妻|丈夫|爱人|男友|女友|朋友|同事|爷|奶|外婆|外公|孩子|猫|狗|宠物|老师|老板|邻居|室友|上司|医生)"
     r"|用户的(?!名字|姓名|昵称|年龄|年纪|生日|出生|职业|工作|公司|单位|雇主|城市|家(?:在|乡)|住|语言|母语|感情|婚姻|沟通)",
     re.IGNORECASE,
 )
@@ -51,6 +51,10 @@ _CALLED: Final = re.compile(
     r"\b(?:calls?|called|calling) me\b|\bnick ?name|[叫喊唤]我|昵称|小名|绰号|外号", re.IGNORECASE
 )
 """What a pet name of the user's comes with; a pet's name is none."""
+_ALLERGY: Final = re.compile(
+    r"\b(?:allerg\w*|intoleran\w*|reactions?|celiac|coeliac|anaphyla\w*|hives|rash)\b|过敏|不耐受|忌口|不能[吃喝碰]|[吃喝碰]不了|起疹",
+    re.IGNORECASE,
+)
 _LETTER: Final = re.compile(r"\w")
 
 
@@ -81,8 +85,24 @@ def grounded(answer: Answer, window: Window) -> Answer:
             kept.append(reading.settle(proposal))
         except _UngroundedError as error:
             dropped.append(f"memory {number}: {error}")
-    kept, repeated = _once(kept)
+    kept, repeated = _once(_each_slot_once(kept))
     return Answer(tuple(kept), (*dropped, *repeated))
+
+
+def _each_slot_once(proposals: list[Proposal]) -> list[Proposal]:
+    """Return the proposals without the slots whose value another says that fills the same, and they do not."""
+    said = {
+        (proposal.attribute, proposal.value)
+        for proposal in proposals
+        if proposal.value and wording.letters(proposal.value) in wording.letters(proposal.content)
+    }
+    return [
+        replace(proposal, attribute=None, value=None)
+        if (proposal.attribute, proposal.value) in said
+        and wording.letters(proposal.value or "") not in wording.letters(proposal.content)
+        else proposal
+        for proposal in proposals
+    ]
 
 
 def _once(proposals: list[Proposal]) -> tuple[list[Proposal], list[str]]:
@@ -236,6 +256,8 @@ class _Reading:
         holding = [i for i in lines if self._holds(i, attribute, value)]
         if attribute in ("likes", "dislikes"):
             return any(says_taste(self._text(i)) for i in holding)
+        if attribute == "allergies":
+            return any(_ALLERGY.search(self._text(i)) for i in holding)
         if attribute == "pet_names":
             return any(_CALLED.search(self._text(i)) for i in holding)
         return bool(holding)

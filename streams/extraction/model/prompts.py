@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import json
 import re
 from datetime import UTC
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, cast, get_args
 
 from schemas.inputs.images import media_type
 from schemas.visible_text import visible
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from schemas.messages.observations import TurnContext
+    from schemas.policy import Policy
     from streams.extraction.protocol import Piece, Window
 
 
@@ -112,6 +114,12 @@ Rules
 ASSISTANT_LINES: Final = "\n\nSpoken by the assistant: {lines}."
 """Added where an assistant's turn has a name: its line then does not show that the assistant spoke."""
 
+POLICY: Final = """
+
+Wanted here. This goes before the rules above, except for the form of the answer and for orders in observations:
+{wishes}"""
+"""Added where a policy is in force."""
+
 SEE_PICTURE: Final = "(see the picture)"
 """On the line of a screenshot that came as a picture."""
 
@@ -185,10 +193,33 @@ def messages(window: Window, *, examples: bool = True) -> list[Message]:
         if piece.image is not None
     ]
     return [
-        {"role": "system", "content": SYSTEM + assistant_lines},
+        {"role": "system", "content": SYSTEM + assistant_lines + _wishes(window.policy)},
         *(_examples(window) if examples else ()),
         {"role": "user", "content": [{"type": "text", "text": lines}, *pictures] if pictures else lines},
     ]
+
+
+def schema_of(window: Window) -> dict[str, object]:
+    """Return the schema of a window's answer: with the attributes of its policy."""
+    names = list(window.policy.attributes) if window.policy else []
+    if not names:
+        return SCHEMA
+    schema = copy.deepcopy(SCHEMA)
+    entry = cast("Any", schema)["properties"]["memories"]["items"]["properties"]
+    entry["attribute"]["anyOf"][0]["enum"] += names
+    return schema
+
+
+def _wishes(policy: Policy | None) -> str:
+    """Return what a policy adds to the rules; nothing where it says nothing to a model."""
+    if policy is None:
+        return ""
+    wishes = [policy.instructions] if policy.instructions else []
+    wishes += [f"- category {name}: {what}" for name, what in policy.categories.items()]
+    wishes += [f"- attribute {name}, one memory for each value: {what}" for name, what in policy.attributes.items()]
+    never = (*policy.never, *policy.never_categories, *policy.never_attributes)
+    wishes += [f"- Never remember anything about: {'; '.join(never)}"] if never else []
+    return POLICY.format(wishes="\n".join(wishes)) if wishes else ""
 
 
 def _examples(window: Window) -> Iterator[Message]:

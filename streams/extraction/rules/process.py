@@ -48,10 +48,17 @@ class RuleProcess(RuleExtractor):
         return None if self._process is None else self._process.pid
 
     async def extract(self, window: Window) -> Extraction:
-        """Return what the rules find. Raises Rejected where they take too long or fail; Outage after `aclose`."""
+        """Return what the rules find.
+
+        Raises Rejected, with the window's words, where they take too long or fail; Outage after `aclose`.
+        """
         frame = pickle.dumps(window, pickle.HIGHEST_PROTOCOL)
         async with self._turns.slot(window.tenant):  # one tenant's windows do not keep another's waiting
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, frame)
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, frame)
+            except Rejected as rejected:
+                rejected.answer = "\n".join(piece.text for piece in window.pieces)
+                raise
 
     async def aclose(self) -> None:
         """End the process and the thread; a window that is being read is an outage to its caller."""

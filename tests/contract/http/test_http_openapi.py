@@ -101,6 +101,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (responses.Drained, "/v1/admin/drain", {}),
         (responses.Tick, "/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z"}),
         (responses.Rebuilt, "/v1/admin/rebuild", {}),
+        (responses.Reextracted, "/v1/admin/reextract", {}),
         (responses.Reembedded, "/v1/admin/reembed", {"what": "forecast"}),
         (
             responses.EncoderComparison,
@@ -259,6 +260,9 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("GET", "/v1/admin/rebuild", 200)
     await asks("POST", "/v1/admin/rebuild", 404, {"activate": 99})
     compared = {"encoder": "builtin", "questions": [{"user_id": "codes", "query": "tea", "expected": ["x"]}]}
+    await asks("POST", "/v1/admin/reextract", 200)
+    await asks("GET", "/v1/policy", 200)
+    await asks("PUT", "/v1/policy", 200, {"never": ["x"]})
     await asks("GET", "/v1/admin/reembed", 200)
     await asks("POST", "/v1/admin/reembed", 200)
     await asks("POST", "/v1/admin/reembed/compare", 200, compared)

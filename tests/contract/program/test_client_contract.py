@@ -129,6 +129,10 @@ async def test_the_routes_of_operators(memory: AsyncClient) -> None:
     rebuilt = await memory.rebuild()
     assert rebuilt["equal"]
     assert rebuilt["digest_after"] == before["total"]
+    assert (await memory.reextract())["windows"] == 0
+    assert (await memory.set_policy({"never": ["salary"]}))["version"] == 1
+    assert (await memory.policy(agent_id="luna"))["never"] == ["salary"]
+    assert (await memory.set_policy({}))["policy_id"] is None
     assert (await memory.reembed(what="forecast"))["memories"] == 0
     assert (await memory.reembed())["encoder"] == "builtin" == (await memory.reembedding())["active"]
     asked = [{"user_id": "u1", "query": "key", "expected": ["none"]}]

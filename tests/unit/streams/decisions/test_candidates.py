@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from support.examples import (
     LUNA,
     MODEL,
@@ -172,6 +174,19 @@ def test_a_rejection_covers_its_pieces_and_forms_nothing():
     after = given().when(rejected("t-1")).then("nothing")
     assert after.reasons == ["rejected: not JSON"]
     assert (dict(after.state.covered), after.memories) == ({"t-1#0": True}, [])
+
+
+def test_what_was_rejected_can_be_decided_on_once_more_and_then_no_more():
+    again = said(COFFEE, "t-1")
+    no = rejected("t-1")
+    no = replace(no, envelope=replace(no.envelope, event_id="rejection-1"))
+    after = given(no).when(again).then("formed")
+    assert dict(after.state.covered) == {"t-1#0": False}
+    third = replace(again, envelope=replace(again.envelope, event_id="extraction-3"))
+    given(no, again).when(third).then("nothing")
+    late = replace(no, envelope=replace(no.envelope, event_id="rejection-2"))
+    assert dict(given(no, again).when(late).then("nothing").state.covered) == {"t-1#0": False}
+    assert dict(given(no).when(late).then("nothing").state.covered) == {"t-1#0": True}
 
 
 def test_an_answer_without_entries_covers_its_pieces():

@@ -150,6 +150,8 @@ def test_what_the_assistant_said_counts_for_nothing_where_the_user_does_not_conf
         (talk("U: 我妈妈的生日是5月4号。"), entry("用户妈妈的生日是5月4号。", 1, attribute="birthday", value="5月4号")),
         (talk("U: 我养了一只猫，叫小黑。"), entry("用户养了一只猫，叫小黑。", 1, attribute="pet_names", value="小黑")),
         (talk("U: 我弟弟今年三岁。"), entry("用户的弟弟今年三岁。", 1, attribute="age", value="3")),
+        (talk("U: 高铁票花了五百。"), entry("用户买高铁票花了五百。", 1, attribute="allergies", value="高铁票")),
+        (talk("U: 老师王琳很耐心。"), entry("用户老师王琳很耐心。", 1, attribute="occupation", value="老师")),
         (
             talk("U: Hm.", "A: Try the vegetarian place."),
             entry("Hm.", 1, attribute="likes", value="vegetarian"),
@@ -219,6 +221,12 @@ def test_a_speaker_with_a_name_is_remembered_by_it():
         ("昨天小雨送了我围巾。", "小雨送了用户围巾。", date(2026, 3, 9), "小雨送了用户围巾。"),
         ("We had a fight last night.", "The user had a fight last night.", date(2026, 3, 9), "last night (2026-03-09)"),
         ("I live in Oslo. The launch is on April 2.", "The user lives in Oslo.", None, "Oslo."),
+        ("Our dog died on Sunday.", "The user's dog died on Sunday.", date(2026, 3, 8), "Sunday"),
+        ("I was told that the exam will be on Friday.", "The exam will be on Friday.", date(2026, 3, 13), "Friday ("),
+        ("周日小狗走了。", "用户的小狗周日走了。", date(2026, 3, 8), "周日走了"),
+        ("I swim every Tuesday.", "The user swims every Tuesday.", None, "every Tuesday."),
+        ("Yoga is on Thursdays.", "The user has yoga on Thursdays.", None, "Thursdays."),
+        ("我每个星期天都给外婆打电话。", "用户每个星期天都给外婆打电话。", None, "每个星期天都"),
     ],
 )
 def test_a_day_that_the_model_does_not_give_is_read_from_the_line(
@@ -277,6 +285,16 @@ def test_what_is_said_twice_is_remembered_once_with_the_slot():
     said = entry("The user likes tea.", 1)
     answer = ground(talk("U: I like tea."), said, {**said, "attribute": "likes", "value": "tea"}, said)
     assert [(p.attribute, p.value) for p in answer.proposals] == [("likes", "tea")]
+
+
+def test_a_slot_stays_with_the_entry_that_says_its_value():
+    slot = {"attribute": "allergies", "value": "walnuts"}
+    answer = ground(
+        talk("U: I love Ethiopian food, and I'm allergic to walnuts."),
+        entry("The user loves Ethiopian food.", 1, **slot),
+        entry("The user is allergic to walnuts.", 1, **slot),
+    )
+    assert [p.attribute for p in answer.proposals] == [None, "allergies"]
 
 
 @pytest.mark.parametrize("source_type", ["photo", "inferred"])

@@ -55,8 +55,9 @@ async def test_what_takes_too_long_is_rejected_and_the_next_window_is_read():
     """The loop goes on meanwhile."""
     rules = RuleProcess(cpu_seconds=0.05)
     try:
-        with pytest.raises(Rejected, match="processor time"):
+        with pytest.raises(Rejected, match="processor time") as rejected:
             await rules.extract(LONG)
+        assert rejected.value.answer == "\n".join(piece.text for piece in LONG.pieces)
         assert (await rules.extract(ORDINARY)).proposals
     finally:
         await rules.aclose()

@@ -1,0 +1,81 @@
+"""Policies: what a tenant, or one of its agents, wants remembered, and how."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import Query, Response
+
+from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker
+from mnemolog.http.models import responses
+from mnemolog.http.models.policy import NewPolicy, PolicyAsked
+from mnemolog.http.permissions import OF_POLICIES
+from mnemolog.http.problems import Problem
+from mnemolog.http.routing import answer, routes
+from schemas.identity import GLOBAL_USER
+from schemas.instant import instant
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.policy import PolicySet
+from schemas.policy import Policy
+from streams.extraction.policies import PolicyInForce
+
+router = routes("policy", "/v1/policy", OF_POLICIES)
+
+
+@router.get("", response_model=responses.PolicyInForce)
+async def policy(worker: CurrentWorker, caller: Caller, asked: Annotated[PolicyAsked, Query()]) -> Response:
+    """Return the policy in force for an agent, or without one for the tenant; without any it is the default."""
+    return answer(_view(worker.policies.in_force(caller.tenant, asked.agent_id)))
+
+
+@router.put("", response_model=responses.PolicyInForce)
+async def set_policy(
+    body: NewPolicy,
+    worker: CurrentWorker,
+    caller: Caller,
+    command_id: CommandId,
+    asked: Annotated[PolicyAsked, Query()],
+) -> Response:
+    """Set the tenant's policy, or that of one agent. It is in force for windows that are extracted from now on."""
+    if caller.is_narrowed:
+        raise Problem(HTTPStatus.FORBIDDEN, "a policy is for all users: it takes a key for all users and agents")
+    new = Policy(
+        instructions=body.instructions.strip(),
+        categories=dict(body.categories.items()),
+        attributes=body.attributes,
+        never=tuple(dict.fromkeys(body.never)),
+        never_categories=tuple(dict.fromkeys(body.never_categories)),
+        never_attributes=tuple(dict.fromkeys(body.never_attributes)),
+        tokens_per_user_day=body.tokens_per_user_day,
+    )
+    message = PolicySet(
+        envelope=Envelope(
+            event_id=command_id,
+            tenant=caller.tenant,
+            user_id=GLOBAL_USER,
+            agent_id=asked.agent_id,
+            occurred_at=worker.clock.now(),
+            by=caller.key_id,
+        ),
+        policy=Sealed.clear(new.encoded()),
+    )
+    await worker.policies.set(message)
+    return answer(_view(worker.policies.in_force(caller.tenant, asked.agent_id)))
+
+
+def _view(found: PolicyInForce | None) -> dict[str, object]:
+    """Return a policy as JSON."""
+    held = found.policy if found else Policy()
+    return {
+        "policy_id": None if held.is_default else held.policy_id,
+        "version": found.version if found else 0,
+        "agent_id": found.message.envelope.agent_id if found else None,
+        "set_at": instant(found.message.envelope.occurred_at) if found else None,
+        "by": found.message.envelope.by if found else None,
+        "instructions": held.instructions,
+        "categories": {**held.categories},
+        "attributes": {**held.attributes},
+        "never": [*held.never],
+        "never_categories": [*held.never_categories],
+        "never_attributes": [*held.never_attributes],
+        "tokens_per_user_day": held.tokens_per_user_day,
+    }

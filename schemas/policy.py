@@ -1,0 +1,74 @@
+"""A policy: what a tenant, or one of its agents, wants remembered, in which words, and at what cost."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from schemas.text import nfkc
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ID_DIGITS: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Instructions for the extractors. Without any field it is the default: all is done as if there were none."""
+
+    instructions: str = ""
+    """Words for the model, behind its rules."""
+    categories: Mapping[str, str] = field(default_factory=dict)
+    """What belongs into a category here, for the model."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """More attributes, each a list, with what they hold; the profile shows them under `other`."""
+    never: tuple[str, ...] = ()
+    """Words and phrases: what has one of them in it is not remembered."""
+    never_categories: tuple[str, ...] = ()
+    never_attributes: tuple[str, ...] = ()
+    tokens_per_user_day: int | None = None
+    """Model tokens of a user's UTC day; beyond them the rules extract. None: as many as it takes."""
+
+    @property
+    def is_default(self) -> bool:
+        """Return whether nothing is said."""
+        return self == Policy()
+
+    @property
+    def policy_id(self) -> str:
+        """Sixteen hex digits of SHA-256 over what is said: equal policies have equal ids."""
+        return hashlib.sha256(self.encoded()).hexdigest()[:ID_DIGITS]
+
+    def encoded(self) -> bytes:
+        """Return it as JSON, the fields in the order of their names."""
+        return orjson.dumps(asdict(self), option=orjson.OPT_SORT_KEYS)
+
+    @classmethod
+    def decoded(cls, data: bytes) -> Policy:
+        """Return the policy of some JSON, without fields that a newer version wrote. Raises ValueError, TypeError."""
+        document = orjson.loads(data)
+        if not isinstance(document, dict):
+            raise TypeError("a policy is a JSON object")
+        known: dict[str, Any] = {name: document[name] for name in cls.__dataclass_fields__ if name in document}
+        for name in ("never", "never_categories", "never_attributes"):
+            known[name] = tuple(known.get(name, ()))
+        return cls(**known)
+
+    def forbids(self, content: str, *, category: str, attribute: str | None, value: str | None) -> str | None:
+        """Return why something must not be remembered, None where it may."""
+        if category in self.never_categories:
+            return f"the policy never remembers {category}"
+        if attribute in self.never_attributes:
+            return f"the policy never remembers {attribute}"
+        said = _plain(f"{content}\n{value or ''}")
+        if any(_plain(phrase) in said for phrase in self.never):
+            return "the policy never remembers such words"
+        return None
+
+
+def _plain(text: str) -> str:
+    return " ".join(nfkc(nfkc(text).casefold()).split())

@@ -1,0 +1,178 @@
+"""Policies: set over HTTP, kept in the log, honoured by model and rules, in force from their position on."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from contract.front_door import FrontDoor, front_door, turn
+from contract.scripted_model import ScriptedModel
+
+from schemas import codec
+from schemas.identity import Owner
+from schemas.log import NewRecord
+from schemas.messages.inbox import CandidatesExtracted
+from schemas.topics import INBOX, POLICIES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DEFAULT: dict[str, Any] = {
+    "policy_id": None,
+    "version": 0,
+    "agent_id": None,
+    "set_at": None,
+    "by": None,
+    "instructions": "",
+    "categories": {},
+    "attributes": {},
+    "never": [],
+    "never_categories": [],
+    "never_attributes": [],
+    "tokens_per_user_day": None,
+}
+
+
+async def set_policy(door: FrontDoor, agent_id: str | None = None, **policy: Any) -> dict[str, Any]:
+    where = "/v1/policy" if agent_id is None else f"/v1/policy?agent_id={agent_id}"
+    answer = await door.http.put(where, json=policy)
+    assert answer.status_code == 200, answer.text
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+async def say(door: FrontDoor, event_id: str, text: str, **more: Any) -> dict[str, Any]:
+    """Publish a turn in a session of its own and return what became of it."""
+    event = turn(event_id, text, session_id=event_id, **more)
+    answer = await door.http.post("/v1/events?wait=20", json=event)
+    assert answer.status_code == 200, answer.text
+    owner = Owner("default", str(event["user_id"]))
+    return (await door.worker.event_states.of(owner, [event_id]))[event_id]
+
+
+async def contents(door: FrontDoor, user_id: str = "u1") -> list[str]:
+    items = (await door.get("/v1/memories", user_id=user_id, page_size=200)).json()["items"]
+    return sorted(item["content"] for item in items)
+
+
+async def extractions(door: FrontDoor, event_id: str) -> list[CandidatesExtracted]:
+    found = []
+    for partition in range(door.worker.shards.partitions):
+        items = [codec.decode(r.value) for r in await door.worker.log.read(INBOX.name, partition, 0)]
+        found += [i for i in items if isinstance(i, CandidatesExtracted) and i.covered[0].piece_id == f"{event_id}#0"]
+    return found
+
+
+async def test_a_policy_is_versioned_kept_and_an_agents_own_goes_before_the_tenants(tmp_path: Path):
+    async with front_door(tmp_path) as door:
+        assert (await door.get("/v1/policy")).json() == DEFAULT
+        first = await set_policy(door, instructions="  Remember birthdays.  ", never=["salary"])
+        assert (first["version"], first["instructions"], first["never"]) == (1, "Remember birthdays.", ["salary"])
+        second = await set_policy(door, instructions="Remember birthdays.", never=["salary"])
+        assert (second["version"], second["policy_id"]) == (2, first["policy_id"])
+        own = await set_policy(door, "luna", never_categories=["finance"])
+        assert (own["version"], own["agent_id"], own["never"]) == (1, "luna", [])
+        assert own["policy_id"] != first["policy_id"]
+    shutil.rmtree(tmp_path / "shards")
+    async with front_door(tmp_path) as door:
+        assert (await door.get("/v1/policy")).json() == second
+        assert (await door.get("/v1/policy", agent_id="luna")).json() == own
+        assert (await door.get("/v1/policy", agent_id="nova")).json() == second
+        assert (await set_policy(door))["policy_id"] is None
+
+
+async def test_the_same_request_sent_again_is_one_policy(tmp_path: Path):
+    async with front_door(tmp_path) as door:
+        for _ in range(2):
+            headers = {"Idempotency-Key": "k-1"}
+            answer = await door.http.put("/v1/policy", json={"never": ["salary"]}, headers=headers)
+            assert answer.json()["version"] == 1
+
+
+async def test_a_model_is_told_and_what_it_says_all_the_same_is_dropped(tmp_path: Path):
+    with ScriptedModel() as model:
+        settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k"}
+        async with front_door(tmp_path, **settings) as door:
+            await say(door, "a-0", "My salary is 100.")
+            before = model.requests[-1]
+            policy = await set_policy(
+                door,
+                instructions="Remember the user's shoes.",
+                categories={"finance": "invoices only"},
+                attributes={"shoe_size": "as the shop says"},
+                never=["SALARY"],
+            )
+            assert (await say(door, "a-1", "My salary is 200."))["state"] == "nothing"
+            assert (await say(door, "a-2", "I wear 43."))["state"] == "remembered"
+            system = model.requests[-1]["messages"][0]["content"]
+            for wish in ("the user's shoes", "category finance: invoices only", "attribute shoe_size", "SALARY"):
+                assert wish in system
+                assert wish not in before["messages"][0]["content"]
+            asked = model.requests[-1]["response_format"]["json_schema"]["schema"]
+            assert "shoe_size" in str(asked)
+            assert "shoe_size" not in str(before["response_format"])
+            [old], [new] = await extractions(door, "a-0"), await extractions(door, "a-2")
+            assert new.prompt_hash == f"{old.prompt_hash}/{policy['policy_id']}"
+            assert any("salary is 100" in content for content in await contents(door))
+            digest = (await door.get("/v1/admin/digest")).json()
+            rebuilt = (await door.post("/v1/admin/rebuild", {})).json()
+            assert rebuilt["equal"]
+            assert (await door.get("/v1/admin/digest")).json() == digest
+
+
+async def test_rules_and_words_kept_as_they_are_honour_what_is_never_remembered(tmp_path: Path):
+    async with front_door(tmp_path) as door:
+        await set_policy(door, never=["香菜"], never_attributes=["city"])
+        assert (await say(door, "a-1", "我讨厌吃香菜。"))["state"] == "nothing"
+        assert (await say(door, "a-2", "I live in Berlin."))["state"] == "nothing"
+        assert (await say(door, "a-3", "香菜 is on the list.", infer=False))["state"] == "nothing"
+        assert (await say(door, "a-4", "我喜欢喝咖啡。"))["state"] == "remembered"
+        await set_policy(door)
+        assert (await say(door, "a-5", "I live in Berlin."))["state"] == "remembered"
+
+
+async def test_a_spent_budget_leaves_the_window_to_the_rules_and_to_a_later_run(tmp_path: Path):
+    with ScriptedModel(lambda lines: [{"content": f"Model: {text}", "sources": [n]} for n, text in lines]) as model:
+        settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k"}
+        async with front_door(tmp_path, **settings) as door:
+            await set_policy(door, tokens_per_user_day=1)
+            await say(door, "a-1", "I like tea.")
+            asked = len(model.requests)
+            assert (await say(door, "a-2", "I live in Berlin."))["state"] == "remembered"
+            await say(door, "b-1", "I like cocoa.", user_id="u2")
+            assert len(model.requests) == asked + 1
+            [item] = await extractions(door, "a-2")
+            assert (item.model, item.provisional) == ("rules", True)
+            await set_policy(door)
+            found = (await door.post("/v1/admin/reextract", {})).json()
+            assert (found["windows"], found["extracted"]) == (1, 1)
+            assert {"User lives in Berlin", "Model: I live in Berlin."} & set(await contents(door))
+            assert (await door.post("/v1/admin/reextract", {})).json()["windows"] == 0
+            assert (await door.post("/v1/admin/rebuild", {})).json()["equal"]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"instructions": "x" * 4_001},
+        {"never": [" "]},
+        {"never": ["x"] * 51},
+        {"categories": {"gossip": "what others say"}},
+        {"attributes": {"Shoe Size": "x"}},
+        {"tokens_per_user_day": -1},
+        {"wishes": "x"},
+    ],
+)
+async def test_what_is_no_policy_is_refused_and_changes_nothing(tmp_path: Path, policy: dict[str, Any]):
+    async with front_door(tmp_path) as door:
+        answer = await door.http.put("/v1/policy", json=policy)
+        assert answer.status_code == 422
+        assert (await door.get("/v1/policy")).json() == DEFAULT
+
+
+async def test_a_record_that_is_no_policy_is_passed_over(tmp_path: Path):
+    async with front_door(tmp_path) as door:
+        key = Owner("default", "x").key
+        await door.worker.log.append([NewRecord(topic=POLICIES.name, partition=0, key=key, value=b"{}")])
+        assert (await set_policy(door, never=["x"]))["version"] == 1
