@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from urllib.parse import urlsplit
 
 import uvicorn
+import uvloop
 from threadpoolctl import threadpool_limits
 
 from mnemolog.access.key_file import KeyFileError
@@ -325,7 +326,8 @@ def run(settings: Settings, messages: TextIO | None = None) -> int:
             ready.cancel()
 
     try:
-        asyncio.run(serve_and_announce())
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(serve_and_announce())
     except WorkerFailed as error:
         print(f"mnemolog stopped: {error}. Mend that and start it again: nothing accepted is lost.", file=messages)
     except EXPECTED as error:

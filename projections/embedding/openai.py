@@ -6,7 +6,10 @@ import binascii
 from base64 import b64decode
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
+import aiohttp
 import httpx
 import numpy as np
 import orjson
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Vectors
 
 _BATCH_TEXTS: Final = 64
+_KEPT_ALIVE_SECONDS: Final = 4.0
+"""Servers end a connection that is idle for 5 s or longer: it is not used when that may be under way."""
 _WAITED_OUT: Final = frozenset(
     {
         HTTPStatus.UNAUTHORIZED,
@@ -41,11 +46,13 @@ class OpenAIEmbedder:
     def __init__(self, *, base_url: str, api_key: str, model: str, timeout_seconds: float = 30.0) -> None:
         """`base_url` ends before `/embeddings`, for example http://127.0.0.1:8080/v1. Connects at first use."""
         self._model = model
-        self._url = httpx.URL(f"{base_url.rstrip('/')}/embeddings")
-        self._client = httpx.AsyncClient(
-            headers={"Authorization": f"Bearer {api_key}"}, timeout=timeout_seconds, follow_redirects=True
-        )
-        self._host = self._url.netloc.decode("ascii", "replace").rpartition("@")[2]
+        self._url = f"{base_url.rstrip('/')}/embeddings"
+        self._headers = {"Content-Type": "application/json"}
+        if urlsplit(self._url).username is None:  # else what the URL says counts
+            self._headers["Authorization"] = f"Bearer {api_key}"
+        self._timeout = aiohttp.ClientTimeout(total=None, connect=timeout_seconds, sock_read=timeout_seconds)
+        self._session: aiohttp.ClientSession | None = None  # made in the loop that uses it
+        self._host = urlsplit(self._url).netloc.rpartition("@")[2]
         self._format: Literal["base64", "float"] = "base64"
         self._is_format_known = False
         self._dimensions = 0
@@ -71,7 +78,8 @@ class OpenAIEmbedder:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        if self._session is not None:
+            await self._session.close()
 
     async def _ask(self, texts: Sequence[str]) -> Vectors:
         # Endpoints refuse an empty string, and a lone surrogate cannot be spelt in UTF-8.
@@ -94,21 +102,25 @@ class OpenAIEmbedder:
 
     async def _post(self, texts: list[str]) -> bytes:
         asked = {"model": self._model, "input": texts, "encoding_format": self._format}
-        try:
-            answer = await self._client.post(
-                self._url, content=orjson.dumps(asked), headers={"Content-Type": "application/json"}
+        if self._session is None:
+            connector = aiohttp.TCPConnector(ssl=httpx.create_ssl_context(), keepalive_timeout=_KEPT_ALIVE_SECONDS)
+            # without trust_env, by which it would look for a netrc file before each request
+            self._session = aiohttp.ClientSession(
+                connector=connector, headers=self._headers, timeout=self._timeout, proxy=_proxy_of(self._url)
             )
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        try:
+            async with self._session.post(self._url, data=orjson.dumps(asked)) as answer:
+                status, content = answer.status, await answer.read()
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise EmbedderUnavailable(
                 f"the embedding endpoint {self._host} gives no answer: {type(error).__name__}"
             ) from error
-        status = answer.status_code
         if status in _WAITED_OUT or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise EmbedderUnavailable(f"the embedding endpoint {self._host} answers {status}")
         if status >= HTTPStatus.BAD_REQUEST:
             # its message is left out: it may quote the texts
             raise EmbedderRefused(f"the embedding endpoint {self._host} answers {status}")
-        return answer.content
+        return content
 
     def _vectors(self, answer: bytes, wanted: int) -> Vectors:
         """Check what came, which may be any JSON, or a page that is none."""
@@ -119,6 +131,15 @@ class OpenAIEmbedder:
             raise EmbedderUnavailable(f"the embedding endpoint {self._host} answers no vectors") from error
         self._dimensions = vectors.shape[1]
         return vectors
+
+
+def _proxy_of(url: str) -> str | None:
+    """Return the proxy that the environment names for a URL."""
+    parts, proxies = urlsplit(url), getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.hostname or ""):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _row(embedding: Any) -> Any:  # noqa: ANN401 - any JSON

@@ -326,6 +326,26 @@ class TestBehindAnEndpoint(EmbedderSuite):
         with pytest.raises(EmbedderUnavailable):
             await behind.embed(["x"])
 
+    async def test_credentials_in_the_url_take_the_keys_place(self, endpoint):
+        url = endpoint.url.replace("://", "://ann:word@")
+        named = OpenAIEmbedder(base_url=url, api_key="k", model="m", timeout_seconds=2)
+        await named.embed(["x"])
+        await named.close()
+        assert endpoint.asked[-1][1] == "Basic " + base64.b64encode(b"ann:word").decode()
+
+    async def test_the_environments_proxy_is_asked_unless_it_is_excepted(self, endpoint, monkeypatch):
+        monkeypatch.setenv("http_proxy", endpoint.url.removesuffix("/v1"))
+        monkeypatch.setenv("no_proxy", "")
+        distant = OpenAIEmbedder(base_url="http://embedder.invalid/v1", api_key="k", model="m", timeout_seconds=2)
+        await distant.embed(["x"])
+        await distant.close()
+        assert endpoint.asked[-1][:2] == ("http://embedder.invalid/v1/embeddings", "Bearer k")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        near = OpenAIEmbedder(base_url=endpoint.url, api_key="k", model="m", timeout_seconds=2)
+        await near.embed(["x"])
+        await near.close()
+        assert endpoint.asked[-1][0] == "/v1/embeddings"
+
     async def test_no_answer_in_time_is_unavailable(self, endpoint):
         endpoint.delay_seconds = 0.5
         hasty = OpenAIEmbedder(base_url=endpoint.url, api_key="k", model="m", timeout_seconds=0.05)

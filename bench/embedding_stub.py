@@ -1,0 +1,89 @@
+"""An OpenAI-compatible endpoint for measurements, in a process of its own: vectors of a hash, facts word for word.
+
+    python -m bench.embedding_stub PORT
+
+`POST /v1/embeddings` answers 512 numbers for each text, in base64 where asked. `POST /v1/chat/completions` answers each
+numbered line of a window as a fact, `MODEL_SECONDS` of the environment later. `GET /bare` is a route that does nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import re
+import sys
+import zlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+import orjson
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from starlette.requests import Request
+
+DIMENSIONS = 512
+LINE = re.compile(r"(?m)^\[(\d+)\] \d{4}-\d\d-\d\d \d\d:\d\d [^:]*: (.*)$")
+
+
+def vector(text: str) -> NDArray[np.float32]:
+    """Return the unit vector of a text, always the same one."""
+    found = np.random.default_rng(zlib.crc32(text.encode())).standard_normal(DIMENSIONS).astype("<f4")
+    found /= np.linalg.norm(found)
+    return found
+
+
+async def embeddings(request: Request) -> Response:
+    """Answer vectors."""
+    asked = orjson.loads(await request.body())
+    texts = [asked["input"]] if isinstance(asked["input"], str) else asked["input"]
+    is_base64 = asked.get("encoding_format") == "base64"
+    data = [
+        {
+            "object": "embedding",
+            "index": n,
+            "embedding": base64.b64encode(vector(text).tobytes()).decode() if is_base64 else vector(text).tolist(),
+        }
+        for n, text in enumerate(texts)
+    ]
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return json_of({"object": "list", "model": asked["model"], "data": data, "usage": usage})
+
+
+async def completion(request: Request) -> Response:
+    """Answer the facts of a window."""
+    asked = orjson.loads(await request.body())
+    await asyncio.sleep(float(os.environ.get("MODEL_SECONDS", "0")))
+    said = "\n".join(message["content"] for message in asked["messages"] if message["role"] == "user")
+    facts = [{"content": match[2], "sources": [int(match[1])]} for match in LINE.finditer(said)]
+    message = {"role": "assistant", "content": orjson.dumps({"memories": facts}).decode()}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+    head = {"id": "x", "object": "chat.completion", "created": 1, "model": asked["model"]}
+    return json_of(head | {"choices": choices, "usage": usage})
+
+
+async def bare(_: Request) -> Response:
+    """Answer at once."""
+    return PlainTextResponse("ok")
+
+
+def json_of(content: object) -> Response:
+    """Return an answer in JSON."""
+    return Response(orjson.dumps(content), media_type="application/json")
+
+
+if __name__ == "__main__":
+    app = Starlette(
+        routes=[
+            Route("/v1/embeddings", embeddings, methods=["POST"]),
+            Route("/v1/chat/completions", completion, methods=["POST"]),
+            Route("/bare", bare),
+        ]
+    )
+    uvicorn.run(app, port=int(sys.argv[1]), log_config=None, access_log=False, loop="uvloop", http="httptools")

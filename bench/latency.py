@@ -1,0 +1,341 @@
+"""What a caller waits for, over HTTP and with an embedder and a model behind an endpoint in a process of their own.
+
+    python bench/latency.py                           # this checkout
+    python bench/latency.py OTHER_CHECKOUT ...        # and others (full paths), in turns, after `make install`
+
+Every round has each row once for each checkout. Compared are: remembering and waiting, by one caller and by eight, with
+the endpoint's own rate for one text by as many callers; the same for inferred turns, with a model that answers at once,
+of eight users; verbatim turns in batches of 500 with the endpoint's own rate by one httpx client and 64 texts a
+request; the time of a search in 1,000 memories beyond that of the endpoint's answer with that of `GET /health/live`;
+and `GET /health/live` with a bare Starlette route on uvicorn with uvloop and httptools. The noise is the least and the
+greatest ratio of the rounds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import random
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+ROUNDS = int(os.environ.get("ROUNDS", "5"))
+FIRST_PORT = int(os.environ.get("FIRST_PORT", "0"))
+START_SECONDS = 60.0
+ADDS, TURNS, SEARCHES, LIVES = 200, 160, 100, 400
+BATCHED, BATCH, SEARCHED, CALLERS = 1_500, 500, 1_000, 8
+TARGETS = {
+    "remember, one caller": None,
+    "remember, eight callers": None,
+    "inferred turns, eight users": None,
+    "verbatim turns in batches": 0.6,
+    "search beyond the embedder": 2.0,
+    "health": 0.7,
+}
+WORDS = [
+    *(
+        "harbour",
+        "choir",
+        "bakery",
+        "bicycle",
+        "train",
+        "garden",
+        "winter",
+        "letter",
+        "doctor",
+        "violin",
+        "bridge",
+        "market",
+        "lantern",
+        "river",
+        "teacher",
+        "kitchen",
+    ),
+    *(
+        "ticket",
+        "mountain",
+        "painter",
+        "window",
+        "museum",
+        "tea",
+        "concert",
+        "brother",
+        "island",
+        "camera",
+        "ladder",
+        "pepper",
+        "festival",
+        "neighbour",
+        "engine",
+    ),
+    *(
+        "blanket",
+        "library",
+        "orchard",
+        "castle",
+        "marathon",
+        "recipe",
+        "guitar",
+        "balcony",
+        "suitcase",
+        "village",
+        "lemon",
+        "station",
+        "sailor",
+        "novel",
+        "puppy",
+    ),
+]
+PORTS = itertools.count(FIRST_PORT)
+NUMBERS = itertools.count()
+
+
+class Caller:
+    """A connection that costs its process little, unlike an HTTP library's."""
+
+    def __init__(self, url: str) -> None:
+        """Take where to ask; `async with` connects."""
+        self._host, self._port = urlsplit(url).hostname, urlsplit(url).port
+
+    async def __aenter__(self) -> Self:
+        """Connect."""
+        self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close the connection."""
+        self._writer.close()
+
+    async def ask(self, method: str, path: str, body: object = None) -> bytes:
+        """Return the answer's body."""
+        content = b"" if body is None else orjson.dumps(body)
+        head = f"{method} {path} HTTP/1.1\r\nhost: {self._host}\r\ncontent-type: application/json\r\n"
+        self._writer.write(f"{head}content-length: {len(content)}\r\n\r\n".encode() + content)
+        answered = await self._reader.readuntil(b"\r\n\r\n")
+        length = next(line for line in answered.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        answer = await self._reader.readexactly(int(length.partition(b":")[2]))
+        assert answered[9:10] == b"2", answered + answer
+        return answer
+
+
+def free_port() -> int:
+    """Return a port of loopback."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", next(PORTS) if FIRST_PORT else 0))
+        return int(free.getsockname()[1])
+
+
+@contextlib.contextmanager
+def process(command: list[str], folder: Path, path: str, **environment: str) -> Iterator[str]:
+    """Run a server while the block lasts; return its URL when it answers at the path."""
+    url = f"http://127.0.0.1:{command[-1]}"
+    own = {key: value for key, value in os.environ.items() if not key.startswith("MNEMOLOG_")} | environment
+    running = subprocess.Popen(command, cwd=folder, env=own)  # noqa: S603 - our own command
+    try:
+        until = time.monotonic() + START_SECONDS
+        while not _answers(url + path):
+            assert running.poll() is None, "the server has ended"
+            assert time.monotonic() < until, "the server does not start"
+            time.sleep(0.1)
+        yield url
+    finally:
+        running.terminate()
+        running.wait(40)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(url).is_success
+    except httpx.TransportError:
+        return False
+
+
+@contextlib.contextmanager
+def worker(checkout: Path, endpoint: str) -> Iterator[str]:
+    """Run a checkout's worker with an endpoint as its embedder and model."""
+    names = ("EMBEDDING", "LLM")
+    settings = {f"MNEMOLOG_{name}_BASE_URL": f"{endpoint}/v1" for name in names}
+    settings |= {f"MNEMOLOG_{name}_API_KEY": "x" for name in names}
+    settings |= {"MNEMOLOG_EMBEDDING_MODEL": "hash", "MNEMOLOG_LLM_MODEL": "echo", "MNEMOLOG_LOG_LEVEL": "error"}
+    with tempfile.TemporaryDirectory() as data:
+        command = [str(checkout / ".venv/bin/python"), "-m", "mnemolog", "up", "--data", data, "--port"]
+        with process([*command, str(free_port())], checkout, "/health/ready", **settings) as url:
+            yield url
+
+
+def text() -> str:
+    """Return a text that nobody has said before."""
+    n = next(NUMBERS)
+    return f"{' '.join(random.Random(n).sample(WORDS, 9))}, note {n}"  # noqa: S311 - they only differ
+
+
+async def rate(callers: int, count: int, url: str, one: Callable[[Caller, int, int], Awaitable[object]]) -> float:
+    """Return how many calls a second are answered, of so many callers who wait for each answer."""
+
+    async def call(caller: Caller, who: int) -> None:
+        for n in range(count // callers):
+            await one(caller, who, n)
+
+    async with contextlib.AsyncExitStack() as connected:
+        each = [await connected.enter_async_context(Caller(url)) for _ in range(callers)]
+        began = time.perf_counter()
+        await asyncio.gather(*(call(caller, who) for who, caller in enumerate(each)))
+        return count // callers * callers / (time.perf_counter() - began)
+
+
+async def embedded(caller: Caller, _who: int, _n: int) -> None:
+    """Ask the endpoint for one vector."""
+    await caller.ask("POST", "/v1/embeddings", {"model": "hash", "input": [text()], "encoding_format": "base64"})
+
+
+class Measured:
+    """The rows of one worker: each measures itself and what it is compared with."""
+
+    def __init__(self, url: str, endpoint: str, tag: str) -> None:
+        """Take the worker's URL, the endpoint's, and a word for the users."""
+        self.url, self.endpoint, self.tag = url, endpoint, tag
+
+    async def prepare(self) -> None:
+        """Fill the user that is searched, and use every route once."""
+        async with Caller(self.url) as caller:
+            await self.publish(caller, f"{self.tag}-searched", SEARCHED)
+        await self.rows()
+
+    async def publish(self, caller: Caller, user: str, count: int) -> float:
+        """Publish turns word for word and drain; return how many a second became searchable."""
+        said = [[{"role": "user", "content": text()} for _ in range(BATCH)] for _ in range(count // BATCH)]
+        began = time.perf_counter()
+        for n, messages in enumerate(said):
+            body = {"user_id": user, "session_id": f"{user}-{n}", "infer": False, "messages": messages}
+            await caller.ask("POST", "/v1/conversations", body)
+        await caller.ask("POST", "/v1/admin/drain", {"timeout": 300})
+        return count / (time.perf_counter() - began)
+
+    async def remember(self, callers: int) -> tuple[float, float]:
+        """Remember and wait, against one vector."""
+        tag = f"{self.tag}-{next(NUMBERS)}"
+
+        async def add(caller: Caller, _who: int, _n: int) -> None:
+            await caller.ask("POST", "/v1/memories", {"user_id": tag, "content": text()})
+
+        added = await rate(callers, ADDS, self.url, add)
+        return added, await rate(callers, ADDS, self.endpoint, embedded)
+
+    async def inferred(self) -> tuple[float, float]:
+        """Publish one turn and wait for its memories, against one vector."""
+        tag = f"{self.tag}-{next(NUMBERS)}"
+
+        async def infer(caller: Caller, who: int, n: int) -> None:
+            body = {"user_id": f"{tag}-{who}", "session_id": f"s{n}", "messages": [{"role": "user", "content": text()}]}
+            answer = orjson.loads(await caller.ask("POST", "/v1/conversations?wait=60", body))
+            assert answer["accepted"][0]["memory_ids"], answer
+
+        done = await rate(CALLERS, TURNS, self.url, infer)
+        return done, await rate(CALLERS, TURNS, self.endpoint, embedded)
+
+    async def batches(self) -> tuple[float, float]:
+        """Publish many turns and drain, against the endpoint's own rate."""
+        async with Caller(self.url) as caller:
+            done = await self.publish(caller, f"{self.tag}-{next(NUMBERS)}", BATCHED)
+        said = [text() for _ in range(BATCHED)]
+        began = time.perf_counter()
+        async with httpx.AsyncClient(base_url=self.endpoint) as client:
+            for start in range(0, BATCHED, 64):
+                asked = {"model": "hash", "input": said[start : start + 64], "encoding_format": "base64"}
+                (await client.post("/v1/embeddings", json=asked)).json()
+        return done, BATCHED / (time.perf_counter() - began)
+
+    async def search(self) -> tuple[float, float]:
+        """Return the milliseconds of a search beyond the endpoint's answer, and those of the health route."""
+
+        async def find(caller: Caller, _who: int, _n: int) -> None:
+            await caller.ask("POST", "/v1/search", {"user_id": f"{self.tag}-searched", "query": text(), "limit": 10})
+
+        searches = await rate(1, SEARCHES, self.url, find)
+        vectors = await rate(1, SEARCHES, self.endpoint, embedded)
+        return 1000 / searches - 1000 / vectors, 1000 / await rate(1, LIVES, self.url, live)
+
+    async def health(self) -> tuple[float, float]:
+        """Ask the health route, against a bare route."""
+        return await rate(1, LIVES, self.url, live), await rate(1, LIVES, self.endpoint, bare)
+
+    async def rows(self) -> dict[str, tuple[float, float]]:
+        """Measure each row once."""
+        return {
+            "remember, one caller": await self.remember(1),
+            "remember, eight callers": await self.remember(CALLERS),
+            "inferred turns, eight users": await self.inferred(),
+            "verbatim turns in batches": await self.batches(),
+            "search beyond the embedder": await self.search(),
+            "health": await self.health(),
+        }
+
+
+async def live(caller: Caller, _who: int, _n: int) -> None:
+    """Ask the health route."""
+    await caller.ask("GET", "/health/live")
+
+
+async def bare(caller: Caller, _who: int, _n: int) -> None:
+    """Ask the bare route."""
+    await caller.ask("GET", "/bare")
+
+
+@contextlib.asynccontextmanager
+async def prepared(checkouts: list[Path]) -> AsyncIterator[dict[str, Measured]]:
+    """Run the endpoint, and each checkout's worker."""
+    with contextlib.ExitStack() as running:
+        command = [sys.executable, "-m", "bench.embedding_stub", str(free_port())]
+        endpoint = running.enter_context(process(command, ROOT, "/bare"))
+        found = {}
+        for checkout in checkouts:
+            url = running.enter_context(worker(checkout, endpoint))
+            found[checkout.name] = Measured(url, endpoint, "user")
+            await found[checkout.name].prepare()
+        yield found
+
+
+async def main() -> dict[str, object]:
+    """Measure this checkout, and those that the command line names."""
+    checkouts = [ROOT, *map(Path, sys.argv[1:])]
+    rounds: dict[str, list[dict[str, tuple[float, float]]]] = {checkout.name: [] for checkout in checkouts}
+    async with prepared(checkouts) as measured:
+        for _ in range(ROUNDS):
+            for name, one in measured.items():
+                rounds[name].append(await one.rows())
+    result: dict[str, object] = {}
+    for row, target in TARGETS.items():
+        for name, each in rounds.items():
+            pairs = [found[row] for found in each]
+            ratios = sorted(left / right for left, right in pairs)
+            ratio, left, right = (statistics.median(v) for v in (ratios, *zip(*pairs, strict=True)))
+            unit = "ms" if row.startswith("search") else "a second"
+            shown = f"{row} ({name})" if len(rounds) > 1 else row
+            wanted = "none" if target is None else target
+            print(
+                f"  {shown}: {left:,.1f} against {right:,.1f} {unit}: ratio {ratio:.3f} "
+                f"({ratios[0]:.3f} to {ratios[-1]:.3f}, target {wanted})",
+                flush=True,
+            )
+            result[shown] = {"ratio": round(ratio, 4), "target": target, "ratios": [round(r, 4) for r in ratios]}
+    return result
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
