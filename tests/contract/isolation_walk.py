@@ -158,7 +158,7 @@ def _of_mcp() -> Iterator[Request]:
     messages += [("tools/call", {"name": tool, "arguments": arguments}) for tool, arguments in calls]
     for user in (None, *USERS):
         for agent in (None, *AGENTS):
-            query = {} if user is None else {"user_id": user}
+            query: dict[str, str] = {} if user is None else {"user_id": user}
             query |= {} if agent is None else {"agent_id": agent}
             for called, params in messages:
                 body = {"jsonrpc": "2.0", "id": 1, "method": called, "params": params}
@@ -224,7 +224,7 @@ def _body(world: World, asked: Request, document: dict[str, Any], about: About) 
         return {"agent_id": agent} if agent else {"user_id": "ben" if user == "ana" else "ana"}
     events = sorted({event for place in world.places for event in place.events})
     memories = [memory_id for place in world.places for memory_id in place.memories]
-    body = {"user_id": user, "agent_id": agent, "scope": about.scope, "session_id": SHARED_SESSION}
+    body: dict[str, Any] = {"user_id": user, "agent_id": agent, "scope": about.scope, "session_id": SHARED_SESSION}
     body |= {"query": "the garden", "content": "likes tea", "event_ids": events, "importance": 0.5}
     body |= {"include": ["memories", "turns"], "messages": [{"role": "user", "content": "hello"}]}
     body |= {"due_at": "2090-01-01", "every_seconds": 86_400, "end_session": False, "text": "look"}
@@ -301,7 +301,7 @@ async def _totals(world: World, name: str, request: Request, answer: httpx.Respo
         seen, page = len(body["items"]), 1
         while "page" in body and len(body["items"]) == body["page_size"]:
             page += 1
-            again = await caller.ask(request.method, request.path, **(request.query | {"page": str(page)}))
+            again = await caller.ask(request.method, request.path, None, None, **(request.query | {"page": str(page)}))
             body = again.json()
             seen += len(body["items"])
         return [] if seen == total else [f"a total of {total}, of which it can see {seen}"]
@@ -318,7 +318,7 @@ async def _listed(world: World, name: str, request: Request) -> int | None:
     evatars = request.path.startswith("/api")
     query = request.query if evatars else request.query | {"user_id": request.path.split("/")[3]}
     path = "/api/memories" if evatars else "/v1/memories"
-    answer = await world.callers[name].ask("GET", path, **(query | {"page_size": "1"}))
+    answer = await world.callers[name].ask("GET", path, None, None, **(query | {"page_size": "1"}))
     total: int | None = answer.json().get("total")
     return total
 

@@ -196,7 +196,7 @@ async def steer(full: dict[str, Caller]) -> None:
     """Set the policies of tenants and agents."""
     for (tenant, agent), word in STEERED.items():
         query = {} if agent is None else {"agent_id": agent}
-        made = await full[tenant].ask("PUT", "/v1/policy", {"instructions": f"remember the {word}"}, **query)
+        made = await full[tenant].ask("PUT", "/v1/policy", {"instructions": f"remember the {word}"}, None, **query)
         assert made.status_code == 200, made.text
 
 

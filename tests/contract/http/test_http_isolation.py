@@ -67,7 +67,7 @@ async def test_what_is_asked_finds_what_one_may_see(world: World):
         seen: dict[str, set[str]] = {}
         for method, template in [("POST", "/v1/search"), ("GET", "/v1/memories"), ("POST", "/v1/context")]:
             for request in requests_of(world, name, method, template):
-                answer = await world.callers[name].ask(method, request.path, request.body, **request.query)
+                answer = await world.callers[name].ask(method, request.path, request.body, None, **request.query)
                 seen.setdefault(template, set()).update(word for word in words if word in answer.text)
         assert seen == dict.fromkeys(seen, words), name
 
