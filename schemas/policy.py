@@ -40,8 +40,10 @@ class Policy:
 
     @property
     def policy_id(self) -> str:
-        """Sixteen hex digits of SHA-256 over what is said: equal policies have equal ids."""
-        return hashlib.sha256(self.encoded()).hexdigest()[:ID_DIGITS]
+        """Sixteen hex digits of SHA-256 over what is said, which a field that is added later does not change."""
+        blank = asdict(Policy())
+        said = {name: value for name, value in asdict(self).items() if value != blank[name]}
+        return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:ID_DIGITS]
 
     def encoded(self) -> bytes:
         """Return it as JSON, the fields in the order of their names."""
@@ -65,10 +67,26 @@ class Policy:
         if attribute in self.never_attributes:
             return f"the policy never remembers {attribute}"
         said = _plain(f"{content}\n{value or ''}")
-        if any(_plain(phrase) in said for phrase in self.never):
+        if any(_stands_in(_plain(phrase), said) for phrase in self.never):
             return "the policy never remembers such words"
         return None
 
 
 def _plain(text: str) -> str:
     return " ".join(nfkc(nfkc(text).casefold()).split())
+
+
+def _stands_in(phrase: str, text: str) -> bool:
+    """Return whether a phrase stands in a text: `art` does not stand in `party`, for a Latin word ends with it."""
+    begin = text.find(phrase)
+    while begin >= 0:
+        end = begin + len(phrase)
+        if not (_goes_on(text[:begin][-1:], phrase[0]) or _goes_on(text[end : end + 1], phrase[-1])):
+            return True
+        begin = text.find(phrase, begin + 1)
+    return False
+
+
+def _goes_on(beside: str, edge: str) -> bool:
+    """Return whether a word of a spaced script goes on beyond the edge of a phrase."""
+    return edge.isascii() and edge.isalnum() and beside.isascii() and beside.isalnum()

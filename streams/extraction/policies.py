@@ -39,6 +39,8 @@ class Policies:
         self._log = log
         self._next = 0
         self._held: dict[tuple[str, str | None], PolicyInForce] = {}
+        self._seen: set[tuple[str, str]] = set()
+        """Tenants and ids of the requests that were read."""
         self._following = asyncio.Lock()
 
     async def follow(self) -> None:
@@ -75,8 +77,10 @@ class Policies:
             log.error("the record at %s is no policy: it is passed over", record.position)  # noqa: TRY400 - who wrote it is not us
             return
         key = (message.envelope.tenant, message.envelope.agent_id)
+        request = (message.envelope.tenant, message.envelope.event_id)
+        if request in self._seen:
+            return  # it was sent again
+        self._seen.add(request)
         before = self._held.get(key)
-        if before and before.message.envelope.event_id == message.envelope.event_id:
-            return  # the same request, sent again
         version = before.version + 1 if before else 1
         self._held[key] = PolicyInForce(policy=policy, version=version, message=message)

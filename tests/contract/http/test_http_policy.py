@@ -84,10 +84,16 @@ async def test_a_policy_is_versioned_kept_and_an_agents_own_goes_before_the_tena
 
 async def test_the_same_request_sent_again_is_one_policy(tmp_path: Path):
     async with front_door(tmp_path) as door:
-        for _ in range(2):
-            headers = {"Idempotency-Key": "k-1"}
-            answer = await door.http.put("/v1/policy", json={"never": ["salary"]}, headers=headers)
-            assert answer.json()["version"] == 1
+        for key, word, version in [
+            ("k-1", "salary", 1),
+            ("k-1", "salary", 1),
+            ("k-2", "rent", 2),
+            ("k-1", "salary", 2),
+        ]:
+            headers = {"Idempotency-Key": key}
+            answer = await door.http.put("/v1/policy", json={"never": [word]}, headers=headers)
+            assert answer.json()["version"] == version
+        assert (await door.get("/v1/policy")).json()["never"] == ["rent"]
 
 
 async def test_a_model_is_told_and_what_it_says_all_the_same_is_dropped(tmp_path: Path):
@@ -123,7 +129,8 @@ async def test_a_model_is_told_and_what_it_says_all_the_same_is_dropped(tmp_path
 
 async def test_rules_and_words_kept_as_they_are_honour_what_is_never_remembered(tmp_path: Path):
     async with front_door(tmp_path) as door:
-        await set_policy(door, never=["香菜"], never_attributes=["city"])
+        await set_policy(door, never=["香菜"], never_attributes=["city"], never_categories=["finance"])
+        assert (await say(door, "a-0", "I paid 120 euros for the train."))["state"] == "nothing"
         assert (await say(door, "a-1", "我讨厌吃香菜。"))["state"] == "nothing"
         assert (await say(door, "a-2", "I live in Berlin."))["state"] == "nothing"
         assert (await say(door, "a-3", "香菜 is on the list.", infer=False))["state"] == "nothing"
