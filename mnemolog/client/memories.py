@@ -78,11 +78,16 @@ def search(  # noqa: PLR0913 - one for each field of the request
     as_of: Instant | None = None,
     recall: bool = True,
     exclude_sources: Sequence[str] | None = None,
+    include: Sequence[str] | None = None,
+    understand_time: bool | None = None,
+    hops: int | None = None,
 ) -> Call[Json]:
     """Find memories by words and by meaning; returns `{"results": [{"memory": text, "score": …, …}]}`, best first.
 
-    `exclude_sources` leaves out what is from there: chat, photo, inferred, manual, import. A blank query is refused; it
-    has a default only because its place is after the agent's, as in PowerMem.
+    `exclude_sources` leaves out what is from there: chat, photo, inferred, manual, import. `include` has `memories`,
+    `turns` (what was said) or both; `hops=2` follows what the best memories name; `understand_time=False` reads "last
+    week" as words. A blank query is refused; it has a default only because its place is after the agent's, as in
+    PowerMem.
     """
     body = given(
         user_id=user_id,
@@ -97,6 +102,9 @@ def search(  # noqa: PLR0913 - one for each field of the request
         as_of=as_of,
         recall=recall,
         exclude_sources=None if exclude_sources is None else list(exclude_sources),
+        include=None if include is None else list(include),
+        understand_time=understand_time,
+        hops=hops,
     )
     # Recalls are counted once for each user and minute, however often they are reported.
     return Call(method="POST", path="/v1/search", body=body, is_repeatable=True, read=whole)

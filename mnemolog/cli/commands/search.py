@@ -1,6 +1,6 @@
 """`mnemolog search`: a question to a user's memories."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from mnemolog.client.client import AsyncClient
 
 QUERY = Annotated[str, typer.Argument(help="What to look for, in any words.")]
 LIMIT = Annotated[int, typer.Option("--limit", "-n", min=1, max=100)]
+TURNS = Annotated[bool, typer.Option("--turns", help="Also find what was said, whether it was remembered or not.")]
 RECALL = Annotated[bool, typer.Option("--recall", help="Count what is found as recalled, as an agent's search does.")]
 
 
@@ -28,15 +29,26 @@ async def search(
     agent: AGENT = None,
     limit: LIMIT = 5,
     as_of: AS_OF = None,
+    turns: TURNS = False,
     recall: RECALL = False,
 ) -> None:
     """Find memories by words and by meaning. Looking does not change them, unless --recall says so."""
-    found = await client.search(user, agent, query, limit=limit, as_of=as_of, recall=recall)
+    include = ["memories", "turns"] if turns else None
+    found = await client.search(user, agent, query, limit=limit, as_of=as_of, recall=recall, include=include)
     if output.as_json:
         output.json(found)
         return
     output.table(
         ("score", "memory", "category", "importance", "id"),
-        [(m["score"], m["memory"], m["category"], m["importance"], m["memory_id"]) for m in found["results"]],
+        [_row(hit) for hit in found["results"]],
         f"nothing found for user {user} (--user)",
     )
+
+
+def _row(hit: dict[str, Any]) -> tuple[object, ...]:
+    """Return the cells of a memory or of a turn; what is true no more says so."""
+    if hit["kind"] == "turn":
+        return hit["score"], hit["memory"], "said", "", hit["turn_id"]
+    until = f" (until {hit['valid_to'][:10]})" if hit.get("valid_to") else ""
+    over = until or (f" ({hit['status']})" if hit["status"] != "active" else "")
+    return hit["score"], f"{hit['memory']}{over}", hit["category"], hit["importance"], hit["memory_id"]

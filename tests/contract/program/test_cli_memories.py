@@ -10,8 +10,11 @@ import pytest
 from contract.front_door import front_door, turn
 
 from mnemolog import AsyncClient, Conflict, Refused
+from mnemolog.cli.commands.drain import reextract
 from mnemolog.cli.commands.history import MOST_WORDS, history
 from mnemolog.cli.commands.memories import memory, revise
+from mnemolog.cli.commands.search import search
+from mnemolog.cli.invocation import CommandFailed
 from mnemolog.cli.output import Output
 from mnemolog.http.app import make_http
 
@@ -42,6 +45,31 @@ async def test_a_memory_is_revised_and_read_by_its_id(client: AsyncClient, capsy
     assert (lines["content"], lines["importance"], lines["category"]) == ("Owns a blue bicycle", "0.9", "habit")
     await memory(client, Output(as_json=True), memory_id)
     assert orjson.loads(capsys.readouterr().out) == await client.memory(memory_id)
+
+
+async def test_a_search_shows_what_was_said_and_until_when_something_was_true(
+    client: AsyncClient, capsys: pytest.CaptureFixture[str]
+):
+    await client.publish([turn("t-1", "I live in Berlin.", occurred_at="2026-01-05T08:00:00Z")], wait_seconds=20)
+    await client.publish([turn("t-2", "I live in Oslo now.", occurred_at="2026-03-05T08:00:00Z")], wait_seconds=20)
+    await search(client, Output(as_json=False), "Where did I live before?", user="u1", turns=True)
+    shown = capsys.readouterr().out
+    assert "lives in Berlin (until 2026-03-05)" in shown
+    assert "lives in Oslo " in shown
+    await client.publish([turn("t-3", "Is the ferry late again?")], wait_seconds=20)
+    for turns in (True, False):
+        await search(client, Output(as_json=False), "ferry", user="u1", turns=turns)
+        out = capsys.readouterr().out
+        assert ("ferry late again" in out, "said" in out) == (turns, turns)
+
+
+async def test_rejected_windows_are_extracted_again_until_none_is_left(
+    client: AsyncClient, capsys: pytest.CaptureFixture[str]
+):
+    await reextract(client, Output(as_json=False), rejected=True, user="u1")
+    assert "windows" in capsys.readouterr().out
+    with pytest.raises(CommandFailed, match="--rejected"):
+        await reextract(client, Output(as_json=False))
 
 
 async def test_a_history_leads_back_to_the_words_for_a_person_too(
