@@ -95,6 +95,7 @@ class Settings(BaseModel):
     llm_base_url: str | None = None
     llm_api_key: HeaderSecret | None = None
     llm_model: str = "gpt-4o-mini"
+    llm_second_model: Annotated[str, Field(min_length=1)] | None = None
     llm_temperature: Annotated[float, Field(ge=0, le=2)] = 0.2
     llm_max_tokens: Annotated[int, Field(ge=1)] = 2048
     llm_timeout_seconds: Annotated[float, Field(gt=0)] = 60.0
@@ -414,6 +415,8 @@ def _check_model(settings: Settings) -> None:
     """Refuse a model without key or URL, and vision without a model."""
     if settings.extracts_with == "model" and not settings.has_model:
         raise SettingsError(f"{PREFIX}EXTRACTOR=model needs {PREFIX}LLM_API_KEY or {PREFIX}LLM_BASE_URL")
+    if settings.llm_second_model and settings.extracts_with != "model":
+        raise SettingsError(f"{PREFIX}LLM_SECOND_MODEL is about a model: set {PREFIX}LLM_BASE_URL or unset it")
     if settings.llm_vision and settings.extracts_with != "model":
         raise SettingsError(f"{PREFIX}LLM_VISION is about a model: set {PREFIX}LLM_BASE_URL or unset it")
 

@@ -196,14 +196,14 @@ def make_greeting_model(settings: Settings, metrics: Metrics) -> ModelExtractor 
     return None
 
 
-def make_model(settings: Settings, metrics: Metrics) -> ModelExtractor:
-    """Return the configured model."""
+def make_model(settings: Settings, metrics: Metrics, name: str | None = None) -> ModelExtractor:
+    """Return the configured model, or that of a name at the same endpoint."""
     from streams.extraction.model.extractor import ModelExtractor  # noqa: PLC0415 - as above
 
     return ModelExtractor(
         settings.llm_base_url,
         revealed(settings.llm_api_key) or "none",
-        settings.llm_model,
+        name or settings.llm_model,
         temperature=settings.llm_temperature,
         max_tokens=settings.llm_max_tokens,
         timeout_seconds=settings.llm_timeout_seconds,

@@ -79,6 +79,7 @@ from streams.extraction.assisted import AssistedModel
 from streams.extraction.policies import Policies
 from streams.extraction.request import ExtractionService
 from streams.extraction.rules.process import RuleProcess
+from streams.extraction.second_model import SecondModel
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.ticks.scheduler import TickScheduler
@@ -250,9 +251,14 @@ class Worker:
             return extractor
         model = components.make_model(self.settings, self.metrics)
         self._exits.push_async_callback(model.aclose)
+        models: Extractor = model
+        if self.settings.llm_second_model is not None:
+            second = components.make_model(self.settings, self.metrics, self.settings.llm_second_model)
+            self._exits.push_async_callback(second.aclose)
+            models = SecondModel(model, second)
         self._rules = RuleProcess()
         self._exits.push_async_callback(self._rules.aclose)
-        return AssistedModel(model, self._rules)
+        return AssistedModel(models, self._rules)
 
     def _build_agents(self) -> None:
         """Build the three agents, their pools, and the schedulers of ticks."""

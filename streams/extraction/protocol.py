@@ -84,6 +84,8 @@ class Extraction:
     proposals: tuple[Proposal, ...]
     answer: str | None = None
     """The raw answer of a model; None for rules."""
+    by: str | None = None
+    """The model that answered, where it is another than the extractor's."""
     tokens_in: int = 0
     tokens_out: int = 0
     dropped: tuple[str, ...] = field(default=())

@@ -137,7 +137,7 @@ class ExtractionService:
             session_id=window.session_id,
             source_type=window.source_type,
             source_ref=window.source_ref,
-            model=extractor.model,
+            model=extraction.by or extractor.model,
             prompt_hash=_prompt_hash(window, extractor),
             embedding_model=self.embedder.model,
             answer=None if extraction.answer is None else Sealed.clear(extraction.answer),

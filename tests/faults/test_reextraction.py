@@ -121,6 +121,22 @@ async def test_more_windows_than_one_call_takes_over_http(tmp_path: Path):
                 assert (second["extracted"], second["left"]) == (3, 0)
 
 
+async def test_a_second_model_answers_what_the_first_does_not(tmp_path: Path):
+    class Picky(MoodyModel):
+        def answer(self, request: dict[str, Any]) -> tuple[int, bytes, dict[str, str]]:
+            self.moods = {"alpha": "prose"} if request["model"] == "small" else {}
+            return super().answer(request)
+
+    with Picky() as model:
+        chosen = {"llm_model": "small", "llm_second_model": "large"}
+        async with asking(tmp_path, model.base_url, **chosen) as worker:
+            said = [await say(worker, "u1", "alpha"), await say(worker, "u2", "fine")]
+            assert await worker.event_states.wait(said, SECONDS)
+            assert [(await state(worker, one))["state"] for one in said] == ["remembered"] * 2
+            assert {i.envelope.user_id: i.model for i in await answers(worker)} == {"u1": "large", "u2": "small"}
+            await rebuilt(worker)
+
+
 async def test_a_model_that_was_refused_may_be_replaced_by_the_rules(tmp_path: Path):
     with MoodyModel({"Bergen": "prose"}) as model:
         async with asking(tmp_path, model.base_url) as worker:
