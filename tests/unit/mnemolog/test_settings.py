@@ -187,6 +187,13 @@ def test_a_key_or_a_base_url_means_a_model_and_the_shared_names_are_honoured():
     assert from_environment({"OPENAI_API_KEY": "k", "MNEMOLOG_EXTRACTOR": "rules"}).extracts_with == "rules"
 
 
+def test_a_second_model_needs_a_first():
+    with pytest.raises(SettingsError, match="LLM_SECOND_MODEL is about a model"):
+        from_environment({"MNEMOLOG_LLM_SECOND_MODEL": "large"})
+    both = {"MNEMOLOG_LLM_SECOND_MODEL": "large", "MNEMOLOG_LLM_BASE_URL": "http://127.0.0.1:1/v1"}
+    assert from_environment(both).llm_second_model == "large"
+
+
 def test_a_forced_model_needs_somebody_to_ask():
     with pytest.raises(SettingsError, match="LLM_API_KEY"):
         from_environment({"MNEMOLOG_EXTRACTOR": "model"})
