@@ -25,6 +25,8 @@ LOOK_SECONDS: Final = 1.0
 """The file is checked for changes at most this often."""
 WAIT_SECONDS: Final = 0.25
 """A request waits at most so long for a file that is being read; 10,000 keys take less."""
+UNKNOWN_SECONDS: Final = 5.0
+"""A request with a key that is not known waits so long for it: the key may have been made a moment ago."""
 MAX_FILE_BYTES: Final = 64 * 1024 * 1024
 _OF_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _MOUNTED: Final = stat.S_IWGRP | stat.S_IXGRP | stat.S_IRWXO
@@ -77,9 +79,16 @@ class KeyFile:
             self._reading = asyncio.create_task(self._read(seen))
             await self._wait()
 
-    async def _wait(self) -> None:
+    async def settle(self) -> None:
+        """Wait until a file that is being read has been read: for a key that is not among those known.
+
+        Waits UNKNOWN_SECONDS at most.
+        """
+        await self._wait(UNKNOWN_SECONDS)
+
+    async def _wait(self, seconds: float = WAIT_SECONDS) -> None:
         if self._reading is not None:
-            await asyncio.wait({self._reading}, timeout=WAIT_SECONDS)
+            await asyncio.wait({self._reading}, timeout=seconds)
 
     async def _read(self, seen: tuple[int, ...]) -> None:
         try:

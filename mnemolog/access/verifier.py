@@ -83,6 +83,9 @@ class Verifier:
             raise NoKey("that is no key of mnemolog: it begins with mnl_ and has 60 characters")
         await self._keys.look()
         key = self._keys.find(key_id)
+        if key is None:
+            await self._keys.settle()
+            key = self._keys.find(key_id)
         digest = hmac.digest(self._secret, text.encode(), "sha256")
         if key is None or not self._is_remembered(key, digest):
             is_right = await self._hashed(key, key_id, text, digest, address)

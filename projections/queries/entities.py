@@ -60,7 +60,7 @@ def entities(owner: Owner, memories: Iterable[Memory]) -> list[Entity]:
     for memory in known:
         for name, kind, weight in _named(memory):
             key = fold(name)
-            if len(key) < BEGIN:
+            if len(key) < BEGIN or (key.isascii() and not _WORD.search(key)):
                 continue
             kinds.setdefault(key, Counter())[kind] += weight
             spellings.setdefault(key, Counter())[name] += 1

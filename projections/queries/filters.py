@@ -46,13 +46,16 @@ class Filters:
             and (self.min_importance is None or memory.importance >= self.min_importance)
         )
 
-    def accept_turn(self, at: datetime) -> bool:
-        """Return whether a turn passes that was said at an effective time; what only memories have keeps it out."""
+    def accept_turn(self, at: datetime, source: str = CHAT) -> bool:
+        """Return whether a turn passes that was said at an effective time; what only memories have keeps it out.
+
+        `source` is chat, or the provenance of a screenshot or an article.
+        """
         of_memories = (self.kind, self.memory_type, self.category, self.attribute, self.min_importance)
         return (
             all(wanted is None for wanted in of_memories)
-            and self.source_type in (None, CHAT)
-            and CHAT not in self.exclude_sources
+            and self.source_type in (None, source)
+            and source not in self.exclude_sources
             and (self.since is None or at >= self.since)
             and (self.until is None or at <= self.until)
         )

@@ -16,7 +16,7 @@ from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
 from projections.profile.slot_question import filling, slot_asked
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_score
-from projections.queries.turn_index import TurnIndex, said_by
+from projections.queries.turn_index import TurnIndex, said_by, source_of
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms
@@ -347,7 +347,7 @@ class IndexSearch:
             if turn is None or any(memory.status == FORGOTTEN for memory in citing):
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
-            if filters.accept_turn(said_at) and not hides(said_by(turn)):
+            if filters.accept_turn(said_at, source_of(turn)) and not hides(said_by(turn)):
                 score = turn_score(match, said_at, pool.at, pool.span, by_user=by_user, has_slots=bool(pool.slots))
                 found.append(FoundTurn(owner, turn, score, match))
         return found

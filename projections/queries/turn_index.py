@@ -1,4 +1,4 @@
-"""The words of users' turns, in memory: in which turns, said when and to whom, the words of a query stand.
+"""The words of users' turns, screenshots and articles, in memory: in which the words of a query stand.
 
 A turn is searched together with the turn before it in its session: an answer is often understood, and found, only by
 its question. Nothing is stored: a user's words are read from the shard at the first search, and what came since at each
@@ -20,6 +20,8 @@ from projections.index.embedded.table import microseconds
 from projections.shard.turn_statistics import USER_ROLE
 from projections.text.analyser import tokens
 from schemas.inputs.decoding import effective_time
+from schemas.topics import ARTICLES, CONVERSATIONS, SCREENSHOTS
+from schemas.vocabulary.words import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,6 +39,7 @@ MAX_CHARACTERS: Final = 2_000
 """Of a turn: what follows is not read."""
 MAX_BYTES: Final = 256 * 1024 * 1024
 """What the words of all users may take; those searched longest ago are dropped first."""
+SHOWN_TOPICS: Final = (SCREENSHOTS.name, ARTICLES.name)
 _AT_ONCE: Final = 100
 """Turns read before the event loop has its turn."""
 _BYTES_OF_A_ROW: Final = 250
@@ -81,6 +84,8 @@ class UserWords:
     """The shard's when the first turn was read."""
     reached: int
     """The offset of the last turn that was read."""
+    reached_shown: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SHOWN_TOPICS, _NONE))
+    """The offset of the last screenshot and of the last article that was read."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     event_ids: list[str] = field(default_factory=list)
     by_user: array[int] = field(default_factory=lambda: array("B"))
@@ -117,7 +122,8 @@ class UserWords:
         if before != _NONE:
             self.answers[before] = row
         self._last[message.session_id] = (row, own)
-        self._rows[message.envelope.event_id] = row
+        if message.role not in SHOWN:  # memories are ranked by the words of turns alone
+            self._rows[message.envelope.event_id] = row
         self.event_ids.append(message.envelope.event_id)
         self.by_user.append(message.role == USER_ROLE)
         self.answers.append(_NONE)
@@ -176,11 +182,14 @@ class TurnIndex:
 
     async def _read_on(self, owner: Owner, words: UserWords) -> None:
         """Add the turns that were folded since."""
-        for turns in _parts(owner, words):
+        for topic, turns in _parts(owner, words):
             before = words.nbytes
             for offset, turn in turns:
                 words.add(turn)
-                words.reached = offset
+                if turn.message.role in SHOWN:
+                    words.reached_shown[topic] = offset
+                else:
+                    words.reached = offset
             if self._users.get(owner) is words:
                 self._bytes += words.nbytes - before
             if len(turns) == _AT_ONCE:
@@ -201,6 +210,17 @@ def said_by(turn: Turn) -> str:
     return f"{message.name}: {message.content}" if message.name else message.content
 
 
-def _parts(owner: Owner, words: UserWords) -> Iterator[list[tuple[int, Turn]]]:
-    while words.is_current and (turns := words.shard.observations.turns_after(owner, words.reached, _AT_ONCE)):
-        yield turns
+def source_of(turn: Turn) -> str:
+    """Return where a turn is from: chat, photo or inferred."""
+    return SHOWN.get(turn.message.role, "chat")
+
+
+def _parts(owner: Owner, words: UserWords) -> Iterator[tuple[str, list[tuple[int, Turn]]]]:
+    observations = words.shard.observations
+    while words.is_current and (turns := observations.turns_after(owner, words.reached, _AT_ONCE)):
+        yield CONVERSATIONS.name, turns
+    for topic in SHOWN_TOPICS:
+        while words.is_current and (
+            shown := observations.shown_after(owner, topic, words.reached_shown[topic], _AT_ONCE)
+        ):
+            yield topic, shown

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from projections.queries.filters import CHAT
-from projections.queries.turn_index import said_by
+from projections.queries.turn_index import said_by, source_of
 from projections.state.importance import grade
 from projections.state.provenance import provenance_of
 from schemas.inputs.decoding import effective_time
@@ -77,7 +76,7 @@ def turn_view(found: FoundTurn) -> dict[str, Any]:
         "role": message.role,
         "name": message.name,
         "content": message.content,
-        "provenance": CHAT,
+        "provenance": source_of(found.turn),
         "source_ids": [message.envelope.event_id],
         "occurred_at": instant(said_at),
         "recorded_at": instant(found.turn.recorded_at),

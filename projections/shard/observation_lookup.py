@@ -247,10 +247,20 @@ class ObservationLookup:
         ).fetchone()
         return -1 if found is None else int(found[0])
 
+    def shown_after(self, owner: Owner, topic: str, offset: int, limit: int) -> list[tuple[int, Turn]]:
+        """Return a user's next screenshots or articles of a topic after an offset, as turns, each with its offset."""
+        rows = self._connection.execute(
+            "select offset, turn, recorded_at from shown_texts where owner=? and topic=? and offset>? "
+            "order by offset limit ?",
+            (name_of(owner), topic, offset, limit),
+        ).fetchall()
+        return [(place, Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at))) for place, t, at in rows]
+
     def turn(self, owner: Owner, event_id: str) -> Turn | None:
-        """Return a turn by its id, None when it is not known (any more)."""
+        """Return a turn, or a screenshot or an article as one, by its id; None when it is not known (any more)."""
         found = self._connection.execute(
-            "select turn, recorded_at from observations where owner=? and event_id=? and turn is not null",
+            "select turn, recorded_at from observations where owner=?1 and event_id=?2 and turn is not null"
+            " union all select turn, recorded_at from shown_texts where owner=?1 and event_id=?2",
             (name_of(owner), event_id),
         ).fetchone()
         return found and Turn(codec.decode_as(found[0], TurnRecorded), datetime.fromisoformat(found[1]))

@@ -17,7 +17,8 @@ from schemas.inputs.decoding import claimed, digest_of, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.inputs.pieces import is_extractable, piece_count
 from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
-from schemas.messages.observations import TurnRecorded
+from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, TurnRecorded
+from schemas.vocabulary.words import ARTICLE, SCREENSHOT
 
 if TYPE_CHECKING:
     import sqlite3
@@ -79,6 +80,7 @@ class ObservationsFold:
         dead: list[tuple[str, str, str, int, str]] = []
         folded: dict[tuple[str, str], Seen] = {}
         statistics: list[tuple[object, ...]] = []
+        shown: list[tuple[object, ...]] = []
         for record in records:
             try:
                 message = observation_of_record(record)
@@ -93,6 +95,9 @@ class ObservationsFold:
             pieces = piece_count(message) if is_extractable(message) else 0
             folded[name, event_id] = seen = Seen(event_id, record.position, digest_of(message), kind, pieces)
             turn = message if isinstance(message, TurnRecorded) else None
+            if (as_said := as_turn(message)) is not None:
+                where = (record.position.topic, record.position.offset, record.recorded_at.isoformat())
+                shown.append((name, event_id, *where, codec.encode(as_said)))
             if turn and (counted := statistics_row(name, turn, record.position.offset, record.recorded_at)):
                 statistics.append(counted)
             rows.append(
@@ -110,6 +115,7 @@ class ObservationsFold:
                     _bytes_of(record, turn) if turn else None,
                 )
             )
+        self._connection.executemany("insert or ignore into shown_texts values(?,?,?,?,?,?)", shown)
         inserting = "insert or ignore into observations values(?,?,?,?,?,?,?,?,?,?,?)"
         if self._connection.executemany(inserting, rows).rowcount < len(rows):
             _insert_repeats(self._connection, rows)
@@ -143,6 +149,20 @@ class ObservationsFold:
         self._connection.executemany("insert or ignore into model_calls values(?,?,?,?,?,?,?)", calls)
 
 
+def as_turn(message: Observation) -> TurnRecorded | None:
+    """Return what a screenshot or an article says as if it were a turn, said by its app or title; None for others."""
+    match message:
+        case ScreenshotAnalysed():
+            role, ref, name, text = SCREENSHOT, message.screenshot_id, message.app or message.title, message.text
+        case ArticleInferred():
+            role, ref, name, text = ARTICLE, message.article_id, message.title, message.content
+        case _:
+            return None
+    if not text.strip():
+        return None
+    return TurnRecorded(envelope=message.envelope, session_id=ref, role=role, name=name, content=text)
+
+
 def _insert_repeats(connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> None:
     """Insert those rows of observations that are not the first record of their event."""
     connection.executemany(_INSERT_REPEAT, [(*row, *row[:4]) for row in rows])
@@ -163,6 +183,7 @@ def remove_before(
     ).fetchall()
     old = [(owner, event_id) for owner, event_id, is_old in rows_seen if is_old]
     connection.executemany("delete from observations where owner=? and event_id=?", old)
+    connection.executemany("delete from shown_texts where owner=? and event_id=?", old)
     remove_statistics(connection, old)
     if after == ("", ""):  # they are few
         run("delete from repeats where topic=? and offset<?", (topic, earliest))

@@ -17,7 +17,7 @@ PAGE_BYTES: Final = 16_384
 """A decision with its vector fits into a page: in SQLite's 4,096 each has one of its own, most of it empty."""
 WAL_PAGES: Final = 4_000
 """The commit that makes the write-ahead log longer moves it into the file itself; see `Checkpoints`."""
-VERSION: Final = 3
+VERSION: Final = 4
 """Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
 create table if not exists offsets(
@@ -53,6 +53,10 @@ create table if not exists observations(
     owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
     kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,
     turn blob, primary key(owner, event_id)) without rowid;
+create table if not exists shown_texts(
+    owner text not null, event_id text not null, topic text not null, offset integer not null,
+    recorded_at text not null, turn blob not null, primary key(owner, event_id)) without rowid;
+create index if not exists shown_by_offset on shown_texts(owner, topic, offset);
 create table if not exists said(
     owner text not null, event_id text not null, offset integer not null, agent_id text, at real not null,
     hour integer, sentences integer not null, words integer not null, chinese integer not null, intimacy real,

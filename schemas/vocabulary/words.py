@@ -14,6 +14,11 @@ SourceType: TypeAlias = Literal["chat", "photo", "inferred", "manual", "import"]
 Tier: TypeAlias = Literal["free", "paid"]
 Status: TypeAlias = Literal["active", "expired", "forgotten", "superseded"]
 
+SCREENSHOT: Final = "screenshot"
+ARTICLE: Final = "article"
+SHOWN: Final[dict[str, SourceType]] = {SCREENSHOT: "photo", ARTICLE: "inferred"}
+"""What was not said but shown, by the role that it has among turns, and where it is from."""
+
 EVENT_TYPES: Final = (
     "confession",
     "first_kiss",

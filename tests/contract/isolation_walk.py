@@ -99,9 +99,10 @@ def requests_of(world: World, name: str, method: str, template: str) -> Iterator
         yield from _of_mcp()
     elif "{memory_id}" in template:
         yield from _of_memories(world, name, asked, named)
-    elif "{reminder_id}" in template:
+    elif "{reminder_id}" in template or "{entity_id}" in template:
         for place, agent in product(world.places, _agents(named)):
-            yield _filled(world, replace(asked, place=place), About(place.user, agent, place.reminder))
+            subject = place.reminder if "{reminder_id}" in template else place.entity
+            yield _filled(world, replace(asked, place=place), About(place.user, agent, subject))
     elif "{event_id}" in template:
         for place in world.places:
             yield from (_filled(world, asked, About(place.user, subject=event)) for event in place.events)
@@ -202,7 +203,7 @@ def _filled(world: World, asked: Request, about: About) -> Request:
     """Return a request for a route about a user and an agent, with a body that asks for as much as it gives."""
     document = _document(world, asked)
     path = asked.template
-    ids = dict.fromkeys(("memory_id", "reminder_id", "event_id"), about.subject)
+    ids = dict.fromkeys(("memory_id", "reminder_id", "entity_id", "event_id"), about.subject)
     for name, value in (ids | {"user_id": about.user, "session_id": SHARED_SESSION}).items():
         path = path.replace(f"{{{name}}}", value)
     known = {each["name"] for each in document.get("parameters", ()) if each["in"] == "query"}

@@ -16,6 +16,8 @@ from contract.front_door import turn
 from contract.wake_calls import MANY_SECONDS
 
 from mnemolog.access.principal import Role
+from projections.queries.entities import entity_id
+from schemas.identity import Owner
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS
 
@@ -58,9 +60,18 @@ class Place:
     reminder: str = ""
 
     @property
+    def friend(self) -> str:
+        """A name, which is an entity."""
+        return f"{self.word} 7"
+
+    @property
+    def entity(self) -> str:
+        return entity_id(Owner(self.tenant, self.user), self.friend)
+
+    @property
     def ids(self) -> list[str]:
         """What only this place's callers may be told: of two tenants some ids are the same on purpose."""
-        return [*self.memories, self.common, self.reminder, *(e for e in self.events if e != SHARED_EVENT)]
+        return [*self.memories, self.common, self.reminder, self.entity, *(e for e in self.events if e != SHARED_EVENT)]
 
     def is_of(self, caller: Caller) -> bool:
         """Return whether a key is for this place."""
@@ -209,6 +220,7 @@ async def fill(caller: Caller, place: Place, number: int) -> None:
         {"kind": "episodic", "metadata": feeling},
         {"metadata": {"event_type": "appointment", "when": "2090-01-01"}},
         {"attribute": "user_name", "value": place.word},
+        {"attribute": "friends", "value": place.friend},
     ]
     for count, kind in enumerate(kinds):
         body = more | {"content": f"the {place.word} in the garden, part {count}"} | kind

@@ -21,6 +21,7 @@ from projections.queries.prompt import MemoryContext
 from projections.queries.search import Found, Question
 from projections.queries.views import memory_view
 from schemas.identity import Owner, derived_id
+from schemas.vocabulary.words import SHOWN
 
 router = routes("agents", "/v1", OF_USERS)
 NAMES: Final = frozenset({"role", "event_id", "session_id", "agent_id", "occurred_at", "recorded_at"})
@@ -62,7 +63,8 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
     if "turns" in body.include and body.query.strip() and body.tier == "paid":
         question = Question(
             text=body.query,
-            filters=Filters(agent_id=body.agent_id, exclude_sources=body.exclude_sources),
+            # what was shown is nobody's word, and a context goes to a model as it stands
+            filters=Filters(agent_id=body.agent_id, exclude_sources=(*body.exclude_sources, *SHOWN.values())),
             limit=body.top_k,
             include_global=False,
         )

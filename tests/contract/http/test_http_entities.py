@@ -59,6 +59,18 @@ async def test_people_places_and_organisations_are_listed_with_their_memories(tm
         assert await entities(door) == found
 
 
+@pytest.mark.parametrize("value", ["??", "!!!", "-", "x", "  A  ", "Ω", "𝕏𝕐", "a" * 200, "\u202eabc", "(.*)+"])
+async def test_a_name_of_any_characters_breaks_no_list(tmp_path: Path, value: str):
+    async with front_door(tmp_path) as door:
+        body = {"user_id": "u1", "content": f"works at {value}", "attribute": "employer", "value": value}
+        assert (await door.post("/v1/memories", body)).status_code in (201, 422)
+        await door.remember(FACTS[0])
+        found = await entities(door)
+        assert {"Nora", "Bergen"} <= set(found)
+        for item in found.values():
+            assert (await entity(door, item["entity_id"]))["memories"] >= 1
+
+
 async def test_the_facts_of_an_entity_say_when_they_were_true(tmp_path: Path):
     async with front_door(tmp_path) as door:
         await door.remember("works at Brightwater", attribute="employer", value="Brightwater")

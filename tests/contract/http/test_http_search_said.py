@@ -136,6 +136,36 @@ async def test_what_comes_later_is_found_and_what_retention_removes_is_not(door:
     assert await search(door, "kept", "ocelot") == []
 
 
+async def test_what_was_on_a_screen_or_in_an_article_is_found_too_and_no_context_has_it(door: FrontDoor):
+    screen = {"type": "ScreenshotAnalysed", "user_id": "shown", "event_id": "sh-1", "screenshot_id": "i-1"}
+    article = {"type": "ArticleInferred", "user_id": "shown", "event_id": "sh-2", "article_id": "a-1"}
+    shown = [
+        screen | {"app": "Maps", "text": "Route to the lighthouse of Arkona, 41 minutes"},
+        article | {"title": "Lighthouses", "content": "The lighthouse of Arkona was built by Schinkel in 1827."},
+    ]
+    await door.http.post("/v1/events?wait=20", json=shown)
+    await say(door, "sh-3", "Is the lighthouse far?", "shown")
+    found = {hit["turn_id"]: hit for hit in await search(door, "shown", "lighthouse", include=["turns"])}
+    assert {name: (hit["role"], hit["provenance"], hit["name"]) for name, hit in found.items()} == {
+        "sh-1": ("screenshot", "photo", "Maps"),
+        "sh-2": ("article", "inferred", "Lighthouses"),
+        "sh-3": ("user", "chat", None),
+    }
+    assert found["sh-1"]["memory"] == "Maps: Route to the lighthouse of Arkona, 41 minutes"
+    only = await search(door, "shown", "lighthouse", include=["turns"], filters={"source_type": "inferred"})
+    assert [hit["turn_id"] for hit in only] == ["sh-2"]
+    rest = await search(door, "shown", "lighthouse", include=["turns"], exclude_sources=["photo", "inferred"])
+    assert [hit["turn_id"] for hit in rest] == ["sh-3"]
+    asked = {"user_id": "shown", "query": "lighthouse", "include": ["turns"]}
+    assert [hit["turn_id"] for hit in (await door.post("/v1/context", asked)).json()["turns"]] == ["sh-3"]
+    assert (await door.post("/v1/admin/rebuild", {})).json()["equal"]
+    assert {hit["turn_id"] for hit in await search(door, "shown", "lighthouse", include=["turns"])} == {
+        "sh-1",
+        "sh-2",
+        "sh-3",
+    }
+
+
 async def test_what_a_query_names_of_time_comes_first_unless_told_otherwise(door: FrontDoor):
     for number, month in enumerate(("2025-03", "2025-06", "2025-09"), start=1):
         said_at = f"{month}-05T08:00:00Z"
