@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from schemas.text import nfkc
+from schemas.text import plain_words, stands_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,10 +55,26 @@ class Policy:
         document = orjson.loads(data)
         if not isinstance(document, dict):
             raise TypeError("a policy is a JSON object")
-        known: dict[str, Any] = {name: document[name] for name in cls.__dataclass_fields__ if name in document}
-        for name in ("never", "never_categories", "never_attributes"):
-            known[name] = tuple(known.get(name, ()))
-        return cls(**known)
+        texts, tokens = document.get("instructions", ""), document.get("tokens_per_user_day")
+        maps = {name: document.get(name, {}) for name in ("categories", "attributes")}
+        lists = {name: document.get(name, []) for name in ("never", "never_categories", "never_attributes")}
+        if not (
+            isinstance(texts, str)
+            and (tokens is None or type(tokens) is int)
+            and all(isinstance(entries, dict) for entries in maps.values())
+            and all(isinstance(what, str) for entries in maps.values() for what in entries.values())
+            and all(isinstance(words, list) for words in lists.values())
+            and all(isinstance(word, str) and plain_words(word) for words in lists.values() for word in words)
+        ):
+            raise TypeError("a field of the policy has another type")
+        return cls(
+            instructions=texts,
+            tokens_per_user_day=tokens,
+            **maps,
+            never=tuple(lists["never"]),
+            never_categories=tuple(lists["never_categories"]),
+            never_attributes=tuple(lists["never_attributes"]),
+        )
 
     def forbids(self, content: str, *, category: str, attribute: str | None, value: str | None) -> str | None:
         """Return why something must not be remembered, None where it may."""
@@ -66,27 +82,7 @@ class Policy:
             return f"the policy never remembers {category}"
         if attribute in self.never_attributes:
             return f"the policy never remembers {attribute}"
-        said = _plain(f"{content}\n{value or ''}")
-        if any(_stands_in(_plain(phrase), said) for phrase in self.never):
+        said = plain_words(f"{content}\n{value or ''}")
+        if any(stands_in(plain_words(phrase), said) for phrase in self.never):
             return "the policy never remembers such words"
         return None
-
-
-def _plain(text: str) -> str:
-    return " ".join(nfkc(nfkc(text).casefold()).split())
-
-
-def _stands_in(phrase: str, text: str) -> bool:
-    """Return whether a phrase stands in a text: `art` does not stand in `party`, for a Latin word ends with it."""
-    begin = text.find(phrase)
-    while begin >= 0:
-        end = begin + len(phrase)
-        if not (_goes_on(text[:begin][-1:], phrase[0]) or _goes_on(text[end : end + 1], phrase[-1])):
-            return True
-        begin = text.find(phrase, begin + 1)
-    return False
-
-
-def _goes_on(beside: str, edge: str) -> bool:
-    """Return whether a word of a spaced script goes on beyond the edge of a phrase."""
-    return edge.isascii() and edge.isalnum() and beside.isascii() and beside.isalnum()

@@ -128,3 +128,27 @@ def content_hash(text: str) -> str:
     """
     same_as_evatar = text.lower().strip().rstrip("。").rstrip(".")
     return hashlib.md5(same_as_evatar.encode(), usedforsecurity=False).hexdigest()
+
+
+def plain_words(text: str) -> str:
+    """Return a text as its words are compared: in NFKC, case folded, with one space between them."""
+    return " ".join(nfkc(nfkc(text).casefold()).split())
+
+
+def stands_in(phrase: str, text: str) -> bool:
+    """Return whether plain words stand in plain words: `art` does not stand in `party`, for a Latin word ends with it.
+
+    Nothing stands nowhere.
+    """
+    begin = text.find(phrase) if phrase else -1
+    while begin >= 0:
+        end = begin + len(phrase)
+        if not (_goes_on(text[max(0, begin - 1) : begin], phrase[0]) or _goes_on(text[end : end + 1], phrase[-1])):
+            return True
+        begin = text.find(phrase, begin + 1)
+    return False
+
+
+def _goes_on(beside: str, edge: str) -> bool:
+    """Return whether a word of a spaced script goes on beyond the edge of a phrase."""
+    return edge.isascii() and edge.isalnum() and beside.isascii() and beside.isalnum()

@@ -103,6 +103,8 @@ class Reembedder:
         self._prepared: Encoding | None = None
         """Vectors that an index is made of, before their encoder serves."""
         self._begun: _Begun | None = None
+        self._retired: list[Encoding] = []
+        """Encodings that serve no more. They are closed at the end: somebody may be reading one, or writing it."""
 
     # -- what serves
 
@@ -119,7 +121,7 @@ class Reembedder:
             embedder = self._embedder(wanted)
         except EmbedderUnusable as error:
             log.error("the active encoder cannot be used, EMBEDDING_MODEL serves: %s", error)  # noqa: TRY400 - it says all
-            wanted, embedder = self._configured, self._serving.current
+            wanted, embedder, found = self._configured, self._serving.current, {}
         self.active, self._serving.current = wanted, embedder
         self.switches = found.get("switches", 0) if found.get("configured") == self._configured else 0
         if self._path(embedder).exists():
@@ -148,6 +150,8 @@ class Reembedder:
         self.drop_prepared()
         if self._begun is not None and self._begun.encoding is not None:
             self._begun.encoding.close()
+        for encoding in self._retired:
+            encoding.close()
         if self._shards.encoding is not None:
             self._shards.encoding.close()
             self._shards.encoding = None
@@ -318,7 +322,7 @@ class Reembedder:
         former = begun.encoding or self._open(begun.embedder)
         self._shards.encoding, self._serving.current, self.active = former, begun.embedder, begun.former
         if encoding is not None:
-            encoding.close()
+            self._retired.append(encoding)
         # What was written meanwhile has the other encoder's vectors.
         self._mark_dirty({o: list(self._shards.state(o).memories) for o in self._shards.owners()})
 
@@ -352,7 +356,7 @@ class Reembedder:
         self.switches = begun.switches
         self._write_active(self.active)
         if begun.encoding is not None:
-            begun.encoding.close()
+            self._retired.append(begun.encoding)
         log.info("%s serves now", self.active)
 
     def _mark_dirty(self, made: Mapping[Owner, Sequence[str]]) -> None:

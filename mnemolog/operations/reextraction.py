@@ -1,5 +1,7 @@
 """Extraction again: windows whose extraction was rejected are put through the extractor once more.
 
+So are those that the rules answered because the budget of the model was spent: their answer is provisional.
+
 What comes out is an ordinary answer in the inbox, and is decided on as any other. A window that is rejected again stays
 rejected, and is found by the next run; one that was extracted is found no more. So a run can be stopped anywhere.
 """
@@ -15,7 +17,7 @@ from projections.queries.rejected_windows import RejectedWindow, rejected_window
 from schemas.inputs.decoding import observation_of_record
 from schemas.instant import instant
 from schemas.messages.inbox import CandidatesExtracted
-from schemas.topics import INBOX
+from schemas.topics import INBOX, INPUTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,18 +98,29 @@ class Reextraction:
         counts: Counter[str] = Counter()
         for partition in partitions:
             path = self._shards.at(partition).path
+            earliest = {topic.name: await self._log.earliest(topic.name, partition) for topic in INPUTS}
             for window in await asyncio.to_thread(rejected_windows, path, wanted.before, wanted.owner):
                 if not wanted.wants(window):
                     continue
-                if window.places is None:
+                # The log may have let go of what the shard still lists.
+                if window.places is None or any(offset < earliest[topic] for topic, offset in window.places):
                     counts["gone"] += 1
                 else:
                     waiting.append((partition, window))
         now = waiting[:WINDOWS_AT_ONCE]
         counts["left"] = len(waiting) - len(now)
-        for found in await asyncio.gather(*(self._extract(*place) for place in now)):
-            counts.update(found)
+        of_owner: dict[Owner, list[tuple[int, RejectedWindow]]] = {}
+        for partition, window in now:
+            of_owner.setdefault(window.owner, []).append((partition, window))
+        async with asyncio.TaskGroup() as group:
+            for windows in of_owner.values():
+                group.create_task(self._extract_in_order(windows, counts))
         return {name: counts[name] for name in COUNTS}
+
+    async def _extract_in_order(self, windows: list[tuple[int, RejectedWindow]], counts: Counter[str]) -> None:
+        """Extract a user's windows again, one after the other: what was said later is decided on later."""
+        for partition, window in windows:
+            counts.update(await self._extract(partition, window))
 
     async def _extract(self, partition: int, window: RejectedWindow) -> dict[str, int]:
         """Extract a window again, and count what came of it when it is decided on."""
@@ -118,7 +131,7 @@ class Reextraction:
         item, end = await self._observe.extract_again(partition, observations, window.pieces, window.version)
         while partition in self._shards.held() and self._handled(INBOX.name, partition) < end:  # noqa: ASYNC110 - as drain
             await asyncio.sleep(POLL_SECONDS)
-        if not isinstance(item, CandidatesExtracted):
+        if not isinstance(item, CandidatesExtracted) or item.provisional:
             return {"windows": 1, "rejected": 1}
         lookup = self._shards.at(partition).observations
         events = {message.envelope.event_id for message, _ in observations}

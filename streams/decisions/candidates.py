@@ -83,7 +83,7 @@ def decide_candidates(
     begin, end = (draft.part - 1) * CANDIDATES_PER_PART, draft.part * CANDIDATES_PER_PART
     is_last = end >= len(item.candidates)
     if is_last:
-        draft.rejected = item.provisional
+        draft.rejected = item.provisional  # its pieces stay open to an answer of the model
         draft.covered.extend(c.piece_id for c in item.covered if c.piece_id in fresh)
     ordinals: Counter[str] = Counter()
     formed_here: dict[str, bytes] = {}

@@ -11,7 +11,7 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from schemas.text import nfkc
+from schemas.text import plain_words, stands_in
 from streams.extraction.protocol import ExtractorError
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def with_slots(proposals: tuple[Proposal, ...], read: tuple[Proposal, ...]) -> t
     for slot in read:
         if slot.attribute is None or not slot.value or slot.attribute in filled:
             continue
-        saying = [i for i, proposal in enumerate(found) if _folded(slot.value) in _folded(proposal.content)]
+        value = plain_words(slot.value)
+        saying = [i for i, proposal in enumerate(found) if stands_in(value, plain_words(proposal.content))]
         free = next((i for i in saying if found[i].attribute is None), None)
         if free is not None:
             sources = tuple(dict.fromkeys((*found[free].sources, *slot.sources)))
@@ -71,7 +72,3 @@ def with_slots(proposals: tuple[Proposal, ...], read: tuple[Proposal, ...]) -> t
         elif saying:
             found.append(slot)
     return tuple(found)
-
-
-def _folded(text: str) -> str:
-    return nfkc(text).casefold()

@@ -39,8 +39,8 @@ class Policies:
         self._log = log
         self._next = 0
         self._held: dict[tuple[str, str | None], PolicyInForce] = {}
-        self._seen: set[tuple[str, str]] = set()
-        """Tenants and ids of the requests that were read."""
+        self._seen: dict[tuple[str, str], tuple[str | None, bytes]] = {}
+        """Of each request that was read, by tenant and id: whose policy it was, and which."""
         self._following = asyncio.Lock()
 
     async def follow(self) -> None:
@@ -51,13 +51,19 @@ class Policies:
                     self._fold(record)
                 self._next = records[-1].position.offset + 1
 
-    async def set(self, message: PolicySet) -> None:
-        """Append a policy, which is in force here when this returns. Raises LogUnavailable, RecordTooLarge."""
+    async def set(self, message: PolicySet) -> bool:
+        """Append a policy, which is in force here when this returns.
+
+        Returns False where a request of this id has set another policy, which stays. Raises LogUnavailable,
+        RecordTooLarge.
+        """
         record = NewRecord(
             topic=POLICIES.name, partition=0, key=message.envelope.owner.key, value=codec.encode(message)
         )
         await self._log.append([record])
         await self.follow()
+        said = (message.envelope.agent_id, message.policy.data)
+        return self._seen[message.envelope.tenant, message.envelope.event_id] == said
 
     def in_force(self, tenant: str, agent_id: str | None) -> PolicyInForce | None:
         """Return the policy of an agent: its own, else its tenant's; None where neither was set."""
@@ -80,7 +86,7 @@ class Policies:
         request = (message.envelope.tenant, message.envelope.event_id)
         if request in self._seen:
             return  # it was sent again
-        self._seen.add(request)
+        self._seen[request] = (message.envelope.agent_id, message.policy.data)
         before = self._held.get(key)
         version = before.version + 1 if before else 1
         self._held[key] = PolicyInForce(policy=policy, version=version, message=message)

@@ -211,7 +211,8 @@ def too_large(
 ) -> ExtractionRejected:
     """Return the rejection that takes the place of an answer too large for the log; it keeps the tokens."""
     reason = f"the answer is too large: {error}"
-    return rejection(window, extractor, Rejected(reason, tokens_in=item.tokens_in, tokens_out=item.tokens_out))
+    rejected = rejection(window, extractor, Rejected(reason, tokens_in=item.tokens_in, tokens_out=item.tokens_out))
+    return replace(rejected, model=item.model, prompt_hash=item.prompt_hash)
 
 
 async def append_answer(log: Log, partition: int, item: CandidatesExtracted | ExtractionRejected) -> int:

@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from mnemolog.http.models.requests import Asked, Body, Id, Text
+from schemas.text import plain_words
 from schemas.vocabulary.words import Category
 
 MAX_INSTRUCTIONS = 4_000
@@ -13,8 +14,15 @@ MAX_ENTRIES = 50
 MAX_PHRASE = 100
 MAX_DESCRIPTION = 300
 
+
+def _with_words(phrase: str) -> str:
+    if not plain_words(phrase):
+        raise ValueError("says nothing: give a word")
+    return phrase
+
+
 Description = Annotated[Text, Field(max_length=MAX_DESCRIPTION)]
-Phrase = Annotated[Text, Field(min_length=1, max_length=MAX_PHRASE, pattern=r"\S")]
+Phrase = Annotated[Text, Field(max_length=MAX_PHRASE), AfterValidator(_with_words)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 

@@ -1,5 +1,6 @@
 """Policies: what a tenant, or one of its agents, wants remembered, and how."""
 
+from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Query, Response
@@ -8,7 +9,8 @@ from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.policy import NewPolicy, PolicyAsked
 from mnemolog.http.permissions import OF_POLICIES
-from mnemolog.http.routing import answer, routes
+from mnemolog.http.problems import Problem
+from mnemolog.http.routing import answer, refused, routes
 from schemas.identity import GLOBAL_USER
 from schemas.instant import instant
 from schemas.messages.envelope import Envelope, Sealed
@@ -25,7 +27,7 @@ async def policy(worker: CurrentWorker, tenant: Tenant, asked: Annotated[PolicyA
     return answer(_view(worker.policies.in_force(tenant, asked.agent_id)))
 
 
-@router.put("", response_model=responses.PolicyInForce)
+@router.put("", response_model=responses.PolicyInForce, responses=refused(HTTPStatus.CONFLICT))
 async def set_policy(
     *,
     body: NewPolicy,
@@ -56,7 +58,8 @@ async def set_policy(
         ),
         policy=Sealed.clear(new.encoded()),
     )
-    await worker.policies.set(message)
+    if not await worker.policies.set(message):
+        raise Problem(HTTPStatus.CONFLICT, "the Idempotency-Key was used for another policy: use a new one")
     return answer(_view(worker.policies.in_force(tenant, asked.agent_id)))
 
 

@@ -266,7 +266,8 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     compared = {"encoder": "builtin", "questions": [{"user_id": "codes", "query": "tea", "expected": ["x"]}]}
     await asks("POST", "/v1/admin/reextract", 200)
     await asks("GET", "/v1/policy", 200)
-    await asks("PUT", "/v1/policy", 200, {"never": ["x"]})
+    await asks("PUT", "/v1/policy", 200, {"never": ["x"]}, **{"idempotency-key": "codes-policy"})
+    await asks("PUT", "/v1/policy", 409, {"never": ["y"]}, **{"idempotency-key": "codes-policy"})
     await asks("GET", "/v1/admin/reembed", 200)
     await asks("POST", "/v1/admin/reembed", 200)
     await asks("POST", "/v1/admin/reembed/compare", 200, compared)

@@ -10,9 +10,11 @@ from contract.front_door import FrontDoor, front_door, turn
 from contract.scripted_model import ScriptedModel
 
 from schemas import codec
-from schemas.identity import Owner
+from schemas.identity import GLOBAL_USER, Owner
 from schemas.log import NewRecord
+from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import CandidatesExtracted
+from schemas.messages.policy import PolicySet
 from schemas.topics import INBOX, POLICIES
 
 if TYPE_CHECKING:
@@ -151,10 +153,14 @@ async def test_a_spent_budget_leaves_the_window_to_the_rules_and_to_a_later_run(
             assert len(model.requests) == asked + 1
             [item] = await extractions(door, "a-2")
             assert (item.model, item.provisional) == ("rules", True)
+            again = (await door.post("/v1/admin/reextract", {})).json()
+            assert (again["rejected"], again["extracted"]) == (1, 0)  # the budget is spent still
+            model_name = door.worker.settings.llm_model
             await set_policy(door)
             found = (await door.post("/v1/admin/reextract", {})).json()
             assert (found["windows"], found["extracted"]) == (1, 1)
-            assert {"User lives in Berlin", "Model: I live in Berlin."} & set(await contents(door))
+            assert len(model.requests) == asked + 2
+            assert [i.model for i in await extractions(door, "a-2")] == ["rules", "rules", model_name]
             assert (await door.post("/v1/admin/reextract", {})).json()["windows"] == 0
             assert (await door.post("/v1/admin/rebuild", {})).json()["equal"]
 
@@ -164,6 +170,7 @@ async def test_a_spent_budget_leaves_the_window_to_the_rules_and_to_a_later_run(
     [
         {"instructions": "x" * 4_001},
         {"never": [" "]},
+        {"never": ["\u001c"]},
         {"never": ["x"] * 51},
         {"categories": {"gossip": "what others say"}},
         {"attributes": {"Shoe Size": "x"}},
@@ -178,8 +185,16 @@ async def test_what_is_no_policy_is_refused_and_changes_nothing(tmp_path: Path, 
         assert (await door.get("/v1/policy")).json() == DEFAULT
 
 
-async def test_a_record_that_is_no_policy_is_passed_over(tmp_path: Path):
+@pytest.mark.parametrize(
+    "policy",
+    [b"", b"[]", b'{"never": [5]}', b'{"never": [""]}', b'{"tokens_per_user_day": "x"}', b'{"categories": [1]}'],
+)
+async def test_a_record_that_is_no_policy_is_passed_over(tmp_path: Path, policy: bytes):
+    """Whoever writes to the topic ends no worker."""
     async with front_door(tmp_path) as door:
-        key = Owner("default", "x").key
-        await door.worker.log.append([NewRecord(topic=POLICIES.name, partition=0, key=key, value=b"{}")])
+        owner = Owner("default", GLOBAL_USER)
+        envelope = Envelope(event_id="e", tenant="default", user_id=GLOBAL_USER, occurred_at=door.clock.now())
+        value = codec.encode(PolicySet(envelope=envelope, policy=Sealed.clear(policy))) if policy else b"{}"
+        await door.worker.log.append([NewRecord(topic=POLICIES.name, partition=0, key=owner.key, value=value)])
         assert (await set_policy(door, never=["x"]))["version"] == 1
+        assert (await say(door, "a-1", "I live in Berlin."))["state"] == "remembered"

@@ -79,6 +79,13 @@ async def test_what_the_model_filled_stays_and_what_it_did_not_find_is_not_added
     assert await slots(model, window(WHO)) == [("The user is in Bergen now.", "city", "Oslo")]
 
 
+async def test_a_value_is_said_by_whole_words():
+    model = Answers(Proposal(content="The user also walked for 30 minutes.", sources=(0,)))
+    assert await slots(model, window("My name is Al. I am 3 years old. I also walked for 30 minutes.")) == [
+        ("The user also walked for 30 minutes.", None, None)
+    ]
+
+
 async def test_the_memory_comes_from_both_lines():
     model = Answers(Proposal(content="The user lives in Bergen.", sources=(1,)))
     asked = window("I live in Bergen.", "It rains a lot there.")
