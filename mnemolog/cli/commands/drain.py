@@ -12,7 +12,10 @@ from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 
 TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.1, max=3600.0, help="Seconds to wait.")]
-REJECTED = Annotated[bool, typer.Option("--rejected", help="Those without a usable answer, and those left to the rules by a spent budget.")]
+REJECTED = Annotated[
+    bool,
+    typer.Option("--rejected", help="Those without a usable answer, and those left to the rules by a spent budget."),
+]
 USER = Annotated[str | None, typer.Option("--user", help="Only of this user.")]
 SINCE = Annotated[datetime | None, typer.Option(parser=instant, metavar="TIME", help="Rejected then or later.")]
 UNTIL = Annotated[datetime | None, typer.Option(parser=instant, metavar="TIME", help="Rejected before then.")]
