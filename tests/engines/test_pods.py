@@ -38,6 +38,7 @@ SERVICE = f"demo-mnemolog.{NAMESPACE}.svc"
 PODS = ("demo-mnemolog-0", "demo-mnemolog-1")
 RESOLVER = f"""
 import socket
+import uvloop
 asked = socket.getaddrinfo
 def getaddrinfo(host, *rest, **more):
     name = host.decode() if isinstance(host, bytes) else host
@@ -47,6 +48,10 @@ def getaddrinfo(host, *rest, **more):
 def address_of(name):
     return "127.0.1.1" + name.partition(".")[0].rpartition("-")[2]
 socket.getaddrinfo = getaddrinfo
+class Loop(uvloop.Loop):  # which asks libc by itself otherwise
+    async def getaddrinfo(self, *asked, **more):
+        return await self.run_in_executor(None, lambda: socket.getaddrinfo(*asked, **more))
+uvloop.new_event_loop = Loop
 """
 USERS = [f"user-{number}" for number in range(8)]
 
