@@ -81,6 +81,32 @@ async def test_what_is_rejected_again_is_kept_for_a_later_run_and_not_for_this_o
             await rebuilt(worker)
 
 
+async def test_what_is_past_its_retention_is_counted_and_keeps_no_run_going(tmp_path: Path):
+    with MoodyModel({"alpha": "prose"}) as model:
+        async with asking(tmp_path, model.base_url) as worker:
+            said = [await say(worker, f"u{n}", "alpha") for n in range(WINDOWS_AT_ONCE + 1)]
+            assert await worker.event_states.wait(said, SECONDS)
+            late = worker.clock.now() + timedelta(days=40)
+            await worker.ticks.emit("retention", late, SECONDS, force=True)
+            asked = len(model.requests)
+            found = await again(worker)
+            assert (found["gone"], found["windows"], found["left"]) == (len(said), 0, 0)
+            assert len(model.requests) == asked
+
+
+async def test_a_users_windows_are_decided_on_in_the_order_of_the_log(tmp_path: Path):
+    with MoodyModel({"home": "prose"}) as model:
+        async with asking(tmp_path, model.base_url) as worker:
+            for city in ("Bergen", "Oslo", "Porto"):
+                said = await say(worker, "u1", f"home. I live in {city}")
+                assert await worker.event_states.wait([said], SECONDS)
+    async with running(tmp_path, extractor=RuleExtractor(), partitions=2) as worker:
+        assert (await again(worker))["extracted"] == 3
+        state_of = worker.shards.of(Owner("default", "u1")).ledger.state(Owner("default", "u1"))
+        assert [m.value for m in state_of.memories.values() if m.slot == "city" and m.status == "active"] == ["Porto"]
+        await rebuilt(worker)
+
+
 async def test_two_runs_at_once_remember_it_once(tmp_path: Path):
     with MoodyModel({"alpha": "prose"}) as model:
         async with asking(tmp_path, model.base_url) as worker:
