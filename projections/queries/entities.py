@@ -93,7 +93,8 @@ def entity_id(owner: Owner, folded_name: str) -> str:
 def _named(memory: Memory) -> Iterable[tuple[str, EntityKind, int]]:
     kind = _SLOTS.get(memory.slot or "")
     if kind is not None and memory.value and not _RELATION.match(memory.value):
-        yield memory.value.strip(), kind, _SURE
+        names = [one.name for one in names_in(memory.value)] or [memory.value.strip()]  # of `sister Ines`, Ines
+        yield from ((name, kind, _SURE) for name in names)
     for named in names_in(memory.content):
         yield named.name, named.kind, 1
 

@@ -71,6 +71,16 @@ async def test_a_name_of_any_characters_breaks_no_list(tmp_path: Path, value: st
             assert (await entity(door, item["entity_id"]))["memories"] >= 1
 
 
+async def test_of_a_relation_with_a_name_the_name_is_the_entity(tmp_path: Path):
+    async with front_door(tmp_path) as door:
+        await door.remember("User's sister is called Ines", attribute="family", value="sister Ines")
+        await door.remember("用户的妹妹叫小雨", attribute="family", value="妹妹小雨")
+        assert {name: item["kind"] for name, item in (await entities(door)).items()} == {
+            "Ines": "person",
+            "小雨": "person",
+        }
+
+
 async def test_the_facts_of_an_entity_say_when_they_were_true(tmp_path: Path):
     async with front_door(tmp_path) as door:
         await door.remember("works at Brightwater", attribute="employer", value="Brightwater")
