@@ -13,6 +13,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from mnemolog.cluster.peers import PeerUnavailable
+from projections.partitions.assignment import NotHeld
 from projections.queries.rejected_windows import RejectedWindow, rejected_windows
 from schemas.inputs.decoding import observation_of_record
 from schemas.instant import instant
@@ -112,9 +114,12 @@ class Reextraction:
         of_owner: dict[Owner, list[tuple[int, RejectedWindow]]] = {}
         for partition, window in now:
             of_owner.setdefault(window.owner, []).append((partition, window))
-        async with asyncio.TaskGroup() as group:
-            for windows in of_owner.values():
-                group.create_task(self._extract_in_order(windows, counts))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for windows in of_owner.values():
+                    group.create_task(self._extract_in_order(windows, counts))
+        except* NotHeld as moved:
+            raise PeerUnavailable("partitions moved between workers meanwhile: do it again") from moved
         return {name: counts[name] for name in COUNTS}
 
     async def _extract_in_order(self, windows: list[tuple[int, RejectedWindow]], counts: Counter[str]) -> None:

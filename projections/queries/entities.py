@@ -73,7 +73,8 @@ def entities(owner: Owner, memories: Iterable[Memory]) -> list[Entity]:
     for memory in known:
         for key in mentions.within(fold(f"{memory.content}\n{memory.value or ''}")):
             found[key].memories.append(memory)
-    return sorted(found.values(), key=lambda entity: (-len(entity.memories), entity.name))
+    # Of names with the same words, such as `X-7` and `X 7`, one has the memories of all.
+    return sorted((e for e in found.values() if e.memories), key=lambda entity: (-len(entity.memories), entity.name))
 
 
 def related(entity: Entity, others: Iterable[Entity]) -> list[tuple[Entity, int]]:
@@ -100,29 +101,33 @@ def _named(memory: Memory) -> Iterable[tuple[str, EntityKind, int]]:
 
 
 class _Mentions:
-    """Names, found in a text in time that does not grow with their number: by how they begin."""
+    """Names, found in a text in time that does not grow with their number: by how they begin, and how long they are."""
 
     def __init__(self, keys: Iterable[str]) -> None:
-        self._words: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-        self._characters: dict[str, list[str]] = {}
+        self._words: dict[tuple[str, ...], str] = {}
+        self._word_counts: dict[str, set[int]] = {}
+        self._characters: set[str] = set()
+        self._lengths: dict[str, set[int]] = {}
         for key in keys:
             if key.isascii():
                 words = tuple(_WORD.findall(key))
-                self._words.setdefault(words[0] if words else "", []).append((words, key))
+                self._words[words] = key
+                self._word_counts.setdefault(words[0], set()).add(len(words))
             else:
-                self._characters.setdefault(key[:BEGIN], []).append(key)
+                self._characters.add(key)
+                self._lengths.setdefault(key[:BEGIN], set()).add(len(key))
 
     def within(self, text: str) -> set[str]:
         """Return the names in a folded text; a Latin one stands there as words of its own."""
         words = tuple(_WORD.findall(text))
         found = {
-            key
+            self._words[name]
             for place, word in enumerate(words)
-            for name, key in self._words.get(word, ())
-            if words[place : place + len(name)] == name
+            for count in self._word_counts.get(word, ())
+            if (name := words[place : place + count]) in self._words
         }
         for place in range(len(text) if self._characters else 0):
-            for key in self._characters.get(text[place : place + BEGIN], ()):
-                if text.startswith(key, place):
-                    found.add(key)
+            for length in self._lengths.get(text[place : place + BEGIN], ()):
+                if (name_there := text[place : place + length]) in self._characters:
+                    found.add(name_there)
         return found
