@@ -219,7 +219,7 @@ def _wishes(policy: Policy | None) -> str:
     wishes += [f"- attribute {name}, one memory for each value: {what}" for name, what in policy.attributes.items()]
     never = (*policy.never, *policy.never_categories, *policy.never_attributes)
     wishes += [f"- Never remember anything about: {'; '.join(never)}"] if never else []
-    return POLICY.format(wishes="\n".join(wishes)) if wishes else ""
+    return POLICY.format(wishes=visible("\n".join(wishes))) if wishes else ""
 
 
 def _examples(window: Window) -> Iterator[Message]:
