@@ -132,6 +132,7 @@ def content_hash(text: str) -> str:
 
 def plain_words(text: str) -> str:
     """Return a text as its words are compared: in NFKC, case folded, with one space between them."""
+    # NFKC may undo what case folding did (and the reverse), so fold between two normalisations, as Unicode advises.
     return " ".join(nfkc(nfkc(text).casefold()).split())
 
 

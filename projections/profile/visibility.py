@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from projections.text.analyser import fold
+from schemas.text import stands_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,8 +40,6 @@ class Topics:
 
     def __init__(self, values: Iterable[str]) -> None:
         self.values = frozenset(plain for value in values if (plain := fold(value).strip()))
-        self._alone: dict[str, re.Pattern[str]] = {}
-        """Patterns of the values that were met, by themselves or within a word."""
 
     def touch(self, memory: Memory) -> bool:
         """Return whether a memory is about a sensitive topic."""
@@ -54,17 +52,4 @@ class Topics:
         if not self.values:
             return False
         said = fold(text)
-        return any(value in said and self._stands_in(value, said) for value in self.values)
-
-    def _stands_in(self, value: str, said: str) -> bool:
-        pattern = self._alone.get(value)
-        if pattern is None:
-            pattern = self._alone[value] = re.compile(_by_itself(value))
-        return pattern.search(said) is not None
-
-
-def _by_itself(value: str) -> str:
-    """Return a pattern for a value: a letter or digit of a spaced script at its end does not go on into a word."""
-    begin = r"(?<![a-z0-9])" if value[0].isascii() and value[0].isalnum() else ""
-    end = r"(?![a-z0-9])" if value[-1].isascii() and value[-1].isalnum() else ""
-    return f"{begin}{re.escape(value)}{end}"
+        return any(stands_in(value, said) for value in self.values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from schemas.text import nfkc
+from schemas.text import plain_words
 
 SINGLE: Final = (
     "user_name",
@@ -74,8 +74,6 @@ def name_and_date(value: str) -> tuple[str, str]:
 
 def plain_value(value: str) -> str:
     """Return the spelling that values which mean the same share."""
-    # NFKC may undo what case folding did (and the reverse), so fold between two normalisations, as Unicode advises.
-    folded = nfkc(nfkc(value).casefold())
-    text = " ".join(folded.split())
+    text = plain_words(value)
     bare = text.rstrip(_TRAILING + " ")
     return (bare[match.end() :] if (match := _ARTICLE.match(bare)) else bare) or text

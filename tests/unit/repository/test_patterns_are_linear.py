@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 from support.pumping import Tried, calls, compiled_at_import, is_possessive, modules, patterns, pumped
 
-from projections.profile import visibility
 from streams.extraction.model import wording
 from streams.extraction.rules.english import people
 
@@ -35,9 +34,6 @@ PATTERNS = {
     for name, tried in patterns().items()
 }
 BUILT_LATER: dict[tuple[str, str], list[Tried]] = {
-    ("projections.profile.visibility", "_by_itself(value)"): [
-        Tried(re.compile(visibility._by_itself(value))) for value in ("debt", "债", "a" * 200, "-")
-    ],
     ("streams.decisions.edited_value", "f'{begin}{re.escape(value)}{end}'"): [
         Tried(re.compile(rf"(?<!\w){value}(?!\w)", re.IGNORECASE)) for value in ("tea", "a" * 200)
     ],
