@@ -42,7 +42,7 @@ from schemas.identity import Owner
 from schemas.log import NewRecord
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import RememberFact
-from schemas.topics import LEDGER, TOPICS
+from schemas.topics import LEDGER, TOPICS, partition_of
 from streams.decisions.decide import decide
 from streams.decisions.draft import ItemPosition
 from streams.decisions.parameters import Parameters
@@ -54,12 +54,13 @@ if TYPE_CHECKING:
     from mnemolog.worker.worker import Worker
 
 SIZES = (100_000,)
+PARTITIONS = 4
 MEMORIES_OF_A_USER = 100
-TARGET = 0.15
+TARGET = 0.6
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def ledger(decisions: int) -> Iterator[NewRecord]:
+def ledger(decisions: int, partitions: int = 1) -> Iterator[NewRecord]:
     """Yield decisions as remember makes them, one for each fact, a user after the other."""
     chance, parameters = np.random.default_rng(1), Parameters()
     state = UserState(owner=Owner("default", "nobody"))
@@ -76,16 +77,19 @@ def ledger(decisions: int) -> Iterator[NewRecord]:
         )
         decision = decide(state, item, ItemPosition(0, number, at), {}, parameters)
         state = evolve(state, decision, events_of(decision))
-        yield NewRecord(topic=LEDGER.name, partition=0, key=owner.key, value=codec.encode(decision))
+        partition = partition_of(owner.key, partitions)
+        yield NewRecord(topic=LEDGER.name, partition=partition, key=owner.key, value=codec.encode(decision))
 
 
 async def decoding(log: SqliteLog) -> float:
     """Return in how many seconds the ledger is read and decoded, with its events."""
-    began, start = time.perf_counter(), 0
-    while records := await log.read(LEDGER.name, 0, start, BULK_RECORDS):
-        for record in records:
-            events_of(codec.decode(record.value))
-        start = records[-1].position.offset + 1
+    began = time.perf_counter()
+    for partition in range(await log.partitions(LEDGER.name)):
+        start = 0
+        while records := await log.read(LEDGER.name, partition, start, BULK_RECORDS):
+            for record in records:
+                events_of(codec.decode(record.value))
+            start = records[-1].position.offset + 1
     return time.perf_counter() - began
 
 
@@ -145,28 +149,31 @@ async def copying(folder: Path, log: SqliteLog, port: int) -> float:
         process.terminate()
 
 
-async def measure(decisions: int, folder: Path, copy_at: int | None = None) -> dict[str, object]:
+async def measure(
+    decisions: int, folder: Path, copy_at: int | None = None, partitions: int = PARTITIONS
+) -> dict[str, object]:
     """Write a ledger, and take its partition over; then once more by a copy, if there is a port for its giver."""
     log = SqliteLog.open(folder / "log")
     for topic in TOPICS:
-        await log.create_topic(topic.name, 1)
+        await log.create_topic(topic.name, 1 if topic.single_partition else partitions)
     records: list[NewRecord] = []
-    for record in ledger(decisions):
+    for record in ledger(decisions, partitions):
         records.append(record)
         if len(records) == BULK_RECORDS:
             await log.append(records)
             records.clear()
     await log.append(records) if records else None
     before = await decoding(log)
-    shards = Shards(folder / "shards", log, 1)
+    shards = Shards(folder / "shards", log, partitions)
     began = time.perf_counter()
-    await shards.hold(0)
+    await asyncio.gather(*map(shards.hold, range(partitions)))
     assert len(shards.state(Owner("default", "u0")).memories) == MEMORIES_OF_A_USER
     seconds = time.perf_counter() - began
     compared = (before + await decoding(log)) / 2
     began = time.perf_counter()
-    shards.release(0)
-    await shards.hold(0)
+    for partition in range(partitions):
+        shards.release(partition)
+    await asyncio.gather(*map(shards.hold, range(partitions)))
     again = time.perf_counter() - began
     shards.close()
     copied = None if copy_at is None else await copying(folder, log, copy_at)

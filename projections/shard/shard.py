@@ -69,10 +69,7 @@ class Shard:
         self._changed = changed
         self._connection = connect(path)
         self._checkpoints = Checkpoints(path)
-        try:
-            self._offsets: dict[str, int] = dict(self._connection.execute("select topic, next from offsets").fetchall())
-        except sqlite3.DatabaseError as error:
-            raise trouble(path, error) from error
+        self._offsets: dict[str, int] = self._read_offsets()
         self.folding = asyncio.Lock()
         """Held while records are folded: the holder of the lock sees the shard stand still."""
         self.retired = False
@@ -112,6 +109,18 @@ class Shard:
         self._offsets.clear()
         self.ledger.forget()
         self._forget_folded()
+
+    def reload(self) -> None:
+        """Take in what another process has folded into the file. Raises ShardUnavailable, ShardDamaged."""
+        self._offsets = self._read_offsets()
+        self.ledger.forget()
+        self._forget_folded()
+
+    def _read_offsets(self) -> dict[str, int]:
+        try:
+            return dict(self._connection.execute("select topic, next from offsets").fetchall())
+        except sqlite3.DatabaseError as error:
+            raise trouble(self.path, error) from error
 
     def offset(self, topic: str) -> int:
         """Return the offset of the next record of the topic that will be folded."""
