@@ -233,8 +233,8 @@ class Rebuilder:
         for shard in built.shards:
             if not await shard.follows_log():
                 shard.start_over()
-            await shard.catch_up_in_thread(self._advance)
-        for shard in built.shards:  # so that little is left to fold while all folding is paused
+        await self._shards.fold_processes.fold_all(built.shards, self._advance)
+        for shard in (*built.shards, *built.shards):  # twice, so that little is left to fold while all is paused
             await shard.catch_up_in_thread(self._advance)
         before, after = [], []
         with ExitStack() as opened:

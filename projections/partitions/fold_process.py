@@ -23,7 +23,7 @@ from projections.shard.shard import BULK_RECORDS
 from schemas.frames import read_frame, write_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from projections.shard.shard import Shard
     from schemas.log import Log
@@ -46,12 +46,21 @@ def cores() -> int:
 class FoldProcesses:
     """At most one process for each core; who needs one more waits for it."""
 
-    def __init__(self, log: Log, partitions: int, at_most: int | None = None, worth: int = WORTH_RECORDS) -> None:
+    def __init__(
+        self, log: Log, partitions: int, worth: int = WORTH_RECORDS, answer_seconds: float = ANSWER_SECONDS
+    ) -> None:
         """Start no process for a shard that is behind by no more than `worth` records."""
         self._log = log
         self._partitions = partitions
         self._worth = worth
-        self._slots = asyncio.Semaphore(at_most or cores())
+        self._answer_seconds = answer_seconds
+        self._slots = asyncio.Semaphore(cores())
+        self._running: list[_FoldProcess] = []
+
+    @property
+    def pids(self) -> list[int]:
+        """The ids of the processes that fold now."""
+        return [process.pid for process in self._running if process.pid is not None]
 
     async def fold(self, shard: Shard, progress: Callable[[int], None] = lambda _: None) -> None:
         """Fold nearly everything that the log holds for a shard that answers no query yet, if that is much.
@@ -63,7 +72,8 @@ class FoldProcesses:
         if await self._behind(shard) <= self._worth:
             return
         async with self._slots, shard.folding:
-            process = _FoldProcess(shard, self._partitions)
+            process = _FoldProcess(shard, self._partitions, self._answer_seconds)
+            self._running.append(process)
             try:
                 await process.start()
                 for topic in shard.topics:
@@ -73,8 +83,19 @@ class FoldProcesses:
                 log.warning("shard %s is folded by the worker, its process has failed: %s", shard.path.name, error)
             finally:
                 await process.end()
+                self._running.remove(process)
                 shard.reload()
                 shard.ledger.void_decisions += process.void
+
+    async def fold_all(self, shards: Iterable[Shard], progress: Callable[[int], None]) -> None:
+        """Fold several shards as `fold` does; none of them is folded any more when this returns or raises."""
+        folding = [asyncio.create_task(self.fold(shard, progress)) for shard in shards]
+        try:
+            await asyncio.gather(*folding)
+        finally:
+            for task in folding:
+                task.cancel()
+            await run_to_end(asyncio.gather(*folding, return_exceptions=True))
 
     async def _behind(self, shard: Shard) -> int:
         return sum([await self._log.end(topic, shard.partition) - shard.offset(topic) for topic in shard.topics])
@@ -92,8 +113,9 @@ class FoldProcesses:
 class _FoldProcess:
     """One process. A cancelled caller kills it, and so does one that waits for too long."""
 
-    def __init__(self, shard: Shard, partitions: int) -> None:
+    def __init__(self, shard: Shard, partitions: int, answer_seconds: float) -> None:
         self.shard = shard
+        self._answer_seconds = answer_seconds
         self.void = 0
         """Void decisions that it has folded."""
         which = GLOBALS if shard.path.stem == GLOBALS else str(shard.partition)
@@ -101,6 +123,11 @@ class _FoldProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_killed = False
         self._unanswered = 0
+
+    @property
+    def pid(self) -> int | None:
+        """The process's id, None before it was started."""
+        return None if self._process is None else self._process.pid
 
     async def start(self) -> None:
         """Start it and wait until it has opened the file. Raises OSError, EOFError, TimeoutError."""
@@ -124,7 +151,7 @@ class _FoldProcess:
     async def _in_thread(self, work: Callable[[], None]) -> None:
         working = asyncio.ensure_future(asyncio.to_thread(work))
         try:
-            done, _ = await asyncio.wait([working], timeout=ANSWER_SECONDS)
+            done, _ = await asyncio.wait([working], timeout=self._answer_seconds)
         finally:
             if not working.done():  # the thread waits for the process, and ends with it
                 self._kill()
@@ -132,7 +159,7 @@ class _FoldProcess:
         if not done:
             with suppress(OSError, EOFError):
                 working.result()
-            raise TimeoutError(f"it has not answered for {ANSWER_SECONDS:g} s")
+            raise TimeoutError(f"it has not answered for {self._answer_seconds:g} s")
         working.result()
 
     def _start(self) -> None:
