@@ -245,7 +245,7 @@ class Rebuilder:
                 ]
             # Read as of the moment of the pause, while the live shards fold on.
             for shard, pair in zip(built.shards, pairs, strict=True):
-                old, new = [await each.digests(_any_owner, self._check_wanted) for each in pair]
+                old, new = await pair[0].digests_beside(pair[1], _any_owner, self._check_wanted)
                 if old != new:
                     self.generations.drop(generation)
                     raise RebuildDiffers(
@@ -253,7 +253,7 @@ class Rebuilder:
                         "nothing was switched"
                     )
                 if shard is built.shared:  # global memories, which all workers have: each counts its own
-                    old, new = [await each.digests(self._shards.counts) for each in pair]
+                    old, new = await pair[0].digests_beside(pair[1], self._shards.counts)
                 before.append(old)
                 after.append(new)
                 for each in pair:

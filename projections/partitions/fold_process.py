@@ -1,8 +1,9 @@
 """Folds a shard that is far behind in a process of its own, on another core than the event loop's.
 
-The worker reads the log and hands the records over; the process folds them into the shard's own file, each batch in
-one transaction, as the worker itself does it. So the file is at every moment a fold of the log, the process may be
-killed at any moment, and whoever folds next goes on where it stopped.
+The worker reads the log and hands the records over. A shard that is empty is built in a file beside its own, without
+what makes a commit safe, and takes its place when it is complete and durable. One that is not is folded on in its own
+file, each batch in one transaction, as the worker itself does it. So the shard's file is at every moment a fold of the
+log, and the process may be killed at any moment: whoever folds next goes on from what that file holds.
 """
 
 from __future__ import annotations
@@ -17,13 +18,15 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from projections.blocking_work import run_in_thread, run_to_end
-from projections.partitions.fold_program import GLOBALS
+from projections.partitions.fold_program import BUILD, CONTINUE, GLOBALS
 from projections.partitions.handed_records import pack
+from projections.partitions.receiver import copy_of, put_in_place, remove
 from projections.shard.shard import BULK_RECORDS
 from schemas.frames import read_frame, write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from projections.shard.shard import Shard
     from schemas.log import Log
@@ -32,6 +35,8 @@ WORTH_RECORDS: Final = 10_000
 """Fewer are folded here: a process takes half a second to start."""
 ANSWER_SECONDS: Final = 60.0
 """A process that has not folded a batch for so long, two hundred times what it should take, is given up."""
+FINISH_SECONDS: Final = 600.0
+"""For the indexes of a file that was built, and until all of it is on the disk."""
 
 log = logging.getLogger("mnemolog.shard")
 
@@ -72,20 +77,32 @@ class FoldProcesses:
         if await self._behind(shard) <= self._worth:
             return
         async with self._slots, shard.folding:
-            process = _FoldProcess(shard, self._partitions, self._answer_seconds)
+            copy = None if any(map(shard.offset, shard.topics)) or shard.path.stem == GLOBALS else copy_of(shard.path)
+            process = _FoldProcess(shard, copy, self._partitions, self._answer_seconds)
             self._running.append(process)
+            is_complete = False
             try:
                 await process.start()
                 for topic in shard.topics:
                     await self._hand_over(process, topic, progress)
-                await process.drain()
+                await process.finish()
+                is_complete = True
             except (OSError, EOFError, TimeoutError) as error:
                 log.warning("shard %s is folded by the worker, its process has failed: %s", shard.path.name, error)
             finally:
                 await process.end()
                 self._running.remove(process)
-                shard.reload()
-                shard.ledger.void_decisions += process.void
+                if copy is None:
+                    shard.reload()
+                elif not is_complete:
+                    remove(copy)
+                if copy is None or is_complete:  # otherwise they are folded, and counted, again
+                    shard.ledger.void_decisions += process.void
+            if copy is not None and is_complete:
+                try:
+                    shard.reopen(partial(put_in_place, copy, shard.path))
+                except OSError as error:
+                    log.warning("shard %s is folded again, it cannot be put in place: %s", shard.path.name, error)
 
     async def fold_all(self, shards: Iterable[Shard], progress: Callable[[int], None]) -> None:
         """Fold several shards as `fold` does; none of them is folded any more when this returns or raises."""
@@ -113,13 +130,16 @@ class FoldProcesses:
 class _FoldProcess:
     """One process. A cancelled caller kills it, and so does one that waits for too long."""
 
-    def __init__(self, shard: Shard, partitions: int, answer_seconds: float) -> None:
+    def __init__(self, shard: Shard, copy: Path | None, partitions: int, answer_seconds: float) -> None:
+        """`copy` is the file that is built, None where the shard's own is folded on."""
         self.shard = shard
+        self._copy = copy
         self._answer_seconds = answer_seconds
         self.void = 0
         """Void decisions that it has folded."""
         which = GLOBALS if shard.path.stem == GLOBALS else str(shard.partition)
-        self._arguments = [str(shard.path.parent), which, str(partitions)]
+        how = CONTINUE if copy is None else BUILD
+        self._arguments = [str(copy or shard.path), which, str(partitions), how]
         self._process: subprocess.Popen[bytes] | None = None
         self._is_killed = False
         self._unanswered = 0
@@ -137,9 +157,9 @@ class _FoldProcess:
         """Give it a batch while it folds the one before. Raises as `start`."""
         await self._in_thread(partial(self._hand, frame))
 
-    async def drain(self) -> None:
-        """Wait until it has folded everything. Raises as `start`."""
-        await self._in_thread(self._drain)
+    async def finish(self) -> None:
+        """Wait until it has folded everything and closed the file. Raises as `start`."""
+        await self._in_thread(self._finish, FINISH_SECONDS)
 
     async def end(self) -> None:
         """End it at once, whatever it does; what it has not committed is as if it had not been handed over."""
@@ -148,10 +168,10 @@ class _FoldProcess:
             with suppress(OSError):
                 await run_in_thread(self._process.communicate)  # closes the pipes and waits
 
-    async def _in_thread(self, work: Callable[[], None]) -> None:
+    async def _in_thread(self, work: Callable[[], None], seconds: float | None = None) -> None:
         working = asyncio.ensure_future(asyncio.to_thread(work))
         try:
-            done, _ = await asyncio.wait([working], timeout=self._answer_seconds)
+            done, _ = await asyncio.wait([working], timeout=seconds or self._answer_seconds)
         finally:
             if not working.done():  # the thread waits for the process, and ends with it
                 self._kill()
@@ -159,10 +179,12 @@ class _FoldProcess:
         if not done:
             with suppress(OSError, EOFError):
                 working.result()
-            raise TimeoutError(f"it has not answered for {self._answer_seconds:g} s")
+            raise TimeoutError(f"it has not answered for {seconds or self._answer_seconds:g} s")
         working.result()
 
     def _start(self) -> None:
+        if self._copy is not None:
+            remove(self._copy)  # of a process that was killed together with its worker
         # -P: the working directory may hold a folder of our name. A group of its own: Ctrl-C is for this process.
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, "-P", "-m", "projections.partitions.fold_program", *self._arguments],
@@ -180,7 +202,9 @@ class _FoldProcess:
         if self._unanswered > 1:
             self._take()
 
-    def _drain(self) -> None:
+    def _finish(self) -> None:
+        write_frame(cast("BinaryIO", self._living().stdin), b"")
+        self._unanswered += 1
         while self._unanswered:
             self._take()
 

@@ -1,12 +1,12 @@
 """A fold as a program of its own: records come in on stdin and are folded into a shard's file, until stdin ends.
 
-Its arguments are the generation's folder, the partition (or `globals`) and how many partitions there are. A frame is a
-length, 4 bytes little-endian, and so many bytes. The first that goes out is empty: the file is open. Then records come
-in, as `handed_records` packs them, and when they are committed the number of void decisions among them goes out, in
-decimal digits.
+Its arguments are the file, the partition (or `globals`), how many partitions there are, and whether the file is built
+anew. A frame is a length, 4 bytes little-endian, and so many bytes. The first that goes out is empty: the file is open.
+Then records come in, as `handed_records` packs them, and when they are folded the number of void decisions among them
+goes out, in decimal digits. An empty frame says that there are no more: it is answered when the file is complete.
 
-Whoever starts it holds the other end of stdin: when that process dies, however it does, this one ends at once, in the
-middle of a transaction, which SQLite then takes back.
+Whoever starts it holds the other end of stdin: when that process dies, however it does, this one ends at once, also in
+the middle of a transaction: SQLite takes that back, and a file that was built anew counts for nothing.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from schemas.log import Log
 
 GLOBALS: Final = "globals"
+BUILD, CONTINUE = "build", "continue"
+"""Whether the file is new, and worthless until it is complete, or goes on from what it holds."""
 NICENESS: Final = 5
 """Beside it the worker answers for its other partitions."""
 FRAMES_AHEAD: Final = 1
@@ -36,21 +38,26 @@ FRAMES_AHEAD: Final = 1
 
 def main() -> None:
     """Fold each frame in turn, one transaction each."""
-    folder, which, partitions = sys.argv[1:]
+    file, which, partitions, how = sys.argv[1:]
     os.nice(NICENESS)
-    log = cast("Log", None)  # its records are handed in: it reads no log
+    path, log = Path(file), cast("Log", None)  # its records are handed in: it reads no log
     shard = (
-        open_globals(Path(folder), log, ignore_changes)
+        open_globals(path.parent, log, ignore_changes)
         if which == GLOBALS
-        else open_shard(Path(folder), log, int(which), int(partitions), ignore_changes)
+        else open_shard(path.parent, log, int(which), int(partitions), ignore_changes, path=path)
     )
+    if how == BUILD:
+        shard.begin_build()
     frames: queue.Queue[bytes] = queue.Queue(FRAMES_AHEAD)
     threading.Thread(target=_read, args=(frames,), daemon=True).start()
     # What is folded has no cycles, and looking for them would take a tenth of the time.
     gc.disable()
     write_frame(sys.stdout.buffer, b"")
-    while True:
-        write_frame(sys.stdout.buffer, str(_fold(shard, frames.get())).encode())
+    while frame := frames.get():
+        write_frame(sys.stdout.buffer, str(_fold(shard, frame)).encode())
+    if how == BUILD:
+        shard.end_build()
+    write_frame(sys.stdout.buffer, b"0")
 
 
 def _fold(shard: Shard, frame: bytes) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import sqlite3
 import time
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from projections.shard.ledger import LedgerFold
 from projections.shard.log_position import are_of, record_digest
 from projections.shard.observation_lookup import ObservationLookup
 from projections.shard.observations import ObservationsFold, remove_before
-from projections.shard.tables import connect
+from projections.shard.tables import begin_build, connect, end_build
 from projections.shard.turn_statistics import TurnStatistics
 from projections.shard.wal import Checkpoints
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
@@ -67,9 +68,8 @@ class Shard:
         )
         self._log = log
         self._changed = changed
-        self._connection = connect(path)
-        self._checkpoints = Checkpoints(path)
-        self._offsets: dict[str, int] = self._read_offsets()
+        self._holds_globals = holds_globals
+        self._belongs = belongs
         self.folding = asyncio.Lock()
         """Held while records are folded: the holder of the lock sees the shard stand still."""
         self.retired = False
@@ -78,16 +78,51 @@ class Shard:
         """Why the last fold could not be written; None when it could."""
         self.removed_before: dict[str, int] = {}
         """The offset before which each topic's observations were removed, as far as this process knows."""
-        self.ledger = LedgerFold(self._connection, None if holds_globals else partition, belongs)
+        self._open()
+
+    def _open(self) -> None:
+        self._connection = connect(self.path)
+        self._checkpoints = Checkpoints(self.path)
+        self._offsets: dict[str, int] = self._read_offsets()
+        self.ledger = LedgerFold(self._connection, None if self._holds_globals else self.partition, self._belongs)
         self.dead_letters = DeadLettersFold(self._connection)
-        self.observations = ObservationLookup(self._connection, partition, self.dead_letters)
+        self.observations = ObservationLookup(self._connection, self.partition, self.dead_letters)
         self.turn_statistics = TurnStatistics(self._connection)
-        self._observations_fold = ObservationsFold(self._connection, self.observations, self.turn_statistics, belongs)
+        self._observations_fold = ObservationsFold(
+            self._connection, self.observations, self.turn_statistics, self._belongs
+        )
 
     def close(self) -> None:
         """Close the file."""
         self._checkpoints.close()
         self._connection.close()
+
+    def reopen(self, put_in_place: Callable[[], None]) -> None:
+        """Close the file, call what puts another one in its place, and open that. Nobody may use the shard meanwhile.
+
+        Raises ShardUnavailable, ShardDamaged, and what `put_in_place` raises, when the shard is open again.
+        """
+        void = self.ledger.void_decisions
+        self.close()
+        try:
+            put_in_place()
+        finally:
+            self._open()
+            self.ledger.void_decisions = void
+
+    def begin_build(self) -> None:
+        """Make a new file quick to fill and worthless until `end_build`: no journal, and no index that only reads use.
+
+        Nothing may have been folded into it. Where it fails or the process dies, the file is to be deleted.
+        """
+        begin_build(self._connection)
+
+    def end_build(self) -> None:
+        """Make of a file that was filled since `begin_build` one like any other, durably, and close it."""
+        end_build(self._connection)
+        self.close()
+        with self.path.open("rb") as file:
+            os.fsync(file.fileno())
 
     def notify(self, changed: Callable[[Owner, Sequence[str]], None]) -> None:
         """Replace the callback that is called after each commit."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import pytest
-from support.copied_shards import CountedLog, is_a_fold, moves_away
+from support.copied_shards import CountedLog, is_a_fold, left_over, moves_away
 from support.examples import remember
 
 from mnemolog.operations.rebuild import Rebuilder, RebuildPlan
@@ -60,7 +62,15 @@ def is_alive(pid: int) -> bool:
 
 def hand_over_and_die(folder: Path, frame: bytes) -> int:
     """Start a process, hand it a batch, and close its input as the kernel does; return its exit code."""
-    program = [sys.executable, "-m", "projections.partitions.fold_program", str(folder), "0", "1"]
+    program = [
+        sys.executable,
+        "-m",
+        "projections.partitions.fold_program",
+        str(folder / "0.sqlite"),
+        "0",
+        "1",
+        "continue",
+    ]
     process = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - our own
     answers, given = cast("BinaryIO", process.stdout), cast("BinaryIO", process.stdin)
     assert read_frame(answers) == b""
@@ -72,6 +82,22 @@ def hand_over_and_die(folder: Path, frame: bytes) -> int:
         answers.close()
 
 
+def schema(path: Path) -> set[tuple[str, str]]:
+    """Return the tables and indexes of a shard's file."""
+    with closing(sqlite3.connect(path)) as connection:
+        return set(connection.execute("select name, sql from sqlite_master"))
+
+
+async def folds_here(giver: Workbench, taker: Shards, log: WatchedLog, facts: int) -> None:
+    """Have the worker that will have the partition fold so many decisions before the others are made."""
+    for number in range(facts):
+        await giver.decides(remember(f"用户去过第{number}座城市", f"before-{number}"))
+    taker.fold_processes = FoldProcesses(log, 1)
+    taker.assign([0])
+    await taker.hold(0)
+    taker.release(0)
+
+
 async def assigned(taker: Shards, log: WatchedLog, **how: Any) -> None:
     """Have a worker that has nothing hold the partition; whatever is behind is worth a process."""
     taker.fold_processes = FoldProcesses(log, 1, worth=0, **how)
@@ -80,33 +106,45 @@ async def assigned(taker: Shards, log: WatchedLog, **how: Any) -> None:
         await taker.hold(0)
 
 
-async def test_a_process_folds_what_the_worker_would(giver: Workbench, taker: Shards, log: WatchedLog, tmp_path: Path):
+@pytest.mark.parametrize("folded_before", [0, 5])
+async def test_a_process_folds_what_the_worker_would(
+    giver: Workbench, taker: Shards, log: WatchedLog, tmp_path: Path, folded_before: int
+):
+    if folded_before:
+        await folds_here(giver, taker, log, folded_before)
     await moves_away(giver, FEW)
     pids: set[int] = set()
     log.meanwhile = lambda: pids.update(taker.fold_processes.pids)
     await assigned(taker, log)
     assert len(pids) == 1
     assert not any(map(is_alive, pids))
-    assert taker.held() == [0]
+    assert (taker.held(), left_over(tmp_path)) == ([0], [])
     assert await is_a_fold(taker, log, tmp_path)
+    assert schema(tmp_path / "taker" / "0.sqlite") == schema(tmp_path / "fold" / "0.sqlite")
 
 
-@pytest.mark.parametrize("ends", [signal.SIGKILL, signal.SIGSTOP])
-async def test_where_the_process_dies_or_hangs_the_worker_goes_on(
-    giver: Workbench, taker: Shards, log: WatchedLog, tmp_path: Path, ends: signal.Signals
+@pytest.mark.parametrize(
+    ("ends", "folded_before"),
+    [(signal.SIGKILL, 0), (signal.SIGKILL, 5), (signal.SIGSTOP, 0), (signal.SIGSTOP, 5)],
+)
+async def test_where_the_process_dies_or_hangs_the_worker_goes_on(  # noqa: PLR0917 - fixtures and parameters
+    giver: Workbench, taker: Shards, log: WatchedLog, tmp_path: Path, ends: signal.Signals, folded_before: int
 ):
+    if folded_before:
+        await folds_here(giver, taker, log, folded_before)
     await moves_away(giver, FEW)
     ended: list[int] = []
 
     def end() -> None:
-        if not ended:
-            ended.extend(taker.fold_processes.pids)
-            os.kill(ended[0], ends)
+        if not ended and (pids := taker.fold_processes.pids):
+            ended.extend(pids)
+            os.kill(pids[0], ends)
 
     log.meanwhile = end
     await assigned(taker, log, answer_seconds=3.0)
     assert ended
     assert not is_alive(ended[0])
+    assert left_over(tmp_path) == []
     assert await is_a_fold(taker, log, tmp_path)
 
 
@@ -123,7 +161,7 @@ async def test_a_partition_that_moves_away_ends_its_process_and_is_folded_no_fur
 
     log.meanwhile = move
     await assigned(taker, log)
-    assert (len(pids), is_alive(pids[0]), taker.held()) == (1, False, [])
+    assert (len(pids), is_alive(pids[0]), taker.held(), left_over(tmp_path)) == (1, False, [], [])
     assert taker.assignment.resting[0].offset(LEDGER.name) < await log.end(LEDGER.name, 0)
     await assigned(taker, log)  # it comes back, and is folded from where it stands
     assert taker.held() == [0]
