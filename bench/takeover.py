@@ -1,10 +1,11 @@
 """A cold worker takes over a partition: seconds to the first answer, against reading and decoding the same log.
 
-    python bench/takeover.py [--copy PORT] [DECISIONS...]
+    python bench/takeover.py [--copy PORT] [--partitions NUMBER] [DECISIONS...]
 
 A ledger of so many decisions of 1 in 100 as many users, each with a vector of 512 dimensions, is written once, to the
-embedded log. Measured is `Shards.hold`, which is what stands between an assignment and the first answer; compared are
-`Log.read`, `codec.decode` and `events_of` over the same records. Resident memory and disk are those of the shard
+embedded log. Measured is `Shards.hold` of all partitions at once (four by default, one with `--copy`), which is what
+stands between an assignment and the answers for its last user; compared are `Log.read`, `codec.decode` and `events_of`
+over the same records on one core, before and after. Resident memory is the worker's, and disk that of the shards
 afterwards, a memory for each decision. With `--copy` a second worker takes the partition over from the first, whose
 file comes over a socket of this machine: `Shards.hold` again, of another process, with the lender in a process of its
 own.
@@ -152,7 +153,7 @@ async def copying(folder: Path, log: SqliteLog, port: int) -> float:
 async def measure(
     decisions: int, folder: Path, copy_at: int | None = None, partitions: int = PARTITIONS
 ) -> dict[str, object]:
-    """Write a ledger, and take its partition over; then once more by a copy, if there is a port for its giver."""
+    """Write a ledger, and take its partitions over; then once more by a copy, if there is a port for its giver."""
     log = SqliteLog.open(folder / "log")
     for topic in TOPICS:
         await log.create_topic(topic.name, 1 if topic.single_partition else partitions)
@@ -204,12 +205,14 @@ async def measure(
     }
 
 
-async def main(sizes: tuple[int, ...] = SIZES, copy_at: int | None = None) -> dict[str, object]:
+async def main(
+    sizes: tuple[int, ...] = SIZES, copy_at: int | None = None, partitions: int = PARTITIONS
+) -> dict[str, object]:
     """Measure each size."""
     found: dict[str, object] = {}
     for decisions in sizes:
         with tempfile.TemporaryDirectory() as name:
-            found[str(decisions)] = await measure(decisions, Path(name), copy_at)
+            found[str(decisions)] = await measure(decisions, Path(name), copy_at, partitions)
     return found
 
 
@@ -217,5 +220,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("decisions", type=int, nargs="*", default=SIZES, help="how many (default: 100000)")
     parser.add_argument("--copy", type=int, metavar="PORT", help="also by a copy from a worker at this port")
+    parser.add_argument("--partitions", type=int, default=PARTITIONS, help=f"default: {PARTITIONS}")
     asked = parser.parse_args()
-    asyncio.run(main(tuple(asked.decisions), asked.copy))
+    asyncio.run(main(tuple(asked.decisions), asked.copy, 1 if asked.copy else asked.partitions))
