@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import sqlite3
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from projections.blocking_work import run_in_thread
+from projections.encrypted_files import sqlite3
 from projections.shard.dead_letters import DeadLettersFold
 from projections.shard.errors import ShardUnavailable, trouble
 from projections.shard.ledger import LedgerFold
@@ -85,7 +85,9 @@ class Shard:
         self.dead_letters = DeadLettersFold(self._connection)
         self.observations = ObservationLookup(self._connection, partition, self.dead_letters)
         self.turn_statistics = TurnStatistics(self._connection)
-        self._observations_fold = ObservationsFold(self._connection, self.observations, self.turn_statistics, belongs)
+        self._observations_fold = ObservationsFold(
+            self._connection, self.observations, self.turn_statistics, self.ledger.erased_users, belongs
+        )
 
     def close(self) -> None:
         """Close the file."""
@@ -199,8 +201,10 @@ class Shard:
 
     def fold(self, topic: str, records: Sequence[Record]) -> None:
         """Fold records of a topic in one transaction; the next offset is the one after the last."""
+        last = records[-1]
+        next_offset = last.position.offset + 1
+        records = [record for record in records if not record.is_erased]
         batch = self.ledger.gather(records) if topic == self.ledger_topic else None
-        next_offset = records[-1].position.offset + 1
         with self._transaction():
             if batch is not None:
                 self.ledger.write(batch)
@@ -210,13 +214,16 @@ class Shard:
                 self.dead_letters.fold(records)
             else:
                 self._observations_fold.fold_inputs(records)
-            place = (topic, next_offset, record_digest(records[-1]))
+            place = (topic, next_offset, record_digest(last))
             self._connection.execute("insert or replace into offsets values(?,?,?)", place)
         self._offsets[topic] = next_offset
         if batch is not None:
             self.ledger.keep(batch)
-            for owner, ids in batch.memories.items():
-                self._changed(owner, list(ids))
+            for owner in dict.fromkeys([*batch.removed, *batch.memories]):
+                self._changed(owner, list({*batch.removed.get(owner, ()), *batch.memories.get(owner, ())}))
+            if batch.erased:
+                self._forget_folded()
+                self._checkpoints.truncate()
 
     def remove_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Removal:
         """Take one step of removing a topic's observations before an offset. The caller holds `folding`."""
@@ -225,6 +232,7 @@ class Shard:
             return remove_before(self._connection, topic, earliest, after, rows)
 
     def _forget_folded(self) -> None:
+        self.ledger.erased_users.forget()
         self.observations.forget_recent()
         self.turn_statistics.forget()
 
