@@ -230,9 +230,14 @@ def put_in_place(copy: Path, path: Path) -> None:
 
     Nothing may be left of the old file: SQLite would play its write-ahead log into the new one.
     """
+    remove(path)
+    copy.replace(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a shard's file, which must be closed, and what SQLite and we keep beside it."""
     for name in ("", "-wal", "-shm", "-is-damaged"):
         path.with_name(path.name + name).unlink(missing_ok=True)
-    copy.replace(path)
 
 
 def _require(fulfilled: bool, otherwise: str) -> None:  # noqa: FBT001 - as an assertion reads

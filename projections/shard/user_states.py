@@ -15,12 +15,16 @@ from projections.state.memory import UserState
 from schemas.text import digest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from projections.shard.intimacy_rows import IntimacyRows
     from projections.shard.tables import ShardConnection
     from projections.shard.wake_rows import WakeRows
+    from projections.state.memory import Memory
     from schemas.identity import Owner
 
 MAX_CACHED_USERS: Final = 2_000
+_BODIES: Final = "select body from memories where owner=? order by sequence"
 
 
 class UserStates:
@@ -53,6 +57,26 @@ class UserStates:
             self._states.move_to_end(owner)
         return known
 
+    def bodies(self, owner: Owner) -> list[bytes]:
+        """Return the rows of a user's memories, in the order of forming."""
+        rows = self._connection.execute(_BODIES, (name_of(owner),)).fetchall()
+        return [body for (body,) in rows]
+
+    def remembered(self, owner: Owner, bodies: Sequence[bytes]) -> UserState:
+        """Return as much of a user's state as digests are made of; `bodies` are the user's own."""
+        return UserState(
+            owner=owner,
+            memories=Map({m.memory_id: m for m in self._memories(bodies)}),
+            wakes=self._wakes.of(owner),
+            intimacies=self._intimacy.of(owner),
+        )
+
+    def _memories(self, bodies: Sequence[bytes]) -> list[Memory]:
+        try:
+            return list(map(memory_of_row, bodies))
+        except (KeyError, TypeError, ValueError) as error:
+            raise damage(self._connection.path, error) from error
+
     def read(self, owner: Owner) -> UserState:
         """Return a user's state as the file has it, without caching it."""
         name, run = name_of(owner), self._connection.execute
@@ -62,11 +86,7 @@ class UserStates:
         ).fetchone()
         if row is None:
             return UserState(owner=owner)
-        bodies = run("select body from memories where owner=? order by sequence", (name,))
-        try:
-            memories = [memory_of_row(body) for (body,) in bodies]
-        except (KeyError, TypeError, ValueError) as error:
-            raise damage(self._connection.path, error) from error
+        memories = self._memories(self.bodies(owner))
         by_digest: dict[bytes, tuple[str, ...]] = {}
         by_attribute: dict[str, tuple[str, ...]] = {}
         for memory in memories:

@@ -77,9 +77,7 @@ async def test_every_answer_is_as_for_somebody_who_never_was(door: FrontDoor):
         erased_, never = await door.get(path.format("zara")), await door.get(path.format("noone"))
         assert erased_.status_code == never.status_code, path
         assert TIME.sub("", erased_.text).replace("zara", "noone") == TIME.sub("", never.text), path
-    found = await door.post(
-        "/v1/memories/search", {"user_id": "zara", "query": "quokka", "include": ["memories", "turns"]}
-    )
+    found = await door.post("/v1/search", {"user_id": "zara", "query": "quokka", "include": ["memories", "turns"]})
     assert found.json()["results"] == []
     assert (await door.get("/v1/events/t-zara?user_id=zara")).status_code == 404
 
