@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from projections.blocking_work import run_in_thread, run_to_end
+from projections.encrypted_files import key_of
 from projections.partitions.fold_program import BUILD, CONTINUE, GLOBALS
 from projections.partitions.handed_records import pack
 from projections.partitions.receiver import copy_of, put_in_place, remove
@@ -194,6 +195,7 @@ class _FoldProcess:
         )
         if self._is_killed:
             self._process.kill()  # `_kill` has not seen it
+        write_frame(cast("BinaryIO", self._process.stdin), key_of(self.shard.path) or b"")
         self._answer()
 
     def _hand(self, frame: bytes) -> None:

@@ -1,7 +1,8 @@
 """A fold as a program of its own: records come in on stdin and are folded into a shard's file, until stdin ends.
 
 Its arguments are the file, the partition (or `globals`), how many partitions there are, and whether the file is built
-anew. A frame is a length, 4 bytes little-endian, and so many bytes. The first that goes out is empty: the file is open.
+anew. A frame is a length, 4 bytes little-endian, and so many bytes. The first that comes in is the key of the file,
+empty for one in clear. The first that goes out is empty: the file is open.
 Then records come in, as `handed_records` packs them, and when they are folded the number of void decisions among them
 goes out, in decimal digits. An empty frame says that there are no more: it is answered when the file is complete.
 
@@ -19,6 +20,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+from projections.encrypted_files import unlock
 from projections.partitions.generation import ignore_changes, open_globals, open_shard
 from projections.partitions.handed_records import unpack
 from schemas.frames import read_frame, write_frame
@@ -41,6 +43,7 @@ def main() -> None:
     file, which, partitions, how = sys.argv[1:]
     os.nice(NICENESS)
     path, log = Path(file), cast("Log", None)  # its records are handed in: it reads no log
+    unlock(path.parent, read_frame(sys.stdin.buffer) or None)
     shard = (
         open_globals(path.parent, log, ignore_changes)
         if which == GLOBALS

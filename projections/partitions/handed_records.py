@@ -19,7 +19,8 @@ def pack(records: Sequence[Record]) -> Iterator[bytes]:
     topic, partition = records[0].position.topic, records[0].position.partition
     rows, size = [], 0
     for number, record in enumerate(records, 1):
-        rows.append((record.position.offset, record.recorded_at, record.key, record.value, record.headers))
+        place, content = (record.position.offset, record.recorded_at), (record.key, record.value, record.headers)
+        rows.append((*place, *content, record.is_erased))
         size += len(record.value)
         if size >= FRAME_BYTES or number == len(records):
             yield pickle.dumps((topic, partition, rows), pickle.HIGHEST_PROTOCOL)
@@ -30,6 +31,13 @@ def unpack(frame: bytes) -> list[Record]:
     """Return the records that a frame holds. It must come from `pack`, through a pipe of our own."""
     topic, partition, rows = pickle.loads(frame)  # noqa: S301 - of our own program
     return [
-        Record(position=Position(topic, partition, offset), recorded_at=at, key=key, value=value, headers=headers)
-        for offset, at, key, value, headers in rows
+        Record(
+            position=Position(topic, partition, offset),
+            recorded_at=at,
+            key=key,
+            value=value,
+            headers=headers,
+            is_erased=is_erased,
+        )
+        for offset, at, key, value, headers, is_erased in rows
     ]

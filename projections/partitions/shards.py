@@ -246,9 +246,9 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         return await digests_of([shard.path for shard in self.all()], self.counts, go_on)
 
     async def record(self, position: Position) -> Record | None:
-        """Return a record of the log, or None when the log does not hold it any more."""
+        """Return a record of the log, or None when the log does not hold it any more, or its user was erased."""
         found = await self._log.read(position.topic, position.partition, position.offset, 1)
-        return found[0] if found and found[0].position == position else None
+        return found[0] if found and found[0].position == position and not found[0].is_erased else None
 
     # -- folding
 

@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import logging
 import os
-import sqlite3
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from projections.blocking_work import run_in_thread
+from projections.encrypted_files import sqlite3
 from projections.shard.dead_letters import DeadLettersFold
 from projections.shard.errors import ShardUnavailable, trouble
 from projections.shard.ledger import LedgerFold
@@ -78,6 +78,7 @@ class Shard:
         """Why the last fold could not be written; None when it could."""
         self.removed_before: dict[str, int] = {}
         """The offset before which each topic's observations were removed, as far as this process knows."""
+        self._is_building = False
         self._open()
 
     def _open(self) -> None:
@@ -89,7 +90,7 @@ class Shard:
         self.observations = ObservationLookup(self._connection, self.partition, self.dead_letters)
         self.turn_statistics = TurnStatistics(self._connection)
         self._observations_fold = ObservationsFold(
-            self._connection, self.observations, self.turn_statistics, self._belongs
+            self._connection, self.observations, self.turn_statistics, self.ledger.erased_users, self._belongs
         )
 
     def close(self) -> None:
@@ -115,6 +116,7 @@ class Shard:
 
         Nothing may have been folded into it. Where it fails or the process dies, the file is to be deleted.
         """
+        self._is_building = True
         begin_build(self._connection)
 
     def end_build(self) -> None:
@@ -243,8 +245,10 @@ class Shard:
 
     def fold(self, topic: str, records: Sequence[Record]) -> None:
         """Fold records of a topic in one transaction; the next offset is the one after the last."""
+        last = records[-1]
+        next_offset = last.position.offset + 1
+        records = [record for record in records if not record.is_erased]
         batch = self.ledger.gather(records) if topic == self.ledger_topic else None
-        next_offset = records[-1].position.offset + 1
         with self._transaction():
             if batch is not None:
                 self.ledger.write(batch)
@@ -254,13 +258,17 @@ class Shard:
                 self.dead_letters.fold(records)
             else:
                 self._observations_fold.fold_inputs(records)
-            place = (topic, next_offset, record_digest(records[-1]))
+            place = (topic, next_offset, record_digest(last))
             self._connection.execute("insert or replace into offsets values(?,?,?)", place)
         self._offsets[topic] = next_offset
         if batch is not None:
             self.ledger.keep(batch)
-            for owner, ids in batch.memories.items():
-                self._changed(owner, list(ids))
+            for owner in dict.fromkeys([*batch.removed, *batch.memories]):
+                self._changed(owner, list({*batch.removed.get(owner, ()), *batch.memories.get(owner, ())}))
+            if batch.erased:
+                self._forget_folded()
+                if not self._is_building:
+                    self._checkpoints.truncate()
 
     def remove_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Removal:
         """Take one step of removing a topic's observations before an offset. The caller holds `folding`."""
@@ -269,6 +277,7 @@ class Shard:
             return remove_before(self._connection, topic, earliest, after, rows)
 
     def _forget_folded(self) -> None:
+        self.ledger.erased_users.forget()
         self.observations.forget_recent()
         self.turn_statistics.forget()
 

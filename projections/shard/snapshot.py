@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from immutables import Map
 
 from projections.blocking_work import run_in_thread, run_to_end
+from projections.encrypted_files import sqlite3
 from projections.shard.errors import damage
 from projections.shard.ledger import LedgerFold
 from projections.shard.tables import connect_to_read

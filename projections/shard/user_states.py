@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from immutables import Map
@@ -80,7 +81,8 @@ class UserStates:
         """Return a user's state as the file has it, without caching it."""
         name, run = name_of(owner), self._connection.execute
         row = run(
-            "select version, last_item, last_offset, last_part, last_part_closed from users where owner=?", (name,)
+            "select version, last_item, last_offset, last_part, last_part_closed, erased_at from users where owner=?",
+            (name,),
         ).fetchone()
         if row is None:
             return UserState(owner=owner)
@@ -99,6 +101,7 @@ class UserStates:
             last_offset=row[2],
             last_part=row[3],
             last_part_closed=bool(row[4]),
+            erased_at=None if row[5] is None else datetime.fromisoformat(row[5]),
             memories=Map({m.memory_id: m for m in memories}),
             covered=Map({p: bool(r) for p, r in run("select piece, rejected from covered where owner=?", (name,))}),
             items=Map({bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}),

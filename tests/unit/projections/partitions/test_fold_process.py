@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -16,6 +15,7 @@ from support.copied_shards import CountedLog, is_a_fold, left_over, moves_away
 from support.examples import remember
 
 from mnemolog.operations.rebuild import Rebuilder, RebuildPlan
+from projections.encrypted_files import open_database
 from projections.partitions.fold_process import FoldProcesses
 from projections.partitions.handed_records import FRAME_BYTES, pack, unpack
 from projections.partitions.shards import Shards
@@ -73,6 +73,7 @@ def hand_over_and_die(folder: Path, frame: bytes) -> int:
     ]
     process = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - our own
     answers, given = cast("BinaryIO", process.stdout), cast("BinaryIO", process.stdin)
+    write_frame(given, b"")  # no key: the file lies in clear
     assert read_frame(answers) == b""
     write_frame(given, frame)
     given.close()
@@ -84,7 +85,7 @@ def hand_over_and_die(folder: Path, frame: bytes) -> int:
 
 def schema(path: Path) -> set[tuple[str, str]]:
     """Return the tables and indexes of a shard's file."""
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(open_database(path)) as connection:
         return set(connection.execute("select name, sql from sqlite_master"))
 
 
