@@ -107,7 +107,7 @@ def kafka_and_weaviate(folder: Path) -> Iterator[Engines]:
     try:
         kafka.start()
         weaviate.start()
-        settings = {"BROKER": f"kafka://{kafka.address}", "INDEX": weaviate.url}
+        settings = {"ENCRYPTION": "off", "BROKER": f"kafka://{kafka.address}", "INDEX": weaviate.url}
         yield Engines(settings, {name: folder / name / "data" for name in ("kafka", "weaviate")}, weaviate)
     finally:
         weaviate.stop()

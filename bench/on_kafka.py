@@ -71,6 +71,7 @@ async def remembered(workers: int, folder: Path) -> float:
         async with Model(ports.take()) as model:
             settings = {
                 **MODEL_SETTINGS,
+                "ENCRYPTION": "off",
                 "BROKER": f"kafka://{kafka.address}",
                 "LLM_BASE_URL": model.base_url,
                 "LLM_CONCURRENCY": "1",

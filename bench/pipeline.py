@@ -69,7 +69,7 @@ def texts(count: int) -> list[str]:
     ]
 
 
-def turns(said: Sequence[str]) -> list[Observation]:
+def turns(said: Sequence[str], users: int = USERS) -> list[Observation]:
     """Return a turn to be remembered verbatim for each text, of users in turn."""
     now = datetime.now(UTC)
     return [
@@ -77,7 +77,7 @@ def turns(said: Sequence[str]) -> list[Observation]:
             {
                 "type": "TurnRecorded",
                 "event_id": f"t-{n}",
-                "user_id": f"u{n % USERS}",
+                "user_id": f"u{n % users}",
                 "session_id": "s",
                 "role": "user",
                 "content": text,

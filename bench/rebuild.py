@@ -1,41 +1,61 @@
 """A rebuild against reading and decoding the same log into typed events.
 
-    python bench/rebuild.py
+    python bench/rebuild.py [MEMORIES]
 
-A ledger of 20,000 decisions of 200 users, each with a vector of 512 dimensions, is written once. Measured is
-`Shard.catch_up_in_thread` into an empty file, as a rebuild folds it; compared are `Log.read`, `codec.decode` and
-`events_of` over the same records.
+(a) A data folder with so many memories (20,000 by default), which a worker remembered of as many turns word for word
+with ready vectors, of 2,000 users at most: the whole of `mnemolog rebuild`, with inputs, inbox, ledger and both
+digests, against reading and decoding all of it on one core, before it and after it.
+
+(b) One ledger of 20,000 decisions of 200 users, each with a vector of 512 dimensions, as the worker itself folds it:
+`Shard.catch_up_in_thread` into an empty file; compared are `Log.read`, `codec.decode` and `events_of` over the same
+records.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import hashlib
 import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bench.pipeline import BATCH, ReadyVectors, texts, turns
 from bench.rounds import Rounds
+from mnemolog.server import tune_process
+from mnemolog.settings import from_environment
+from mnemolog.worker.worker import Worker
 from projections.shard.shard import BULK_RECORDS, Shard
 from projections.state.evolve import events_of, evolve
 from projections.state.memory import UserState
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import NewRecord
+from schemas.messages.decision import Decision
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import RememberFact
-from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, LEDGER
+from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, LEDGER, TOPICS
 from streams.decisions.decide import decide
 from streams.decisions.draft import ItemPosition
 from streams.decisions.parameters import Parameters
 from streams.transports.sqlite.log import SqliteLog
 
+if TYPE_CHECKING:
+    from schemas.log import Log
+
 DECISIONS = 20_000
 USERS = 200
 ROUNDS = 3
+FOLDER_MEMORIES = 20_000
+FOLDER_ROUNDS = 2
+FOLDER_USERS = 2_000
+AT_ONCE = 5_000
+"""Turns published before they are remembered."""
+VERBATIM = {"MNEMOLOG_EXTRACTOR": "verbatim"}
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -82,8 +102,66 @@ async def rebuilding(log: SqliteLog, path: Path) -> float:
     return DECISIONS / seconds
 
 
-async def main() -> dict[str, object]:
-    """Measure in alternating rounds."""
+async def fill(folder: Path, memories: int) -> None:
+    """Have a worker remember so many turns, in a data folder."""
+    said = texts(memories)
+    worker = Worker(from_environment(VERBATIM, data_dir=folder), embedder=ReadyVectors(said))
+    await worker.start()
+    try:
+        messages = turns(said, min(FOLDER_USERS, memories))
+        for start in range(0, memories, AT_ONCE):
+            for first in range(start, min(memories, start + AT_ONCE), BATCH):
+                await worker.publisher.publish(messages[first : first + BATCH])
+            await worker.drain.run_local(600.0)
+    finally:
+        await worker.stop()
+
+
+async def decoding_all(log: Log) -> float:
+    """Return in how many seconds every record of the log is read and decoded, with the events of its decisions."""
+    began = time.perf_counter()
+    for topic in TOPICS:
+        for partition in range(await log.partitions(topic.name)):
+            start = 0
+            while records := await log.read(topic.name, partition, start, BULK_RECORDS):
+                for record in records:
+                    message = codec.decode(record.value)
+                    if isinstance(message, Decision):
+                        events_of(message)
+                start = records[-1].position.offset + 1
+    return time.perf_counter() - began
+
+
+async def rebuilding_all(memories: int) -> dict[str, object]:
+    """Measure the rebuild of a whole data folder."""
+    rounds = Rounds("rebuild of a data folder, against reading and decoding all of it", 0.5)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        await fill(folder, memories)
+        worker = Worker(from_environment(VERBATIM, data_dir=folder), embedder=ReadyVectors(["nothing"]))
+        await worker.start()  # which has nothing in memory of what was published
+        try:
+            for _ in range(FOLDER_ROUNDS):
+                before = await decoding_all(worker.log)
+                began = time.perf_counter()
+                rebuilt = await worker.rebuild.run("all")
+                seconds = time.perf_counter() - began
+                assert rebuilt["equal"], rebuilt
+                assert rebuilt["decisions"] >= memories, rebuilt
+                rounds.add(memories / seconds, 2 * memories / (before + await decoding_all(worker.log)))
+        finally:
+            await worker.stop()
+    return rounds.result() | {"memories": memories}
+
+
+async def main(memories: int = FOLDER_MEMORIES) -> dict[str, object]:
+    """Measure (b), then (a)."""
+    tune_process()
+    return {"ledger": await folding_here(), "folder": await rebuilding_all(memories)}
+
+
+async def folding_here() -> dict[str, object]:
+    """Measure one ledger in alternating rounds."""
     rounds = Rounds("rebuild, against reading and decoding", 0.15)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -102,4 +180,6 @@ async def main() -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("memories", type=int, nargs="?", default=FOLDER_MEMORIES, help="in the data folder")
+    asyncio.run(main(parser.parse_args().memories))

@@ -1,10 +1,11 @@
 """A cold worker takes over a partition: seconds to the first answer, against reading and decoding the same log.
 
-    python bench/takeover.py [--copy PORT] [DECISIONS...]
+    python bench/takeover.py [--copy PORT] [--partitions NUMBER] [DECISIONS...]
 
 A ledger of so many decisions of 1 in 100 as many users, each with a vector of 512 dimensions, is written once, to the
-embedded log. Measured is `Shards.hold`, which is what stands between an assignment and the first answer; compared are
-`Log.read`, `codec.decode` and `events_of` over the same records. Resident memory and disk are those of the shard
+embedded log. Measured is `Shards.hold` of all partitions at once (four by default, one with `--copy`), which is what
+stands between an assignment and the answers for its last user; compared are `Log.read`, `codec.decode` and `events_of`
+over the same records on one core, before and after. Resident memory is the worker's, and disk that of the shards
 afterwards, a memory for each decision. With `--copy` a second worker takes the partition over from the first, whose
 file comes over a socket of this machine: `Shards.hold` again, of another process, with the lender in a process of its
 own.
@@ -42,7 +43,7 @@ from schemas.identity import Owner
 from schemas.log import NewRecord
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import RememberFact
-from schemas.topics import LEDGER, TOPICS
+from schemas.topics import LEDGER, TOPICS, partition_of
 from streams.decisions.decide import decide
 from streams.decisions.draft import ItemPosition
 from streams.decisions.parameters import Parameters
@@ -54,12 +55,13 @@ if TYPE_CHECKING:
     from mnemolog.worker.worker import Worker
 
 SIZES = (100_000,)
+PARTITIONS = 4
 MEMORIES_OF_A_USER = 100
-TARGET = 0.15
+TARGET = 0.6
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def ledger(decisions: int) -> Iterator[NewRecord]:
+def ledger(decisions: int, partitions: int = 1) -> Iterator[NewRecord]:
     """Yield decisions as remember makes them, one for each fact, a user after the other."""
     chance, parameters = np.random.default_rng(1), Parameters()
     state = UserState(owner=Owner("default", "nobody"))
@@ -76,16 +78,19 @@ def ledger(decisions: int) -> Iterator[NewRecord]:
         )
         decision = decide(state, item, ItemPosition(0, number, at), {}, parameters)
         state = evolve(state, decision, events_of(decision))
-        yield NewRecord(topic=LEDGER.name, partition=0, key=owner.key, value=codec.encode(decision))
+        partition = partition_of(owner.key, partitions)
+        yield NewRecord(topic=LEDGER.name, partition=partition, key=owner.key, value=codec.encode(decision))
 
 
 async def decoding(log: SqliteLog) -> float:
     """Return in how many seconds the ledger is read and decoded, with its events."""
-    began, start = time.perf_counter(), 0
-    while records := await log.read(LEDGER.name, 0, start, BULK_RECORDS):
-        for record in records:
-            events_of(codec.decode(record.value))
-        start = records[-1].position.offset + 1
+    began = time.perf_counter()
+    for partition in range(await log.partitions(LEDGER.name)):
+        start = 0
+        while records := await log.read(LEDGER.name, partition, start, BULK_RECORDS):
+            for record in records:
+                events_of(codec.decode(record.value))
+            start = records[-1].position.offset + 1
     return time.perf_counter() - began
 
 
@@ -145,28 +150,31 @@ async def copying(folder: Path, log: SqliteLog, port: int) -> float:
         process.terminate()
 
 
-async def measure(decisions: int, folder: Path, copy_at: int | None = None) -> dict[str, object]:
-    """Write a ledger, and take its partition over; then once more by a copy, if there is a port for its giver."""
+async def measure(
+    decisions: int, folder: Path, copy_at: int | None = None, partitions: int = PARTITIONS
+) -> dict[str, object]:
+    """Write a ledger, and take its partitions over; then once more by a copy, if there is a port for its giver."""
     log = SqliteLog.open(folder / "log")
     for topic in TOPICS:
-        await log.create_topic(topic.name, 1)
+        await log.create_topic(topic.name, 1 if topic.single_partition else partitions)
     records: list[NewRecord] = []
-    for record in ledger(decisions):
+    for record in ledger(decisions, partitions):
         records.append(record)
         if len(records) == BULK_RECORDS:
             await log.append(records)
             records.clear()
     await log.append(records) if records else None
     before = await decoding(log)
-    shards = Shards(folder / "shards", log, 1)
+    shards = Shards(folder / "shards", log, partitions)
     began = time.perf_counter()
-    await shards.hold(0)
+    await asyncio.gather(*map(shards.hold, range(partitions)))
     assert len(shards.state(Owner("default", "u0")).memories) == MEMORIES_OF_A_USER
     seconds = time.perf_counter() - began
     compared = (before + await decoding(log)) / 2
     began = time.perf_counter()
-    shards.release(0)
-    await shards.hold(0)
+    for partition in range(partitions):
+        shards.release(partition)
+    await asyncio.gather(*map(shards.hold, range(partitions)))
     again = time.perf_counter() - began
     shards.close()
     copied = None if copy_at is None else await copying(folder, log, copy_at)
@@ -197,12 +205,14 @@ async def measure(decisions: int, folder: Path, copy_at: int | None = None) -> d
     }
 
 
-async def main(sizes: tuple[int, ...] = SIZES, copy_at: int | None = None) -> dict[str, object]:
+async def main(
+    sizes: tuple[int, ...] = SIZES, copy_at: int | None = None, partitions: int = PARTITIONS
+) -> dict[str, object]:
     """Measure each size."""
     found: dict[str, object] = {}
     for decisions in sizes:
         with tempfile.TemporaryDirectory() as name:
-            found[str(decisions)] = await measure(decisions, Path(name), copy_at)
+            found[str(decisions)] = await measure(decisions, Path(name), copy_at, partitions)
     return found
 
 
@@ -210,5 +220,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("decisions", type=int, nargs="*", default=SIZES, help="how many (default: 100000)")
     parser.add_argument("--copy", type=int, metavar="PORT", help="also by a copy from a worker at this port")
+    parser.add_argument("--partitions", type=int, default=PARTITIONS, help=f"default: {PARTITIONS}")
     asked = parser.parse_args()
-    asyncio.run(main(tuple(asked.decisions), asked.copy))
+    asyncio.run(main(tuple(asked.decisions), asked.copy, 1 if asked.copy else asked.partitions))

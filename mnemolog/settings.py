@@ -35,12 +35,6 @@ MAX_PORT: Final = 65535
 LEAST_SECRET_BYTES: Final = 32
 MOST_SECRETS: Final = 2
 """Of CLUSTER_SECRET: while it is changed there is an old one."""
-NOT_YET: Final = frozenset(
-    {
-        "MASTER_KEY", "MASTER_KEY_FILE",
-    }
-)  # fmt: skip
-"""Named in the contract, built by later issues."""
 _BROKER: Final = r"(?:\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::\d{1,5})?"
 _BROKERS: Final = re.compile(f"kafka://{_BROKER}(?:,{_BROKER})*")
 _HOST_ONLY: Final = re.compile(r"https?://[^/?#@\s]+/?")
@@ -133,7 +127,9 @@ class Settings(BaseModel):
     wake_memory_limit: Annotated[int, Field(ge=0, le=100)] = 0
     wake_query: Annotated[str, Field(min_length=1, max_length=16_384)] | None = None
     reminder_template: Annotated[str, Field(max_length=16_384), AfterValidator(check_template)] = REMINDER_TEMPLATE
-    encryption: Literal["off"] = "off"
+    encryption: Literal["on", "strict", "off"] = "on"
+    master_key: Secret | None = None
+    master_key_file: Path | None = None
     api_keys_file: Path | None = None
     tls_cert_file: Path | None = None
     tls_key_file: Path | None = None
@@ -193,6 +189,11 @@ class Settings(BaseModel):
         return self.broker.startswith("sqlite:")
 
     @property
+    def encrypts(self) -> bool:
+        """Whether what is written is encrypted; what was encrypted before is read in any case."""
+        return self.encryption != "off"
+
+    @property
     def has_proof(self) -> bool:
         """Whether workers prove to each other who they are, by a secret or by certificates."""
         return bool(self.cluster_secret or self.cluster_secret_file or self.tls_client_ca_file)
@@ -236,11 +237,6 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
         if name.startswith(PREFIX) and name not in OF_COMMANDS and text != ""
     }
     check_names(given)
-    for name in sorted(found):
-        if name.upper() in NOT_YET:
-            raise SettingsError(f"{PREFIX}{name.upper()} is not yet supported by this version: unset it")
-        if name == "encryption" and found[name] != "off":
-            raise SettingsError(f"{PREFIX}ENCRYPTION: only off is supported, anything else is not yet")
     _honour_shared_names(found, given)
     found.update({name: value for name, value in overrides.items() if value is not None})
     try:
@@ -255,7 +251,7 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
 def _given(error: Mapping[str, Any]) -> str:
     """Return what may be shown of a value: of a secret nothing, of an address the host."""
     field = Settings.model_fields.get(str(error["loc"][0])) if error["loc"] else None
-    if field is None or "SecretStr" in repr(field.annotation):
+    if field is None or "SecretStr" in repr(field.annotation) or error["loc"][0] == "encryption":  # a key, by mistake
         return ""
     given = error["input"]
     return f" (given: {masked(given) if isinstance(given, str) else given!r})"
@@ -266,7 +262,7 @@ def check_names(environment: Mapping[str, str]) -> None:
     for name in sorted(environment):
         ours = name.startswith(PREFIX) and name not in OF_COMMANDS and environment[name] != ""
         short = name.removeprefix(PREFIX)
-        if ours and short not in NOT_YET and short.lower() not in Settings.model_fields:
+        if ours and short.lower() not in Settings.model_fields:
             raise SettingsError(f"{PREFIX}{short.upper()} is no setting of mnemolog: remove it or correct its name")
 
 
@@ -313,6 +309,7 @@ def _checked(settings: Settings) -> Settings:
             f"{PREFIX}BROKER={masked(settings.broker)!r} must be sqlite:// or kafka://host:9092,host2:9092"
         )
     _check_kafka(settings)
+    _check_encryption(settings)
     _check_index(settings)
     if not (settings.schema_registry_url or "http://").startswith(("http://", "https://")):  # may hold a password
         raise SettingsError(f"{PREFIX}SCHEMA_REGISTRY_URL must begin with http:// or https://")
@@ -330,6 +327,22 @@ def _checked(settings: Settings) -> Settings:
     _check_model(settings)
     _check_embedder(settings)
     return settings
+
+
+def _check_encryption(settings: Settings) -> None:
+    """Refuse two master keys, none where workers share a log, and an index that keeps vectors elsewhere in `strict`."""
+    if settings.master_key is not None and settings.master_key_file is not None:
+        raise SettingsError(f"{PREFIX}MASTER_KEY and {PREFIX}MASTER_KEY_FILE are both set: unset one of them")
+    has_key = settings.master_key is not None or settings.master_key_file is not None
+    if settings.encrypts and not settings.is_embedded and not has_key:
+        raise SettingsError(
+            f"{PREFIX}BROKER is Kafka, whose workers share one master key: set {PREFIX}MASTER_KEY or "
+            f"{PREFIX}MASTER_KEY_FILE (32 bytes in base64: `openssl rand -base64 32`), or {PREFIX}ENCRYPTION=off"
+        )
+    if settings.encryption == "strict" and settings.index != "embedded":
+        raise SettingsError(
+            f"{PREFIX}ENCRYPTION=strict lets no vector lie outside the encrypted files: set {PREFIX}INDEX=embedded"
+        )
 
 
 def _check_embedder(settings: Settings) -> None:

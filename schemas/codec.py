@@ -16,7 +16,8 @@ import orjson
 from fastavro.schema import fingerprint, parse_schema, to_parsing_canonical_form
 
 from schemas.decoded_cache import DecodedCache
-from schemas.messages import decision, envelope, events, inbox, observations
+from schemas.messages import decision, envelope, erasure, events, inbox, observations
+from schemas.messages.data_keys import DataKey
 from schemas.messages.dead_letters import DeadLetter
 from schemas.messages.policy import PolicySet
 
@@ -34,6 +35,7 @@ MESSAGES: Final[tuple[type, ...]] = (
     *events.LEDGER_EVENTS,
     DeadLetter,
     PolicySet,
+    DataKey,
 )
 _RECORDS: Final = {
     c.__name__: c
@@ -42,6 +44,7 @@ _RECORDS: Final = {
         envelope.Sealed,
         observations.TurnContext,
         inbox.CoveredPiece,
+        erasure.Cut,
         inbox.Candidate,
         decision.Outcome,
     )

@@ -17,6 +17,10 @@ class DecodedCache:
         self._messages: dict[bytes, Any] = {}
         self._bytes = 0
 
+    def clear(self) -> None:
+        """Keep nothing of what was put until now."""
+        self._messages, self._bytes = {}, 0
+
     def get(self, data: bytes) -> Any:  # noqa: ANN401 - any class of messages
         """Return the message of these bytes, None when it is not kept."""
         return self._messages.get(data)

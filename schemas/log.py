@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+ERASED_VALUE: Final = b"\xc3\x03"
+"""In the place of a record that was erased from a log that lets its records be overwritten."""
 Headers: TypeAlias = tuple[tuple[str, bytes], ...]
 
 
@@ -33,6 +35,8 @@ class NewRecord:
     key: bytes | None
     value: bytes
     headers: Headers = ()
+    outlives_user: bool = False
+    """Whether it can still be read when its user's key is destroyed: it is sealed with the installation's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,8 @@ class Record:
     key: bytes | None
     value: bytes
     headers: Headers = ()
+    is_erased: bool = False
+    """Whether its user's key was destroyed: then it has no key and no value any more, and is passed over."""
 
 
 @dataclass(frozen=True, slots=True)

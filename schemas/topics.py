@@ -8,6 +8,7 @@ from typing import Final
 
 from aiokafka.partitioner import murmur2
 
+from schemas.messages.data_keys import DataKey
 from schemas.messages.dead_letters import DeadLetter
 from schemas.messages.decision import Decision
 from schemas.messages.inbox import INBOX_ITEMS
@@ -30,6 +31,8 @@ class Topic:
     expires: bool = False
     """Kept for RETENTION_DAYS of log time; others indefinitely."""
     max_record_bytes: int = MAX_RECORD_BYTES
+    compacted: bool = False
+    """Kept is each key's newest record; others keep all."""
 
 
 CONVERSATIONS: Final = Topic("mnemolog.conversations", (TurnRecorded, SessionEnded), expires=True)
@@ -39,10 +42,11 @@ INBOX: Final = Topic("mnemolog.inbox", INBOX_ITEMS)
 LEDGER: Final = Topic("mnemolog.memories", (Decision,))
 GLOBALS: Final = Topic("mnemolog.globals", (Decision,), single_partition=True)
 POLICIES: Final = Topic("mnemolog.policies", (PolicySet,), single_partition=True)
+KEYS: Final = Topic("mnemolog.keys", (DataKey,), single_partition=True, compacted=True)
 DEAD_LETTERS: Final = Topic("mnemolog.dead-letters", (DeadLetter,), max_record_bytes=MAX_LETTER_BYTES)
 
 INPUTS: Final = (CONVERSATIONS, SCREENSHOTS, ARTICLES)
-TOPICS: Final = (*INPUTS, INBOX, LEDGER, GLOBALS, POLICIES, DEAD_LETTERS)
+TOPICS: Final = (*INPUTS, INBOX, LEDGER, GLOBALS, POLICIES, KEYS, DEAD_LETTERS)
 
 
 def max_record_bytes(name: str) -> int:

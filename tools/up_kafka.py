@@ -175,6 +175,7 @@ class Installation:
         ports = WeaviatePorts(options.weaviate_port, gossip, data, options.grpc_port, raft, raft_internal)
         self.weaviate = WeaviateProcess(self._folder / "weaviate", ports)
         self._environment = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
+        self._environment.setdefault("MNEMOLOG_ENCRYPTION", "off")
         self._environment |= {"MNEMOLOG_BROKER": f"kafka://{self.kafka.address}", "MNEMOLOG_INDEX": self.weaviate.url}
         proof = {"MNEMOLOG_CLUSTER_SECRET": token_hex(32)}  # for this start: the workers go by it to know each other
         self.workers = [

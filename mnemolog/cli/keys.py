@@ -12,6 +12,7 @@ import typer
 from mnemolog.access.key import InvalidKey, Key, Limits, new_key, renewed
 from mnemolog.access.key_file import KeyFileError, edited_keys, read_keys
 from mnemolog.access.principal import Role
+from mnemolog.cli.connect import reached
 from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
 from schemas.instant import instant
 
@@ -134,9 +135,17 @@ async def revoke(around: Surroundings, key_id: KEY_ID) -> None:
 
 
 async def rotate(around: Surroundings, key_id: SOME_KEY_ID = None, *, grace: GRACE = "1h") -> None:  # type: ignore[assignment] # typer parses it
-    """Make a key that allows what an old one does; the old one is valid for a while yet."""
+    """Make an API key that allows what an old one does; the old one is valid for a while yet.
+
+    Without KEY_ID it is the master key: every data key is wrapped by a newer one, while the server serves.
+    """
     if key_id is None:
-        raise CommandFailed("name the key to rotate: without one it would be the master key, which is not yet there")
+        settings = None if around.url else around.settings()
+        async with reached(
+            around.url, settings, around.output, only_reads=True, api_key=around.api_key, ca_file=around.ca_file
+        ) as client:
+            around.output.fields(await client.rotate_master_key())
+        return
     now = datetime.now(UTC)
     made: list[tuple[Key, str]] = []
 

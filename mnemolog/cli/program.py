@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli import keys
+from mnemolog.cli import erasure, keys
 from mnemolog.cli.commands import (
     context,
     dead_letters,
@@ -46,6 +46,7 @@ for noun in (
     digest,
     export,
     import_memories,
+    erasure,
     context,
     rebuild,
     doctor,

@@ -90,6 +90,11 @@ def compare_encoders(encoder: str, questions: Sequence[Json]) -> Call[Json]:
     return _post("reembed/compare", {"encoder": encoder, "questions": list(questions)}, REBUILD_SECONDS)
 
 
+def rotate_master_key() -> Call[Json]:
+    """Wrap every data key by a newer master key: `{kek_id, wrapped, retired}`."""
+    return _post("keys/rotate", {}, REBUILD_SECONDS)
+
+
 def metrics() -> Call[str]:
     """Return what Prometheus would read."""
     return Call(method="GET", path="/metrics", is_text=True, is_repeatable=True, read=lambda body: str(body["text"]))
@@ -122,6 +127,7 @@ class AsyncAdminMethods(AsyncCarrier):
     reembed = awaited(reembed)
     reembedding = awaited(reembedding)
     compare_encoders = awaited(compare_encoders)
+    rotate_master_key = awaited(rotate_master_key)
     metrics = awaited(metrics)
     dead_letters = awaited(dead_letters)
     retry_dead_letters = awaited(retry_dead_letters)
@@ -140,6 +146,7 @@ class AdminMethods(Carrier):
     reembed = direct(reembed)
     reembedding = direct(reembedding)
     compare_encoders = direct(compare_encoders)
+    rotate_master_key = direct(rotate_master_key)
     metrics = direct(metrics)
     dead_letters = direct(dead_letters)
     retry_dead_letters = direct(retry_dead_letters)

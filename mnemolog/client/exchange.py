@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 import orjson
 
-from mnemolog.client.call import Call, Json, path_of, query_of, whole
+from mnemolog.client.call import Call, Json, get, path_of, query_of, whole
 from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 from mnemolog.client.errors import ServerFailed
 from mnemolog.client.transport import read_answer
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 LAST: Final = "Exported"
 """The type of an export's last line."""
+ERASING_SECONDS: Final = 60.0
+"""How long an erasure may take over and above the time-out."""
 
 
 def export_call(user_id: str, scope: str) -> Call[Json]:
@@ -44,6 +47,25 @@ def import_memories(
         is_repeatable=True,
         read=whole,
     )
+
+
+def preview_erasure(user_id: str) -> Call[Json]:
+    """Return what an erasure of a user would take: `{user, events, memories, generations, index, remains}`."""
+    return Call(
+        method="DELETE", path=path_of("v1", "users", user_id), query={"preview": "true"}, is_repeatable=True, read=whole
+    )
+
+
+def erase(user_id: str, *, key: str | None = None) -> Call[Json]:
+    """Erase a user for good; return the signed receipt. The same `key` is the same erasure."""
+    own = key or str(uuid4())
+    path = path_of("v1", "users", user_id)
+    return Call(method="DELETE", path=path, key=own, wait_seconds=ERASING_SECONDS, is_repeatable=True, read=whole)
+
+
+def erasures() -> Call[Json]:
+    """Return the erasures of the tenant, without names: `{items: [{receipt_id, subject, …}], public_key}`."""
+    return get("/v1/erasures")
 
 
 class Lines:
@@ -82,9 +104,15 @@ class AsyncExchangeMethods(AsyncCarrier):
     """The methods of these calls, with await."""
 
     import_memories = awaited(import_memories)
+    preview_erasure = awaited(preview_erasure)
+    erase = awaited(erase)
+    erasures = awaited(erasures)
 
 
 class ExchangeMethods(Carrier):
     """The same methods, without await."""
 
     import_memories = direct(import_memories)
+    preview_erasure = direct(preview_erasure)
+    erase = direct(erase)
+    erasures = direct(erasures)

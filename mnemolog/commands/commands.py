@@ -19,6 +19,7 @@ from schemas import codec
 from schemas.identity import GLOBAL_USER, Owner, partition_owner
 from schemas.log import NewRecord, Position
 from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.erasure import EraseUser
 from schemas.messages.inbox import ForgetMemory, ImportMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.messages.wakes import ConfigureWake, ScheduleReminder
 from schemas.topics import INBOX
@@ -279,7 +280,10 @@ class Commands:
     def _record(self, item: UserItem) -> NewRecord:
         owner = item.envelope.owner
         partition = self._shards.partition(owner)
-        return NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))
+        outlives = isinstance(item, EraseUser)  # it is delivered again until the keys that it names are destroyed
+        return NewRecord(
+            topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item), outlives_user=outlives
+        )
 
     async def vector(self, text: str, *, urgent: bool = False) -> Sealed:
         """Return a text's embedding as messages carry it. Raises EmbedderUnavailable, EmbedderRefused.

@@ -91,6 +91,8 @@ OF_POLICIES: Final = Access(
     reach=Reach.TENANT,
 )
 """What a tenant wants remembered is no user's: nobody's words stand in it."""
+OF_ERASURES: Final = _one(Role.TENANT_ADMIN, Reach.TENANT)
+"""That somebody was erased, without the name."""
 IMPORTING: Final = Access(
     reading=frozenset(), changing=frozenset({Role.TENANT_ADMIN}), reach=Reach.USERS, checks_itself=True
 )

@@ -100,7 +100,8 @@ async def create_topics(log: SqliteLog | KafkaLog, settings: Settings) -> dict[s
     created = {}
     for topic in TOPICS:
         created[topic.name] = 1 if topic.single_partition else settings.partitions
-        await log.create_topic(topic.name, created[topic.name], retention_of(topic, settings))
+        retention = retention_of(topic, settings)
+        await log.create_topic(topic.name, created[topic.name], retention, compact=topic.compacted)
     return created
 
 

@@ -79,6 +79,8 @@ class DeadLetters:
             start = await self._log.earliest(topic, partition)
             while records := await self._log.read(topic, partition, start):
                 for record in records:
+                    if record.is_erased:
+                        continue
                     letter = letter_of(record)
                     if letter.reason == RETRIED:
                         waiting.pop(letter.envelope.event_id, None)

@@ -233,8 +233,8 @@ class Rebuilder:
         for shard in built.shards:
             if not await shard.follows_log():
                 shard.start_over()
-            await shard.catch_up_in_thread(self._advance)
-        for shard in built.shards:  # so that little is left to fold while all folding is paused
+        await self._shards.fold_processes.fold_all(built.shards, self._advance)
+        for shard in (*built.shards, *built.shards):  # twice, so that little is left to fold while all is paused
             await shard.catch_up_in_thread(self._advance)
         before, after = [], []
         with ExitStack() as opened:
@@ -245,7 +245,7 @@ class Rebuilder:
                 ]
             # Read as of the moment of the pause, while the live shards fold on.
             for shard, pair in zip(built.shards, pairs, strict=True):
-                old, new = [await each.digests(_any_owner, self._check_wanted) for each in pair]
+                old, new = await pair[0].digests_beside(pair[1], _any_owner, self._check_wanted)
                 if old != new:
                     self.generations.drop(generation)
                     raise RebuildDiffers(
@@ -253,7 +253,7 @@ class Rebuilder:
                         "nothing was switched"
                     )
                 if shard is built.shared:  # global memories, which all workers have: each counts its own
-                    old, new = [await each.digests(self._shards.counts) for each in pair]
+                    old, new = await pair[0].digests_beside(pair[1], self._shards.counts)
                 before.append(old)
                 after.append(new)
                 for each in pair:

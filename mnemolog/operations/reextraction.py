@@ -146,4 +146,4 @@ class Reextraction:
     async def _record(self, topic: str, partition: int, offset: int) -> Record | None:
         """Return a record, None where it is past its retention."""
         found = await self._log.read(topic, partition, offset, 1)
-        return found[0] if found and found[0].position.offset == offset else None
+        return found[0] if found and found[0].position.offset == offset and not found[0].is_erased else None

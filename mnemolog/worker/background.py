@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
     from projections.partitions.shards import Shards
     from streams.extraction.policies import Policies
+    from streams.sealing.user_keys import UserKeys
 
 log = logging.getLogger("mnemolog")
 GLOBALS_EVERY_SECONDS: Final = 1.0
@@ -70,11 +71,12 @@ async def measure_lag(lagged: Callable[[float], None]) -> None:
         lagged(loop.time() - due)
 
 
-async def keep_policies(policies: Policies) -> None:
-    """Read policies that other workers were given."""
+async def keep_followed(topic: Policies | UserKeys) -> None:
+    """Read what other workers have appended to a topic that all of them read; without the log it is read later."""
     while True:
         await asyncio.sleep(GLOBALS_EVERY_SECONDS)
-        await policies.follow()
+        with suppress(LogUnavailable):
+            await topic.follow()
 
 
 class GroupMaintenance:

@@ -43,6 +43,12 @@ class Metrics:
         self._rejections = Counter(
             "mnemolog_rejections", "Windows that could not be extracted", ("reason",), registry=registry
         )
+        self._unopened = Counter(
+            "mnemolog_sealed_records_unopened",
+            "Reads of sealed records that were not opened",
+            ("why",),
+            registry=registry,
+        )
         self._requests = Counter("mnemolog_model_requests", "Requests to the model", ("outcome",), registry=registry)
         self._tokens = Counter(
             "mnemolog_model_tokens", "Tokens of the model, in and out", ("direction",), registry=registry
@@ -76,6 +82,10 @@ class Metrics:
         self._item(step, outcome).inc()
         if outcome == "repeated":
             self._redelivered.labels(step).inc()
+
+    def unopened(self, why: str) -> None:
+        """Count a sealed record that was read and not opened: `erased` or `tampered`."""
+        self._unopened.labels(why).inc()
 
     def took(self, step: str, seconds: float) -> None:
         """Keep how long an item of a step took."""

@@ -28,9 +28,12 @@ from mnemolog.log.connection import broker_url, close_log, create_topics, kafka_
 from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
 from mnemolog.log.health import LogWatch
 from mnemolog.log.private_files import close_to_others, create_privately
+from mnemolog.log.sealing import seal_log
 from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
+from mnemolog.operations.encryption import MasterKeyRotation
+from mnemolog.operations.erasure import Erasures
 from mnemolog.operations.generations import active_folder
 from mnemolog.operations.model_usage import ModelUsages
 from mnemolog.operations.rebuild import Rebuilder
@@ -48,7 +51,7 @@ from mnemolog.worker import components
 from mnemolog.worker.background import (
     BackgroundTasks,
     GroupMaintenance,
-    keep_policies,
+    keep_followed,
     measure_lag,
     wait_unless_failed,
 )
@@ -188,16 +191,18 @@ class Worker:
         self.registry = components.make_registry(self.settings)
         self._exits.push_async_callback(self.registry.aclose)
         await self.registry.register_now()
-        self.log = await self._open_log()
-        self._exits.push_async_callback(close_log, self.log)
-        self._retrying_log = RetryingReads(self.log)
+        inner = self._inner_log = await self._open_log()
+        self._exits.push_async_callback(close_log, inner)
         self._close_files()
-        await create_topics(self.log, self.settings)
+        await create_topics(inner, self.settings)
+        self.sealing = await seal_log(self.settings, inner, self.metrics.unopened)
+        self.log = self.sealing.log
+        self._retrying_log = RetryingReads(self.log)
         self.policies = Policies(self._retrying_log)
         await self.policies.follow()
-        if isinstance(self.log, KafkaLog):
+        if isinstance(inner, KafkaLog):
             # As early as possible: the group settles while this worker starts.
-            self._membership = Membership(self.settings, self.log, self.url)
+            self._membership = Membership(self.settings, inner, self.url)
             await self._membership.release_former_process()
 
     def _close_files(self) -> None:
@@ -302,6 +307,7 @@ class Worker:
             counted=metrics.counted,
             ticked=metrics.ticked,
             remove=self.retention.remove,
+            destroy=self.sealing.keys.destroy,
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()
@@ -326,6 +332,7 @@ class Worker:
             failed=self.fail,
             took=self._took,
             give_way=self._priority.give_way,
+            open_record=self.log.open,
         )
         self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url, self.trust)
         self._exits.push_async_callback(self.peers.aclose)
@@ -381,6 +388,17 @@ class Worker:
     def _build_operations(self) -> None:
         """Build what operators run, and the gauges that they see."""
         self.dead_letters = DeadLetters(self.log)
+        self.key_rotation = MasterKeyRotation(self.settings, self._inner_log, self.sealing.keys)
+        self.erasures = Erasures(
+            settings=self.settings,
+            inner=self._inner_log,
+            sealing=self.sealing,
+            shards=self.shards,
+            observe=self.observe,
+            commands=self.commands,
+            index_sync=self.index_sync,
+            clock=self.clock,
+        )
         self.digests = Digests(self.shards, self.cluster)
         self.model_usages = ModelUsages(self.shards, self.cluster)
         self.reextraction = Reextraction(
@@ -418,6 +436,7 @@ class Worker:
             self.project.check_index,
             self.observe.close_idle,
             self.recalls.run,
+            self.erasures.repeat,
             self.registry.register_later,
             self.retention.run,
             self.wake_scheduler.run,
@@ -429,7 +448,8 @@ class Worker:
         if not self.settings.is_embedded:  # there may be others
             group = GroupMaintenance(self.shards, self.cluster, self.rebuild, self.usage)
             tasks += [
-                partial(keep_policies, self.policies),
+                partial(keep_followed, self.policies),
+                partial(keep_followed, self.sealing.keys),
                 group.keep_globals_folded,
                 group.report_other_settings,
                 group.catch_up,
@@ -483,7 +503,7 @@ class Worker:
 
     def write_note(self, note: dict[str, object]) -> None:
         """Leave a note for commands on this machine: which process holds the data directory, and where it listens."""
-        holder = self._lock or self.log
+        holder = self._lock or self._inner_log
         if isinstance(holder, DirectoryLock | SqliteLog):
             holder.write_note(note)
 

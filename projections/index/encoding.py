@@ -6,9 +6,10 @@ read it: they hold texts against each other by the vectors in the log, which are
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
+
+from projections.encrypted_files import PAGE_BYTES, is_clear, key_of, open_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory
     from schemas.identity import Owner
 
-_PAGE_BYTES: Final = 16_384
-"""Several vectors fit into one page: in SQLite's 4,096, half of each would be empty."""
 _TABLES: Final = """
 create table if not exists vectors(
     tenant text not null, user_id text not null, memory_id text not null, version integer not null,
@@ -34,8 +33,11 @@ class Encoding:
         self.path = path
         self.model = model
         path.parent.mkdir(0o700, parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(path, isolation_level=None)
-        self._connection.execute(f"pragma page_size={_PAGE_BYTES}")
+        if is_clear(path) is (key_of(path) is not None):  # encryption was switched on or off since
+            for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+                path.with_name(name).unlink(missing_ok=True)
+        self._connection = open_database(path, isolation_level=None)
+        self._connection.execute(f"pragma page_size={PAGE_BYTES}")
         self._connection.execute("pragma journal_mode=wal")
         self._connection.execute("pragma synchronous=normal")
         self._connection.executescript(_TABLES)
@@ -79,6 +81,16 @@ class Encoding:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+def erase_from_files(folder: Path, owner: Owner) -> None:
+    """Delete a user's vectors from every encoding in a folder, in use or not."""
+    for path in sorted(folder.glob("*.sqlite")):
+        with closing(open_database(path, "rw", isolation_level=None)) as connection:
+            connection.execute("pragma busy_timeout=10000")
+            connection.execute("pragma secure_delete=on")
+            connection.execute("delete from vectors where tenant=? and user_id=?", (owner.tenant, owner.user_id))
+            connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
 
 class Chosen:

@@ -16,10 +16,12 @@ import asyncio
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from projections.blocking_work import run_to_end
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Coroutine
 
     from projections.shard.shard import Shard
 
@@ -178,6 +180,21 @@ class Assignment:
             if is_elsewhere or not lease.is_valid:
                 raise NotHeld(partition)
             await self._changed.wait()
+
+    async def until_released(self, lease: Lease, work: Coroutine[Any, Any, None]) -> None:
+        """Wait until the work is done or the lease has ended: then it is cancelled, and over when this returns."""
+        working = asyncio.ensure_future(work)
+        try:
+            while lease.is_valid and not working.done():
+                changed = asyncio.ensure_future(self._changed.wait())
+                await asyncio.wait([working, changed], return_when=asyncio.FIRST_COMPLETED)
+                changed.cancel()
+        finally:
+            if not working.done():
+                working.cancel()
+                await run_to_end(asyncio.wait([working]))
+        if not working.cancelled():
+            working.result()
 
     @property
     def is_settled(self) -> bool:

@@ -32,8 +32,13 @@ def path_in(folder: Path, partition: int) -> Path:
     return folder / f"{partition}.sqlite"
 
 
-def open_shard(folder: Path, log: Log, partition: int, partitions: int, on_change: OnChange) -> Shard:
-    """Open the shard of one of `partitions` partitions. Raises ShardDamaged, ShardUnavailable."""
+def open_shard(
+    folder: Path, log: Log, partition: int, partitions: int, on_change: OnChange, *, path: Path | None = None
+) -> Shard:
+    """Open the shard of one of `partitions` partitions, by default in its own file of the folder.
+
+    Raises ShardDamaged, ShardUnavailable.
+    """
 
     def belongs(owner: Owner) -> bool:
         """Return whether decisions of an owner stand in the ledger of the partition."""
@@ -41,7 +46,7 @@ def open_shard(folder: Path, log: Log, partition: int, partitions: int, on_chang
             return owner == partition_owner(partition)
         return not owner.is_global and partition_of(owner.key, partitions) == partition
 
-    return Shard(path_in(folder, partition), log, partition, on_change, belongs=belongs)
+    return Shard(path or path_in(folder, partition), log, partition, on_change, belongs=belongs)
 
 
 def open_globals(folder: Path, log: Log, on_change: OnChange) -> Shard:

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import os
 import shutil
-import sqlite3
 import time
 from contextlib import aclosing, closing
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Protocol
 
 from projections.blocking_work import run_in_thread
+from projections.encrypted_files import open_database, sqlite3
 from projections.shard.log_position import are_of
 from projections.shard.tables import VERSION
 
@@ -213,14 +213,14 @@ def sync_to_disk(file: BinaryIO) -> None:
 
 def positions_of(copy: Path) -> list[LogPosition]:
     """Return the log positions of a copy. Raises NotCopied when it is damaged, or has other tables."""
-    where = f"{copy.resolve().as_uri()}?immutable=1"
     try:
-        with closing(sqlite3.connect(where, uri=True)) as connection:
+        with closing(open_database(copy, "immutable")) as connection:
             if connection.execute("pragma user_version").fetchone() != (VERSION,):
                 raise NotCopied("it has tables of another version")
             if connection.execute("pragma quick_check(1)").fetchone() != ("ok",):
                 raise NotCopied("it is damaged")
-            return connection.execute("select topic, next, mark from offsets").fetchall()
+            positions: list[LogPosition] = connection.execute("select topic, next, mark from offsets").fetchall()
+            return positions
     except sqlite3.Error as error:
         raise NotCopied(f"it is damaged: {error}") from error
 
@@ -230,9 +230,14 @@ def put_in_place(copy: Path, path: Path) -> None:
 
     Nothing may be left of the old file: SQLite would play its write-ahead log into the new one.
     """
+    remove(path)
+    copy.replace(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a shard's file, which must be closed, and what SQLite and we keep beside it."""
     for name in ("", "-wal", "-shm", "-is-damaged"):
         path.with_name(path.name + name).unlink(missing_ok=True)
-    copy.replace(path)
 
 
 def _require(fulfilled: bool, otherwise: str) -> None:  # noqa: FBT001 - as an assertion reads

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import sqlite3
 from collections import defaultdict
 from contextlib import closing, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from projections.blocking_work import run_in_thread
+from projections.encrypted_files import open_database, sqlite3
 from projections.partitions.receiver import Offer, checksum
 from projections.shard.errors import is_damaged
 from projections.shard.tables import VERSION
@@ -108,7 +108,7 @@ def _offer_of(path: Path, partition: int) -> Offer | None:
     if not path.exists() or is_damaged(path):
         return None
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)) as connection:
+        with closing(open_database(path, "rw")) as connection:
             (version,) = connection.execute("pragma user_version").fetchone()
             if version != VERSION:
                 return None

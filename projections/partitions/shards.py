@@ -8,6 +8,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Protocol
 
 from projections.partitions.assignment import MOVE_SECONDS, Assignment, NotHeld
+from projections.partitions.fold_process import FoldProcesses
 from projections.partitions.generation import ignore_changes, open_globals, open_shard, path_in, prepare_folder
 from projections.partitions.sender import ShardSender
 from projections.shard.snapshot import digests_of, nothing
@@ -79,6 +80,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         self.sender = ShardSender(lambda partition: path_in(self._folder, partition), self._is_open)
         self.receiver: ShardReceiver | None = None
         """Fetches shards from other workers; None where there are none."""
+        self.fold_processes = FoldProcesses(log, partitions)
         self.globals = open_globals(prepare_folder(folder), log, self._mark_dirty)
         self._globals_opened = False
         self._globals_opening = asyncio.Lock()
@@ -116,6 +118,10 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
                 if self.receiver is not None and not is_held:  # noqa: SIM102 - the second asks other workers
                     if await self.receiver.replace_if_ahead(shard, lease, self._give_up):
                         shard = self.open(partition)
+                if not is_held:
+                    await self.assignment.until_released(lease, self.fold_processes.fold(shard))
+                if not lease.is_valid:
+                    return
                 await shard.catch_up_at_start()
                 await self.fold_globals()
             finally:  # also when this is cancelled, or the lease has ended: it is open, and may soon be held again
@@ -240,9 +246,9 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         return await digests_of([shard.path for shard in self.all()], self.counts, go_on)
 
     async def record(self, position: Position) -> Record | None:
-        """Return a record of the log, or None when the log does not hold it any more."""
+        """Return a record of the log, or None when the log does not hold it any more, or its user was erased."""
         found = await self._log.read(position.topic, position.partition, position.offset, 1)
-        return found[0] if found and found[0].position == position else None
+        return found[0] if found and found[0].position == position and not found[0].is_erased else None
 
     # -- folding
 

@@ -38,9 +38,9 @@ class DeadLettersFold:
                 run("delete from letters where letter=?", (letter_id,))
                 run("delete from given_up where letter=?", (letter_id,))
                 continue
-            rows = [(*place, letter_id, letter.detail) for place in _pieces(letter)]
+            rows = [(*place, letter_id, letter.detail, record.position.offset) for place in _pieces(letter)]
             run("insert or ignore into letters values(?,?)", (letter_id, len(rows)))
-            self._connection.executemany("insert or ignore into given_up values(?,?,?,?)", rows)
+            self._connection.executemany("insert or ignore into given_up values(?,?,?,?,?)", rows)
 
     def given_up(self, owner: Owner, pieces: Iterable[str]) -> dict[str, str]:
         """Return those of the pieces whose extraction became a dead letter that was not sent back, and why."""

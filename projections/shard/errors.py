@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import math
-import sqlite3
 import time
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
+
+from projections.encrypted_files import open_database, sqlite3
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +43,8 @@ class ShardDiskFails(ShardUnavailable):
     """The disk does not read or write the shard's file: check the disk."""
 
 
+_SHARED_MEMORY_SIZE: Final = 4_874
+"""SQLITE_IOERR_SHMSIZE, which SQLCipher's module does not name: no space for the file beside a write-ahead log."""
 _KINDS: Final[dict[int, tuple[type[ShardUnavailable], str]]] = {
     sqlite3.SQLITE_FULL: (ShardFull, "free space on its disk"),
     sqlite3.SQLITE_BUSY: (ShardBusy, "end the other program that has it open"),
@@ -56,7 +59,7 @@ _KINDS: Final[dict[int, tuple[type[ShardUnavailable], str]]] = {
 def trouble(path: Path, error: sqlite3.Error) -> ShardUnavailable | ShardDamaged:
     """Return the error that says what to do about a failure of SQLite."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-    primary = sqlite3.SQLITE_FULL if code == sqlite3.SQLITE_IOERR_SHMSIZE else code & 0xFF
+    primary = sqlite3.SQLITE_FULL if code == _SHARED_MEMORY_SIZE else code & 0xFF
     if primary in _KINDS:
         kind, advice = _KINDS[primary]
         return kind(f"{path}: {error}; {advice}, and folding goes on by itself")
@@ -107,7 +110,7 @@ def find_damaged(folder: Path, seconds: float = math.inf) -> list[Path]:
 
 def _fails_check(path: Path, until: float) -> bool:
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(open_database(path, "ro")) as connection:
             connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS_BETWEEN_CHECKS)
             verdict = str(connection.execute("pragma quick_check(1)").fetchone()[0])
     except sqlite3.DatabaseError as error:

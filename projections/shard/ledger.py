@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from projections.shard.erased_users import ErasedUsers
 from projections.shard.intimacy_rows import IntimacyRows
 from projections.shard.memory_rows import Vectors, row_of_memory
 from projections.shard.tables import name_of
@@ -15,6 +16,7 @@ from projections.state.evolve import Unfit, counts, events_of, evolve, is_decide
 from schemas import codec
 from schemas.identity import Owner, partition_owner
 from schemas.messages.decision import MAX_CHANGES, Decision
+from schemas.messages.erasure import UserErased
 from schemas.messages.events import (
     MEMORY_EVENTS,
     WAKE_EVENTS,
@@ -26,9 +28,11 @@ from schemas.messages.events import (
     TickApplied,
 )
 from schemas.messages.inbox import TICKS
+from schemas.topics import INBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
 
     from projections.shard.tables import ShardConnection
     from projections.state.memory import UserState
@@ -67,7 +71,21 @@ class Batch:
     cited: list[tuple[str, str, str, int]] = field(default_factory=list)
     wakes: WakeChanges = field(default_factory=WakeChanges)
     intimacies: set[Owner] = field(default_factory=set)
+    erased: dict[Owner, tuple[UserErased, tuple[str, int]]] = field(default_factory=dict)
+    """Erasures, each with its cut of the inbox. What the batch holds of the user was decided after it."""
+    removed: dict[Owner, set[str]] = field(default_factory=dict)
+    """The memories that went with an erasure."""
     void: int = 0
+
+    def erase(self, owner: Owner, event: UserErased, inbox: tuple[str, int], known: Iterable[str]) -> None:
+        """Drop what was gathered of a user, and gather the erasure of the rest."""
+        name = name_of(owner)
+        self.removed.setdefault(owner, set()).update(known, self.memories.pop(owner, {}))
+        for rows in (self.vectors, self.decisions, self.items, self.covered, self.cited):
+            rows[:] = [row for row in rows if row[0] != name]  # type: ignore[misc]
+        self.wakes.forget(owner)
+        self.intimacies.discard(owner)
+        self.erased[owner] = event, inbox
 
 
 class LedgerFold:
@@ -83,6 +101,7 @@ class LedgerFold:
         self._connection = connection
         self._partition = partition
         self._belongs = belongs
+        self.erased_users = ErasedUsers(connection)
         self.wakes = WakeRows(connection)
         self._intimacy = IntimacyRows(connection)
         self.states = UserStates(connection, self.wakes, self._intimacy)
@@ -92,6 +111,7 @@ class LedgerFold:
     def forget(self) -> None:
         """Empty the cache: the file was emptied."""
         self.states.forget()
+        self.erased_users.forget()
 
     def state(self, owner: Owner) -> UserState:
         """Return a user's state; an unknown user has an empty one."""
@@ -193,6 +213,9 @@ class LedgerFold:
             return False
         events = events_of(decision)
         batch.states[owner] = evolve(state, decision, events)
+        for event in events:
+            if isinstance(event, UserErased):
+                batch.erase(owner, event, (INBOX.name, decision.item_offset + 1), state.memories)
         _gather_rows(batch, owner, decision, events, record)
         return True
 
@@ -203,10 +226,12 @@ class LedgerFold:
             if rows:
                 self._connection.executemany(statement, rows)
 
+        for owner, (event, inbox) in batch.erased.items():
+            self.erased_users.erase(owner, event, inbox)
         run(
-            "insert or replace into users values(?,?,?,?,?,?)",
+            "insert or replace into users values(?,?,?,?,?,?,?)",
             [
-                (name_of(o), s.version, s.last_item, s.last_offset, s.last_part, s.last_part_closed)
+                (name_of(o), s.version, s.last_item, s.last_offset, s.last_part, s.last_part_closed, _iso(s.erased_at))
                 for o, s in batch.states.items()
             ],
         )
@@ -238,6 +263,10 @@ class LedgerFold:
             return False
         closer = partition_owner(self._partition)
         return is_decided(batch.states.get(closer) or self.state(closer), decision.item_id)
+
+
+def _iso(instant: datetime | None) -> str | None:
+    return None if instant is None else instant.isoformat()
 
 
 def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequence[LedgerEvent], record: Record) -> None:

@@ -7,7 +7,7 @@ digest of the last record folded is kept with it (the column is called `mark`).
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     LogPosition: TypeAlias = tuple[str, int, bytes]
     """A topic, the offset after the last record folded, and that record's digest."""
 
+_ERASED: Final = bytes(16)
+"""Of a record that was erased before it was folded: nothing of it can be compared."""
+
 
 def record_digest(record: Record) -> bytes:
     """Return the digest (16 bytes) that distinguishes a record from another one at its offset."""
-    return blake2b(record.value, digest_size=16).digest()
+    return _ERASED if record.is_erased else blake2b(record.value, digest_size=16).digest()
 
 
 async def are_of(log: Log, partition: int, positions: Iterable[LogPosition]) -> bool:
@@ -29,6 +32,7 @@ async def are_of(log: Log, partition: int, positions: Iterable[LogPosition]) -> 
         if next_offset > await log.end(topic, partition):
             return False
         for record in await log.read(topic, partition, next_offset - 1, 1):
-            if record.position.offset == next_offset - 1 and record_digest(record) != digest:
+            is_known = record.position.offset == next_offset - 1 and not record.is_erased
+            if is_known and digest != _ERASED and record_digest(record) != digest:
                 return False
     return True

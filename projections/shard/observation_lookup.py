@@ -178,6 +178,11 @@ class ObservationLookup:
         cited = [o for d in decisions for o in d.outcomes if (d.item_id, o.subject) in subjects]
         return cited or [o for d in decisions for o in d.outcomes]
 
+    def count_of(self, owner: Owner) -> int:
+        """Return how many observations of a user are held."""
+        query = "select count(*) from observations where owner=?"
+        return int(self._connection.execute(query, (name_of(owner),)).fetchone()[0])
+
     def counts(self) -> dict[str, int]:
         """Return how many observations there are, and how many ended how, as `progress` says; session ends are none."""
         states = """

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Sequence
 
+    from projections.shard.erased_users import ErasedUsers
     from projections.shard.observation_lookup import ObservationLookup
     from projections.shard.turn_statistics import TurnStatistics
     from schemas.identity import Owner
@@ -37,8 +38,9 @@ _INSERT_REPEAT: Final = """
     where not exists(select 1 from observations where owner = ? and event_id = ? and topic = ? and offset = ?)
 """
 _INSERT_EXTRACTED: Final = """
-    insert into extracted values(?, ?, ?, ?) on conflict(owner, piece)
-    do update set item_id = excluded.item_id, cited_by = excluded.cited_by where extracted.cited_by = ''
+    insert into extracted values(?, ?, ?, ?, ?) on conflict(owner, piece)
+    do update set item_id = excluded.item_id, cited_by = excluded.cited_by, offset = excluded.offset
+    where extracted.cited_by = ''
 """
 """What a piece led to stands; an answer that cites it takes the place of one that did not, such as a rejection."""
 _FIRST_REPEAT: Final = """
@@ -66,12 +68,14 @@ class ObservationsFold:
         connection: sqlite3.Connection,
         lookup: ObservationLookup,
         statistics: TurnStatistics,
+        erased: ErasedUsers,
         belongs: Callable[[Owner], bool] = lambda _: True,
     ) -> None:
         """`belongs` says whether a user's partition is this one: what a foreign partitioner misplaced is left out."""
         self._connection = connection
         self._lookup = lookup
         self._statistics = statistics
+        self._erased = erased
         self._belongs = belongs
 
     def fold_inputs(self, records: Sequence[Record]) -> None:
@@ -85,13 +89,17 @@ class ObservationsFold:
             try:
                 message = observation_of_record(record)
             except (codec.Undecodable, InvalidEvent) as error:
-                if (claim := claimed(record)) is not None:
+                if (claim := claimed(record)) is not None and not self._erased.drops(
+                    name_of(claim[0]), record.position
+                ):
                     place = record.position
                     dead.append((name_of(claim[0]), claim[1], place.topic, place.offset, str(error)))
                 continue
             if not self._belongs(message.envelope.owner):
                 continue
             name, event_id, kind = name_of(message.envelope.owner), message.envelope.event_id, type(message).__name__
+            if self._erased.drops(name, record.position):
+                continue
             pieces = piece_count(message) if is_extractable(message) else 0
             folded[name, event_id] = seen = Seen(event_id, record.position, digest_of(message), kind, pieces)
             turn = message if isinstance(message, TurnRecorded) else None
@@ -129,7 +137,7 @@ class ObservationsFold:
 
         Raises UnknownSchema for what only a newer version knows.
         """
-        rows: list[tuple[str, str, str, str]] = []
+        rows: list[tuple[str, str, str, str, int]] = []
         calls: list[tuple[object, ...]] = []
         for record in records:
             try:
@@ -140,13 +148,15 @@ class ObservationsFold:
                 continue
             codec.cache_decoded(record.value, item)  # remember decides on it next
             if isinstance(item, (CandidatesExtracted, ExtractionRejected)):
-                name = name_of(item.envelope.owner)
-                cited = _citing(item)
-                rows.extend((name, c.piece_id, item.envelope.event_id, cited.get(c.piece_id, "")) for c in item.covered)
+                name, offset = name_of(item.envelope.owner), record.position.offset
+                if self._erased.drops(name, record.position):
+                    continue
+                cited, item_id = _citing(item), item.envelope.event_id
+                rows.extend((name, c.piece_id, item_id, cited.get(c.piece_id, ""), offset) for c in item.covered)
                 if item.model not in WITHOUT_MODEL:
                     calls.append(_model_call(name, item, record))
         self._connection.executemany(_INSERT_EXTRACTED, rows)
-        self._connection.executemany("insert or ignore into model_calls values(?,?,?,?,?,?,?)", calls)
+        self._connection.executemany("insert or ignore into model_calls values(?,?,?,?,?,?,?,?)", calls)
 
 
 def as_turn(message: Observation) -> TurnRecorded | None:
@@ -199,7 +209,8 @@ def _model_call(name: str, item: CandidatesExtracted | ExtractionRejected, recor
     """Return the row of an answer; its time is the log's, which a rebuild finds again."""
     envelope = item.envelope
     asked_at = sql_instant(record.recorded_at)
-    return (name, envelope.event_id, envelope.agent_id, asked_at, item.model, item.tokens_in, item.tokens_out)
+    tokens = (item.tokens_in, item.tokens_out)
+    return (name, envelope.event_id, envelope.agent_id, asked_at, item.model, *tokens, record.position.offset)
 
 
 def _citing(item: CandidatesExtracted | ExtractionRejected) -> dict[str, str]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import sqlite3
+import os
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from projections.blocking_work import run_in_thread
+from projections.encrypted_files import sqlite3
 from projections.shard.dead_letters import DeadLettersFold
 from projections.shard.errors import ShardUnavailable, trouble
 from projections.shard.ledger import LedgerFold
 from projections.shard.log_position import are_of, record_digest
 from projections.shard.observation_lookup import ObservationLookup
 from projections.shard.observations import ObservationsFold, remove_before
-from projections.shard.tables import connect
+from projections.shard.tables import begin_build, connect, end_build
 from projections.shard.turn_statistics import TurnStatistics
 from projections.shard.wal import Checkpoints
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
@@ -67,12 +68,8 @@ class Shard:
         )
         self._log = log
         self._changed = changed
-        self._connection = connect(path)
-        self._checkpoints = Checkpoints(path)
-        try:
-            self._offsets: dict[str, int] = dict(self._connection.execute("select topic, next from offsets").fetchall())
-        except sqlite3.DatabaseError as error:
-            raise trouble(path, error) from error
+        self._holds_globals = holds_globals
+        self._belongs = belongs
         self.folding = asyncio.Lock()
         """Held while records are folded: the holder of the lock sees the shard stand still."""
         self.retired = False
@@ -81,16 +78,53 @@ class Shard:
         """Why the last fold could not be written; None when it could."""
         self.removed_before: dict[str, int] = {}
         """The offset before which each topic's observations were removed, as far as this process knows."""
-        self.ledger = LedgerFold(self._connection, None if holds_globals else partition, belongs)
+        self._is_building = False
+        self._open()
+
+    def _open(self) -> None:
+        self._connection = connect(self.path)
+        self._checkpoints = Checkpoints(self.path)
+        self._offsets: dict[str, int] = self._read_offsets()
+        self.ledger = LedgerFold(self._connection, None if self._holds_globals else self.partition, self._belongs)
         self.dead_letters = DeadLettersFold(self._connection)
-        self.observations = ObservationLookup(self._connection, partition, self.dead_letters)
+        self.observations = ObservationLookup(self._connection, self.partition, self.dead_letters)
         self.turn_statistics = TurnStatistics(self._connection)
-        self._observations_fold = ObservationsFold(self._connection, self.observations, self.turn_statistics, belongs)
+        self._observations_fold = ObservationsFold(
+            self._connection, self.observations, self.turn_statistics, self.ledger.erased_users, self._belongs
+        )
 
     def close(self) -> None:
         """Close the file."""
         self._checkpoints.close()
         self._connection.close()
+
+    def reopen(self, put_in_place: Callable[[], None]) -> None:
+        """Close the file, call what puts another one in its place, and open that. Nobody may use the shard meanwhile.
+
+        Raises ShardUnavailable, ShardDamaged, and what `put_in_place` raises, when the shard is open again.
+        """
+        void = self.ledger.void_decisions
+        self.close()
+        try:
+            put_in_place()
+        finally:
+            self._open()
+            self.ledger.void_decisions = void
+
+    def begin_build(self) -> None:
+        """Make a new file quick to fill and worthless until `end_build`: no journal, and no index that only reads use.
+
+        Nothing may have been folded into it. Where it fails or the process dies, the file is to be deleted.
+        """
+        self._is_building = True
+        begin_build(self._connection)
+
+    def end_build(self) -> None:
+        """Make of a file that was filled since `begin_build` one like any other, durably, and close it."""
+        end_build(self._connection)
+        self.close()
+        with self.path.open("rb") as file:
+            os.fsync(file.fileno())
 
     def notify(self, changed: Callable[[Owner, Sequence[str]], None]) -> None:
         """Replace the callback that is called after each commit."""
@@ -112,6 +146,18 @@ class Shard:
         self._offsets.clear()
         self.ledger.forget()
         self._forget_folded()
+
+    def reload(self) -> None:
+        """Take in what another process has folded into the file. Raises ShardUnavailable, ShardDamaged."""
+        self._offsets = self._read_offsets()
+        self.ledger.forget()
+        self._forget_folded()
+
+    def _read_offsets(self) -> dict[str, int]:
+        try:
+            return dict(self._connection.execute("select topic, next from offsets").fetchall())
+        except sqlite3.DatabaseError as error:
+            raise trouble(self.path, error) from error
 
     def offset(self, topic: str) -> int:
         """Return the offset of the next record of the topic that will be folded."""
@@ -199,8 +245,10 @@ class Shard:
 
     def fold(self, topic: str, records: Sequence[Record]) -> None:
         """Fold records of a topic in one transaction; the next offset is the one after the last."""
+        last = records[-1]
+        next_offset = last.position.offset + 1
+        records = [record for record in records if not record.is_erased]
         batch = self.ledger.gather(records) if topic == self.ledger_topic else None
-        next_offset = records[-1].position.offset + 1
         with self._transaction():
             if batch is not None:
                 self.ledger.write(batch)
@@ -210,13 +258,17 @@ class Shard:
                 self.dead_letters.fold(records)
             else:
                 self._observations_fold.fold_inputs(records)
-            place = (topic, next_offset, record_digest(records[-1]))
+            place = (topic, next_offset, record_digest(last))
             self._connection.execute("insert or replace into offsets values(?,?,?)", place)
         self._offsets[topic] = next_offset
         if batch is not None:
             self.ledger.keep(batch)
-            for owner, ids in batch.memories.items():
-                self._changed(owner, list(ids))
+            for owner in dict.fromkeys([*batch.removed, *batch.memories]):
+                self._changed(owner, list({*batch.removed.get(owner, ()), *batch.memories.get(owner, ())}))
+            if batch.erased:
+                self._forget_folded()
+                if not self._is_building:
+                    self._checkpoints.truncate()
 
     def remove_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Removal:
         """Take one step of removing a topic's observations before an offset. The caller holds `folding`."""
@@ -225,6 +277,7 @@ class Shard:
             return remove_before(self._connection, topic, earliest, after, rows)
 
     def _forget_folded(self) -> None:
+        self.ledger.erased_users.forget()
         self.observations.forget_recent()
         self.turn_statistics.forget()
 

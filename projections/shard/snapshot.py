@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from immutables import Map
+
 from projections.blocking_work import run_in_thread, run_to_end
+from projections.encrypted_files import sqlite3
 from projections.shard.errors import damage
 from projections.shard.ledger import LedgerFold
 from projections.shard.tables import connect_to_read
@@ -68,6 +71,16 @@ class ReadSnapshot:
         read = partial(digests, self._states(is_counted, go_on))
         return await run_to_end(asyncio.get_running_loop().run_in_executor(READING, read))
 
+    async def digests_beside(
+        self, other: ReadSnapshot, is_counted: Callable[[Owner], bool], go_on: Callable[[], None] = nothing
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the digests of this one and of another; users whose rows are equal in both are digested once.
+
+        Otherwise as `digests`.
+        """
+        read = partial(self._digests_beside, other, is_counted, go_on)
+        return await run_to_end(asyncio.get_running_loop().run_in_executor(READING, read))
+
     async def count_active(self, now: datetime, is_counted: Callable[[Owner], bool]) -> int:
         """Return how many memories of the users who are to be counted are active at an instant. Raises as `digests`."""
         return await run_in_thread(self._count_active, now, is_counted)
@@ -76,7 +89,34 @@ class ReadSnapshot:
         for owner in self._ledger.owners():
             go_on()
             if is_counted(owner):
-                yield self._ledger.states.read(owner)
+                yield self._remembered(owner)
+
+    def _remembered(self, owner: Owner) -> UserState:
+        states = self._ledger.states
+        return states.remembered(owner, states.bodies(owner))
+
+    def _digests_beside(
+        self, other: ReadSnapshot, is_counted: Callable[[Owner], bool], go_on: Callable[[], None]
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        differing: list[Owner] = []
+
+        def equal() -> Iterator[UserState]:
+            for owner in sorted({*self._ledger.owners(), *other._ledger.owners()}, key=lambda each: each.key):
+                go_on()
+                if not is_counted(owner):
+                    continue
+                bodies = self._ledger.states.bodies(owner)
+                state = self._ledger.states.remembered(owner, bodies)
+                same = bodies == other._ledger.states.bodies(owner)
+                if same and other._ledger.states.remembered(owner, ()) == replace(state, memories=Map()):
+                    yield state
+                else:
+                    differing.append(owner)
+
+        both = digests(equal())
+        ours = digests(map(self._remembered, differing))
+        theirs = digests(map(other._remembered, differing))
+        return combined([both, ours]), combined([both, theirs])
 
     def _count_active(self, now: datetime, is_counted: Callable[[Owner], bool]) -> int:
         try:

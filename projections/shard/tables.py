@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
+from projections.encrypted_files import PAGE_BYTES, is_clear, key_of, open_database, sqlite3
 from projections.shard.errors import ShardDamaged, is_damaged, set_aside, trouble
 
 if TYPE_CHECKING:
@@ -13,18 +13,26 @@ if TYPE_CHECKING:
 
     from schemas.identity import Owner
 
-PAGE_BYTES: Final = 16_384
-"""A decision with its vector fits into a page: in SQLite's 4,096 each has one of its own, most of it empty."""
 WAL_PAGES: Final = 4_000
 """The commit that makes the write-ahead log longer moves it into the file itself; see `Checkpoints`."""
-VERSION: Final = 4
+BUILD_CACHE_KIB: Final = 64 << 10
+READ_ONLY_INDEXES: Final = (
+    "memories_by_id",
+    "decisions_by_item",
+    "decisions_by_offset",
+    "shown_by_offset",
+    "turns_by_offset",
+    "observations_by_session",
+)
+"""Made faster of a whole table than row by row; folds do not read them."""
+VERSION: Final = 5
 """Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
 create table if not exists offsets(
     topic text primary key, next integer not null, mark blob not null) without rowid;
 create table if not exists users(
     owner text primary key, version integer not null, last_item text not null, last_offset integer not null,
-    last_part integer not null, last_part_closed integer not null) without rowid;
+    last_part integer not null, last_part_closed integer not null, erased_at text) without rowid;
 create table if not exists memories(
     owner text not null, memory_id text not null, sequence integer not null, body blob not null,
     primary key(owner, memory_id)) without rowid;
@@ -45,10 +53,11 @@ create table if not exists cited(
     primary key(owner, event_id, memory_id)) without rowid;
 create table if not exists extracted(
     owner text not null, piece text not null, item_id text not null, cited_by text not null,
-    primary key(owner, piece)) without rowid;
+    offset integer not null, primary key(owner, piece)) without rowid;
 create table if not exists model_calls(
     owner text not null, item_id text not null, agent_id text, at text not null, model text not null,
-    tokens_in integer not null, tokens_out integer not null, primary key(owner, item_id)) without rowid;
+    tokens_in integer not null, tokens_out integer not null, offset integer not null,
+    primary key(owner, item_id)) without rowid;
 create table if not exists observations(
     owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
     kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,
@@ -66,7 +75,7 @@ create table if not exists closeness(owner text primary key, body blob not null)
 create table if not exists letters(letter text primary key, pieces integer not null) without rowid;
 create table if not exists given_up(
     owner text not null, piece text not null, letter text not null, detail text not null,
-    primary key(owner, piece, letter)) without rowid;
+    offset integer not null, primary key(owner, piece, letter)) without rowid;
 create index if not exists given_up_by_letter on given_up(letter);
 create table if not exists repeats(
     owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
@@ -86,6 +95,8 @@ create table if not exists shown(
 create table if not exists raised(
     owner text not null, number integer not null, offset integer not null, tick_id text not null, body blob not null,
     primary key(owner, number)) without rowid;
+create table if not exists erasures(
+    owner text not null, topic text not null, before integer not null, primary key(owner, topic)) without rowid;
 create index if not exists raised_by_offset on raised(offset);
 create index if not exists raised_by_tick on raised(tick_id);
 create index if not exists turns_by_offset on observations(owner, offset) where turn is not null;
@@ -147,6 +158,9 @@ def connect(path: Path) -> ShardConnection:
     """
     if is_damaged(path):
         set_aside(path)
+    if is_clear(path) is (key_of(path) is not None):  # encryption was switched on or off since
+        for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+            path.with_name(name).unlink(missing_ok=True)
     try:
         return _opened(path)
     except ShardDamaged:
@@ -154,15 +168,31 @@ def connect(path: Path) -> ShardConnection:
         return _opened(path)
 
 
+def begin_build(connection: ShardConnection) -> None:
+    """Give up what makes commits safe, and the indexes that folds do not read, until `end_build`."""
+    connection.execute("pragma locking_mode=exclusive")
+    connection.execute("pragma journal_mode=off")
+    connection.execute("pragma synchronous=off")
+    connection.execute(f"pragma cache_size={-BUILD_CACHE_KIB}")
+    if key_of(connection.path) is None:  # what SQLCipher puts into temporary files is not encrypted
+        connection.execute("pragma temp_store=file")
+    for name in READ_ONLY_INDEXES:
+        connection.execute(f"drop index {name}")
+
+
+def end_build(connection: ShardConnection) -> None:
+    """Make the indexes."""
+    connection.executescript(TABLES)
+
+
 def connect_to_read(path: Path) -> ShardConnection:
     """Open the file of a shard that is in use, beside it and only to read: for long questions in a thread of their own.
 
     What it reads is what was committed when its transaction began. Raises ShardUnavailable, ShardDamaged.
     """
-    where = f"{path.resolve().as_uri()}?mode=ro"
     try:
-        connection = sqlite3.connect(
-            where, uri=True, isolation_level=None, check_same_thread=False, factory=ShardConnection
+        connection: ShardConnection = open_database(
+            path, "ro", isolation_level=None, check_same_thread=False, factory=ShardConnection
         )
     except sqlite3.DatabaseError as error:
         raise trouble(path, error) from error
@@ -172,7 +202,9 @@ def connect_to_read(path: Path) -> ShardConnection:
 
 def _opened(path: Path) -> ShardConnection:
     try:
-        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=ShardConnection)
+        connection: ShardConnection = open_database(
+            path, isolation_level=None, check_same_thread=False, factory=ShardConnection
+        )
     except sqlite3.DatabaseError as error:
         raise trouble(path, error) from error
     connection.path = path
@@ -183,6 +215,7 @@ def _opened(path: Path) -> ShardConnection:
         connection.execute(f"pragma wal_autocheckpoint={WAL_PAGES}")
         connection.execute(f"pragma journal_size_limit={WAL_PAGES // 4 * PAGE_BYTES}")
         connection.execute("pragma temp_store=memory")
+        connection.execute("pragma secure_delete=on")  # what is deleted is overwritten, for erasures
         if connection.execute("pragma user_version").fetchone() != (VERSION,):
             for (name,) in connection.execute("select name from sqlite_master where type='table'").fetchall():
                 connection.execute(f"drop table {name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from immutables import Map
@@ -14,12 +15,16 @@ from projections.state.memory import UserState
 from schemas.text import digest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from projections.shard.intimacy_rows import IntimacyRows
     from projections.shard.tables import ShardConnection
     from projections.shard.wake_rows import WakeRows
+    from projections.state.memory import Memory
     from schemas.identity import Owner
 
 MAX_CACHED_USERS: Final = 2_000
+_BODIES: Final = "select body from memories where owner=? order by sequence"
 
 
 class UserStates:
@@ -52,19 +57,36 @@ class UserStates:
             self._states.move_to_end(owner)
         return known
 
+    def bodies(self, owner: Owner) -> list[bytes]:
+        """Return the rows of a user's memories, in the order of forming."""
+        rows = self._connection.execute(_BODIES, (name_of(owner),)).fetchall()
+        return [body for (body,) in rows]
+
+    def remembered(self, owner: Owner, bodies: Sequence[bytes]) -> UserState:
+        """Return as much of a user's state as digests are made of; `bodies` are the user's own."""
+        return UserState(
+            owner=owner,
+            memories=Map({m.memory_id: m for m in self._memories(bodies)}),
+            wakes=self._wakes.of(owner),
+            intimacies=self._intimacy.of(owner),
+        )
+
+    def _memories(self, bodies: Sequence[bytes]) -> list[Memory]:
+        try:
+            return list(map(memory_of_row, bodies))
+        except (KeyError, TypeError, ValueError) as error:
+            raise damage(self._connection.path, error) from error
+
     def read(self, owner: Owner) -> UserState:
         """Return a user's state as the file has it, without caching it."""
         name, run = name_of(owner), self._connection.execute
         row = run(
-            "select version, last_item, last_offset, last_part, last_part_closed from users where owner=?", (name,)
+            "select version, last_item, last_offset, last_part, last_part_closed, erased_at from users where owner=?",
+            (name,),
         ).fetchone()
         if row is None:
             return UserState(owner=owner)
-        bodies = run("select body from memories where owner=? order by sequence", (name,))
-        try:
-            memories = [memory_of_row(body) for (body,) in bodies]
-        except (KeyError, TypeError, ValueError) as error:
-            raise damage(self._connection.path, error) from error
+        memories = self._memories(self.bodies(owner))
         by_digest: dict[bytes, tuple[str, ...]] = {}
         by_attribute: dict[str, tuple[str, ...]] = {}
         for memory in memories:
@@ -79,6 +101,7 @@ class UserStates:
             last_offset=row[2],
             last_part=row[3],
             last_part_closed=bool(row[4]),
+            erased_at=None if row[5] is None else datetime.fromisoformat(row[5]),
             memories=Map({m.memory_id: m for m in memories}),
             covered=Map({p: bool(r) for p, r in run("select piece, rejected from covered where owner=?", (name,))}),
             items=Map({bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}),

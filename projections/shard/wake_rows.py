@@ -60,6 +60,14 @@ class WakeChanges:
             else:
                 self.reminders[name, event.reminder_id] = None
 
+    def forget(self, owner: Owner) -> None:
+        """Drop what was gathered of a user."""
+        name = name_of(owner)
+        self.owners.discard(owner)
+        self.reminders = {key: body for key, body in self.reminders.items() if key[0] != name}
+        self.shown = [row for row in self.shown if row[0] != name]
+        self.raised = [row for row in self.raised if row[0] != name]
+
 
 class WakeRows:
     """The wakes of one shard's users."""

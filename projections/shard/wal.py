@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
+
+from projections.encrypted_files import open_database, sqlite3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,19 +33,32 @@ class Checkpoints:
         self._bytes += count
         if self._bytes >= CHECKPOINT_BYTES and (self._thread is None or not self._thread.is_alive()):
             self._bytes = 0
-            thread = threading.Thread(target=self._checkpoint, name=f"checkpoint {self._path.name}")
-            with suppress(RuntimeError):  # the system gives no thread: what was folded is committed all the same
-                thread.start()
-                self._thread = thread
+            self._start("passive")
+
+    def truncate(self) -> None:
+        """Have the write-ahead log emptied, because what was deleted still stands in it."""
+        self.close()
+        self._start("truncate")
 
     def close(self) -> None:
         """Wait for a running checkpoint: after that the file is open nowhere here."""
         if self._thread is not None:
             self._thread.join()
 
-    def _checkpoint(self) -> None:
-        with suppress(sqlite3.Error), closing(_opened(self._path)) as connection, held(self._path):
-            connection.execute("pragma wal_checkpoint(passive)")
+    def _start(self, how: str) -> None:
+        thread = threading.Thread(target=self._checkpoint, args=(how,), name=f"checkpoint {self._path.name}")
+        with suppress(RuntimeError):  # the system gives no thread: what was folded is committed all the same
+            thread.start()
+            self._thread = thread
+
+    def _checkpoint(self, how: str) -> None:
+        with suppress(sqlite3.Error), closing(_opened(self._path)) as connection:
+            if how == "truncate":  # waits for those who read, and leaves nothing to be begun anew
+                connection.execute("pragma busy_timeout=10000")
+                connection.execute("pragma wal_checkpoint(truncate)")
+                return
+            with held(self._path):
+                connection.execute("pragma wal_checkpoint(passive)")
 
 
 @contextmanager
@@ -61,4 +75,5 @@ def held(path: Path) -> Iterator[None]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)  # a deleted file is not made anew
+    connection: sqlite3.Connection = open_database(path, "rw")  # a deleted file is not made anew
+    return connection

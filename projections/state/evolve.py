@@ -7,6 +7,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 import orjson
+from immutables import Map
 
 from projections.state.formation import formed, imported
 from projections.state.intimacy import Intimacy
@@ -14,6 +15,7 @@ from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Mem
 from projections.state.wakes import evolve_wakes
 from schemas import codec
 from schemas.disclosure import describe
+from schemas.messages.erasure import EraseUser, UserErased
 from schemas.messages.events import (
     LEDGER_EVENTS,
     MEMORY_EVENTS,
@@ -37,14 +39,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from immutables import Map
-
     from schemas.messages.decision import Decision
 
 
 class Unfit(ValueError):
     """The decision cannot be made of the state that it expects: it is void for every reader alike."""
 
+
+ERASE: Final = EraseUser.__name__
 
 SHARED: Final = "shared"
 """The reason of a MemoryRevised that makes a memory known to its envelope's agent."""
@@ -87,7 +89,11 @@ def counts(state: UserState, decision: Decision) -> bool:
     Everything else is void for every reader alike: what a frozen worker appended after it woke up, and what was
     appended twice.
     """
-    if decision.version != state.version + 1 or decision.part != next_part(state, decision.item_id):
+    if decision.item_type == ERASE:
+        # What was decided before can no longer be read once the user's key is destroyed: versions are missing then.
+        if decision.version <= state.version:
+            return False
+    elif decision.version != state.version + 1 or decision.part != next_part(state, decision.item_id):
         return False
     if decision.part > 1:
         return True
@@ -128,7 +134,23 @@ def apply_all(state: UserState, events: Events, recorded_at: datetime | None) ->
         elif isinstance(event, IntimacyKept):
             said = Intimacy(event.said_at, event.intimacy)
             state = replace(state, intimacies=state.intimacies.set(event.envelope.agent_id, said))
+        elif isinstance(event, UserErased):
+            state = _erased(state, event)
     return state
+
+
+def _erased(state: UserState, event: UserErased) -> UserState:
+    """Return the state of a user of whom nothing is known but which item was decided last: that one erased the rest."""
+    return UserState(
+        owner=state.owner,
+        version=state.version,
+        last_item=state.last_item,
+        last_offset=state.last_offset,
+        last_part=state.last_part,
+        last_part_closed=state.last_part_closed,
+        items=Map({item_key(state.last_item): None}),
+        erased_at=event.erased_at,
+    )
 
 
 def _apply(state: UserState, event: MemoryEvent, recorded_at: datetime | None) -> UserState:

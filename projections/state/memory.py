@@ -134,5 +134,7 @@ class UserState:
     by_attribute: Map[str, tuple[str, ...]] = Map()
     """Memories by their attribute, in the order of forming."""
     wakes: Wakes = NO_WAKES
+    erased_at: datetime | None = None
+    """Log time of the last erasure: nothing that was logged until then is remembered any more."""
     intimacies: ByAgent = Map()
     """How close the user is to each agent, where the turns that said so may be kept no more."""

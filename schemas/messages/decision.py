@@ -20,7 +20,7 @@ class Outcome:
     """A candidate's number in the answer, or the memory that a command names."""
     action: str
     """formed reinforced revised superseded suppressed forgotten restored refused nothing decayed expired
-    scheduled cancelled configured raised kept"""
+    scheduled cancelled configured raised kept erased"""
     reason: str
     memory_id: str | None = None
 

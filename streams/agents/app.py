@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import faust
 from faust.types import TP
 
 from projections.partitions.assignment import NotHeld
-from schemas.log import LogError, Position, Record
+from schemas.log import LogError, LogUnavailable, Position, Record
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
 from streams.delivery.delivery import Delivery
+from streams.delivery.retry import retry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
@@ -65,12 +68,14 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
     failed: Callable[[BaseException], None],
     took: Callable[[str, float], None] = lambda _step, _seconds: None,
     give_way: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0),
+    open_record: Callable[[Record], Awaitable[Record]] | None = None,
 ) -> faust.App:
     """Build the Faust app of one worker; nothing starts yet.
 
     The handler acknowledges an event when its work is durable: `stream_wait_empty` off and `noack` keep Faust from
     doing so. An error that escapes a handler goes to `failed`, and its record stays unacknowledged. `took` gets the
     name of the step and the seconds that its handler took; `give_way` is awaited before each turn of an agent.
+    `open_record` opens what was sealed, for Faust reads around the log; a record whose user was erased is done at once.
     """
     app = faust.App(
         name,
@@ -105,7 +110,14 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
                 if event.message.generation_id != app.consumer_generation_id:
                     continue  # fetched before a rebalance: it is delivered again, after those before it
                 try:
-                    await handler.handle(_delivery(event, app))
+                    delivery = _delivery(event, app)
+                    if open_record is not None:
+                        opened = await retry(partial(open_record, delivery.record), LogUnavailable)
+                        delivery = replace(delivery, record=opened)
+                    if delivery.record.is_erased:
+                        event.ack()
+                        continue
+                    await handler.handle(delivery)
                     took(label, time.perf_counter() - began)
                 except NotHeld:
                     continue  # revoked meanwhile: the record is delivered again to the partition's new owner

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +23,7 @@ from streams.extraction.request import append_answer, too_large
 from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
     from datetime import datetime
 
     from projections.partitions.assignment import Lease
@@ -65,6 +66,14 @@ class _SessionKey:
         return self.lease.partition
 
 
+class Erased(Exception):
+    """The words of a window are those of a user who was erased meanwhile."""
+
+
+class ErasureRunning(Exception):
+    """The user is being erased already."""
+
+
 class Observe:
     """Reads the input topics. Turns of an open window are not acknowledged: the log is the buffer."""
 
@@ -95,6 +104,7 @@ class Observe:
         self._counted = counted
         self._extracted = extracted
         self._sessions: dict[_SessionKey, _Session] = {}
+        self._erasing: dict[Owner, asyncio.Event] = {}
         self._pending = PendingObservations()
         self._delivered: dict[tuple[str, int], int] = {}
         """The offset behind the last record handled of each (topic, partition), under the present lease."""
@@ -238,15 +248,44 @@ class Observe:
         owner = Owner(window.tenant, window.user_id)
         await self._pool.submit(partition, owner, lambda: self._extract(partition, owner, window, extractor))
 
+    @asynccontextmanager
+    async def erasing(self, owner: Owner) -> AsyncIterator[None]:
+        """Hold back the answers to a user's windows until the block has ended, and drop the windows that are open.
+
+        What was asked before is answered meanwhile; after the block, an answer to erased words is dropped.
+        """
+        if owner in self._erasing:
+            raise ErasureRunning(f"{owner.key.decode()!r} is being erased already: wait for it")
+        self._erasing[owner] = over = asyncio.Event()
+        try:
+            yield
+        finally:
+            del self._erasing[owner]
+            over.set()
+            for key in [key for key in self._sessions if key.owner == owner]:
+                window = self._sessions[key].window
+                if self._is_erased(owner, window.pieces):
+                    del self._sessions[key]
+                    self._done(key.partition, owner, window.pieces)
+
+    def _is_erased(self, owner: Owner, pieces: Sequence[Piece]) -> bool:
+        erased_at = self._shards.state(owner).erased_at
+        return erased_at is not None and any(piece.recorded_at <= erased_at for piece in pieces)
+
+    def _done(self, partition: int, owner: Owner, pieces: Sequence[Piece]) -> None:
+        for piece in pieces:
+            self._pending.piece_done(partition, owner, piece.event_id, piece.piece_id)
+
     async def _extract(self, partition: int, owner: Owner, window: Window, extractor: Extractor) -> None:
         def waits(reason: str) -> None:
             self._counted("extract", "waiting")
             for piece in window.pieces:
                 self._pending.waits(partition, owner, piece.event_id, reason)
 
-        await self._answer(partition, window, extractor, waits)
-        for piece in window.pieces:
-            self._pending.piece_done(partition, owner, piece.event_id, piece.piece_id)
+        if not self._is_erased(owner, window.pieces):
+            with suppress(Erased):
+                await self._answer(partition, window, extractor, waits)
+        self._done(partition, owner, window.pieces)
 
     async def extract_again(
         self, partition: int, observations: Sequence[tuple[Observation, datetime]], pieces: frozenset[str], version: int
@@ -263,8 +302,16 @@ class Observe:
     async def _answer(
         self, partition: int, window: Window, extractor: Extractor, waits: Callable[[str], None]
     ) -> tuple[CandidatesExtracted | ExtractionRejected, int]:
-        """Append the answer to a window; return it and the end of the inbox when the shard has folded it."""
+        """Append the answer to a window; return it and the end of the inbox when the shard has folded it.
+
+        Raises Erased where the user was erased meanwhile: then nothing of the words is appended.
+        """
         item = await self._extraction.extract(window, extractor, waits)
+        owner = Owner(window.tenant, window.user_id)
+        while (erasing := self._erasing.get(owner)) is not None:
+            await erasing.wait()
+        if self._is_erased(owner, window.pieces):
+            raise Erased("the user was erased meanwhile")
         try:
             end = await append_answer(self._log, partition, item)
         except RecordTooLarge as error:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 from projections.shard.errors import ShardDamaged, ShardUnavailable
-from projections.state.evolve import is_decided, is_passed
+from projections.state.evolve import ERASE, is_decided, is_passed
 from schemas import codec
 from schemas.disclosure import describe
 from schemas.identity import GLOBAL_USER, InvalidOwner, Owner, partition_owner
-from schemas.log import NewRecord, RecordTooLarge
+from schemas.log import LogUnavailable, NewRecord, RecordTooLarge
 from schemas.messages.dead_letters import TOO_LARGE
+from schemas.messages.erasure import EraseUser
 from schemas.messages.inbox import DecayDue, RetentionDue, Tick
 from schemas.messages.wakes import WakeDue
 from streams.agents.inbox import item_of_record
@@ -22,10 +24,10 @@ from streams.decisions.decide import close_tick, decide, decide_tick, policy_of
 from streams.decisions.draft import ItemPosition
 from streams.decisions.wakes import shows_memories
 from streams.delivery.dead_letter import put_aside
-from streams.delivery.retry import append_with_retry, catch_up
+from streams.delivery.retry import append_with_retry, catch_up, retry
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
 
     from projections.index.sync import IndexSync
@@ -50,6 +52,10 @@ async def keep_all(_partition: int, _before: datetime) -> int:
     return 0
 
 
+async def keep_keys(_key_ids: Sequence[bytes]) -> None:
+    """Destroy no keys: there are none."""
+
+
 class Remember:
     """Decides on the inbox: one item at a time for each user, users concurrently, a tick alone."""
 
@@ -64,8 +70,12 @@ class Remember:
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
         ticked: Callable[[str, str], None] = lambda _policy, _outcome: None,
         remove: Callable[[int, datetime], Awaitable[int]] = keep_all,
+        destroy: Callable[[Sequence[bytes]], Awaitable[None]] = keep_keys,
     ) -> None:
-        """Take `remove`, which removes a partition's observations logged before an instant and returns how many."""
+        """Take `remove`, which removes a partition's observations logged before an instant and returns how many.
+
+        `destroy` destroys the data keys of a user who was erased; again, where the item is delivered again.
+        """
         self._log = log
         self._shards = shards
         self._index_sync = index_sync
@@ -74,6 +84,7 @@ class Remember:
         self._counted = counted
         self._ticked = ticked
         self._remove = remove
+        self._destroy = destroy
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
 
     async def handle(self, delivery: Delivery) -> None:
@@ -152,6 +163,8 @@ class Remember:
                 await self._give_up(delivery.record, str(error))
                 break
             self._counted("remember", _outcome(decision))
+        if isinstance(item, EraseUser):  # only now: the decision is durable, and says it again when it is folded anew
+            await retry(partial(self._destroy, item.key_ids), LogUnavailable)
         delivery.ack()
         self._notify(owner, item.envelope.event_id)
 
@@ -274,6 +287,8 @@ class Remember:
         """Append a decision, then fold and index it. State is never updated before the log has acknowledged."""
         topic, partition = self._shards.ledger_of(owner)
         record = NewRecord(topic=topic, partition=partition, key=owner.key, value=codec.encode_cached(decision))
+        if decision.item_type == ERASE:
+            record = replace(record, outlives_user=True)
         [appended] = await append_with_retry(self._log, [record])
         await catch_up(self._shards, topic, partition, appended.position.offset + 1)
         await self._index_sync.try_flush()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from projections.state.memory import UserState
 from schemas.identity import GLOBAL_USER, Owner
+from schemas.messages.erasure import EraseUser
 from schemas.messages.events import TickApplied
 from schemas.messages.inbox import CandidatesExtracted, DecayDue, ExtractionRejected, ImportMemory, RetentionDue
 from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
@@ -15,6 +16,7 @@ from streams.decisions.candidates import decide_candidates, decide_rejected
 from streams.decisions.decay import decide_decay
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.draft import Draft, ItemPosition
+from streams.decisions.erasure import decide_erasure, is_erased
 from streams.decisions.imports import decide_import
 from streams.decisions.intimacy import keep_intimacies
 
@@ -41,10 +43,14 @@ def decide(
     draft = Draft(state=state, item=item, position=position)
     last = True
     match item:
+        case CandidatesExtracted() | ExtractionRejected() if is_erased(state, item):
+            draft.say("0", "nothing", "its user was erased")
         case CandidatesExtracted():
             last = decide_candidates(draft, item, vectors, parameters)
         case ExtractionRejected():
             decide_rejected(draft, item)
+        case EraseUser():
+            decide_erasure(draft, item)
         case ImportMemory():
             decide_import(draft, item, profile_keeps=parameters.profile_keeps)
         case ScheduleReminder() | CancelReminder() | ConfigureWake():

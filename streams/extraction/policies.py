@@ -112,6 +112,8 @@ class Policies:
         return None if found is None or found.policy.is_default else found.policy
 
     def _fold(self, record: Record) -> None:
+        if record.is_erased:
+            return
         try:
             message = codec.decode_as(record.value, PolicySet)
             policy = Policy.decoded(message.policy.data)

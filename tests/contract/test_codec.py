@@ -214,7 +214,7 @@ def test_a_message_is_cached_only_if_reading_its_bytes_gives_the_very_same(name:
     message = replace(EXAMPLES[name])
     assert codec.decode(codec.encode_cached(message)) is message
     others = list(twins(message))
-    assert len(others) > 3
+    assert others
     for other in others:
         data = codec.encode_cached(other)
         assert data == codec.encode(message)

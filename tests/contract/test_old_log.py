@@ -80,7 +80,7 @@ def make_older(file: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize("is_old", [False, True], ids=["as it was", "of the previous versions"])
 async def test_a_log_is_folded_to_the_same_digest(tmp_path: Path, *, is_old: bool):
-    async with front_door(tmp_path / "new") as door:
+    async with front_door(tmp_path / "new", encryption="off") as door:
         await live(door)
         assert (await door.post("/v1/admin/drain")).status_code == 200
         known = (await door.get("/v1/admin/digest")).json()

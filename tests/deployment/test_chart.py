@@ -13,7 +13,7 @@ import pytest
 import yaml
 from deployment.rendering import CHART, NAMESPACE, RELEASE, environment, of_kind, pods, rendered, run
 from deployment.values import EVERYTHING, MINIMAL, MODELS, NOTHING_OPTIONAL, PRODUCTION, SETS, laid_over
-from support.settings_names import unknown, usable
+from support.settings_names import unknown
 
 from mnemolog.settings import from_environment
 
@@ -87,7 +87,7 @@ def test_a_worker_accepts_all_that_the_chart_tells_it(helm: str, name: str):
 
 def usable_text(pod: dict[str, Any]) -> dict[str, str]:
     """Return the variables, those of Secrets with some text."""
-    return usable({name: value or "from a Secret" for name, value in environment(pod).items()})
+    return {name: value or "from a Secret" for name, value in environment(pod).items()}
 
 
 def test_further_settings_reach_the_workers_as_they_were_written(helm: str):

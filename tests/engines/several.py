@@ -12,6 +12,7 @@ import orjson
 from faults.cluster.worker_process import UP, WorkerProcess
 from support.free_ports import free_ports
 from support.kafka_server import KafkaServer
+from support.master_key import MASTER_KEY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -102,6 +103,7 @@ async def two_workers(
     """Run two workers over a fresh Kafka; their index is at an address of Weaviate. Settings may be changed."""
     with a_kafka(folder / "kafka") as address:
         settings = {
+            "MASTER_KEY": MASTER_KEY,
             "BROKER": f"kafka://{address}",
             "INDEX": index,
             "SESSION_SECONDS": "6",

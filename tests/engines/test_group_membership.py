@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import httpx
 from faults.cluster.worker_process import WorkerProcess
 from support.free_ports import free_ports
+from support.master_key import MASTER_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -25,7 +26,12 @@ SHORT_SECONDS = 6.0
 def run_command(broker: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command that is given a broker and no URL, as somebody does who knows of no worker."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MNEMOLOG_", "OPENAI_"))}
-    own = {"MNEMOLOG_BROKER": f"kafka://{broker}", "MNEMOLOG_EXTRACTOR": "verbatim", "MNEMOLOG_DATA_DIR": str(folder)}
+    own = {
+        "MNEMOLOG_MASTER_KEY": MASTER_KEY,
+        "MNEMOLOG_BROKER": f"kafka://{broker}",
+        "MNEMOLOG_EXTRACTOR": "verbatim",
+        "MNEMOLOG_DATA_DIR": str(folder),
+    }
     command = [sys.executable, "-m", "mnemolog", *arguments]
     return subprocess.run(command, env=kept | own, capture_output=True, text=True, check=False)  # noqa: S603
 
@@ -39,7 +45,12 @@ async def test_a_command_without_a_url_asks_a_worker_of_the_group_and_is_one_its
     alone = await command("remember", "likes tea", "--user", "asks")
     assert "none is in the group: this command runs its engine" in alone.stderr
     [port] = free_ports(1)
-    settings = {"BROKER": f"kafka://{own_kafka}", "EXTRACTOR": "verbatim", "SESSION_SECONDS": str(SHORT_SECONDS)}
+    settings = {
+        "MASTER_KEY": MASTER_KEY,
+        "BROKER": f"kafka://{own_kafka}",
+        "EXTRACTOR": "verbatim",
+        "SESSION_SECONDS": str(SHORT_SECONDS),
+    }
     worker = WorkerProcess(tmp_path / "worker", port, settings | {"ADVERTISED_URL": f"http://127.0.0.1:{port}"})
     try:
         worker.start()
@@ -55,7 +66,12 @@ async def test_a_command_without_a_url_asks_a_worker_of_the_group_and_is_one_its
 async def test_a_killed_worker_comes_back_before_its_session_ends_and_a_second_one_at_its_url_is_refused(
     own_kafka: str, tmp_path: Path
 ):
-    settings = {"BROKER": f"kafka://{own_kafka}", "EXTRACTOR": "verbatim", "SESSION_SECONDS": str(SESSION_SECONDS)}
+    settings = {
+        "MASTER_KEY": MASTER_KEY,
+        "BROKER": f"kafka://{own_kafka}",
+        "EXTRACTOR": "verbatim",
+        "SESSION_SECONDS": str(SESSION_SECONDS),
+    }
     first, second, third = free_ports(3)
     workers = [
         WorkerProcess(tmp_path / str(port), port, settings | {"ADVERTISED_URL": f"http://127.0.0.1:{port}"})

@@ -12,6 +12,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from engines.test_schema_registry import NOW, registered
 from support.kafka_server import JARS
+from support.master_key import MASTER_KEY
 from support.registry_avro import end, in_registry_avro, turn
 
 from mnemolog.settings import from_environment
@@ -122,6 +123,7 @@ async def run(kafka: str, registry: RegistryServer, folder: Path) -> dict[str, d
     """Let every producer publish to one worker; return, by producer, each user's turns and memories in order."""
     settings = from_environment(
         {},
+        master_key=MASTER_KEY,
         broker=f"kafka://{kafka}",
         schema_registry_url=registry.url,
         data_dir=folder,

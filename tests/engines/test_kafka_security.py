@@ -49,7 +49,9 @@ def secure_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureKaf
 
 async def topics(server: str, folder: Path, **given: Any) -> int:
     """Return how many partitions a new topic has in a log that is opened with these settings."""
-    async with opened_log(from_environment({}, broker=f"kafka://{server}", data_dir=folder, **given)) as log:
+    async with opened_log(
+        from_environment({}, encryption="off", broker=f"kafka://{server}", data_dir=folder, **given)
+    ) as log:
         await log.create_topic("topic", 2)
         return await log.partitions("topic")
 
@@ -70,7 +72,13 @@ async def test_a_worker_runs_the_sample_over_tls_with_scram(
     secure_kafka: SecureKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     caplog.set_level(logging.DEBUG)
-    given = {"broker": f"kafka://{secure_kafka.address}", "kafka_ssl_cafile": secure_kafka.cafile, **SCRAM, **LOGIN}
+    given = {
+        "encryption": "off",
+        "broker": f"kafka://{secure_kafka.address}",
+        "kafka_ssl_cafile": secure_kafka.cafile,
+        **SCRAM,
+        **LOGIN,
+    }
     counts = await sample(tmp_path / "kafka", **given)
     assert counts == await sample(tmp_path / "embedded")
     assert PASSWORD not in caplog.text
@@ -105,6 +113,7 @@ def test_a_worker_that_is_not_let_in_ends_with_that_sentence_and_never_tells_the
         "log_level": "debug",
     }
     environment = {f"MNEMOLOG_{name.upper()}": str(value) for name, value in given.items()}
+    environment["MNEMOLOG_ENCRYPTION"] = "off"
     environment["MNEMOLOG_BROKER"] = f"kafka://{secure_kafka.address}"
     command = [sys.executable, "-m", "mnemolog", "up", "--port", "0", "--data", str(tmp_path)]
     ended = subprocess.run(  # noqa: S603 - ourselves

@@ -61,7 +61,13 @@ async def alter(kafka: str, topic: str, **settings: str) -> None:
 async def test_topics_are_created_as_they_should_be_and_creating_them_again_changes_nothing(
     own_kafka: str, tmp_path: Path
 ):
-    given = {"broker": f"kafka://{own_kafka}", "data_dir": tmp_path, "partitions": 3, "retention_days": 2}
+    given = {
+        "encryption": "off",
+        "broker": f"kafka://{own_kafka}",
+        "data_dir": tmp_path,
+        "partitions": 3,
+        "retention_days": 2,
+    }
     for _ in range(2):
         code, told, _ = await mnemolog("topics", "create", **given, replication_factor=1)
         assert (code, told["topics"]) == (0, {t.name: 1 if t.single_partition else 3 for t in TOPICS})
@@ -80,7 +86,13 @@ async def test_topics_are_created_as_they_should_be_and_creating_them_again_chan
 
 
 async def test_more_replicas_than_brokers_are_a_sentence(own_kafka: str, tmp_path: Path):
-    given = {"broker": f"kafka://{own_kafka}", "data_dir": tmp_path, "partitions": 3, "retention_days": 2}
+    given = {
+        "encryption": "off",
+        "broker": f"kafka://{own_kafka}",
+        "data_dir": tmp_path,
+        "partitions": 3,
+        "retention_days": 2,
+    }
     assert (await mnemolog("topics", "create", **given))[0] == 0
     async with admin(own_kafka) as one:
         await one.delete_topics([LEDGER.name])
@@ -95,7 +107,13 @@ async def test_more_replicas_than_brokers_are_a_sentence(own_kafka: str, tmp_pat
 
 
 async def test_the_doctor_finds_a_topic_that_would_lose_memories_or_misdate_them(own_kafka: str, tmp_path: Path):
-    given = {"broker": f"kafka://{own_kafka}", "data_dir": tmp_path, "partitions": 3, "retention_days": 2}
+    given = {
+        "encryption": "off",
+        "broker": f"kafka://{own_kafka}",
+        "data_dir": tmp_path,
+        "partitions": 3,
+        "retention_days": 2,
+    }
     await mnemolog("topics", "create", **given)
     right = topics.settings(None, MAX_RECORD_BYTES, compact=False)
     await alter(own_kafka, LEDGER.name, **{**right, "retention.ms": str(7 * DAY_MS)})
@@ -108,10 +126,20 @@ async def test_the_doctor_finds_a_topic_that_would_lose_memories_or_misdate_them
 
 
 async def test_the_doctor_says_which_component_is_away(own_kafka: str, tmp_path: Path):
-    away = {"broker": f"kafka://{NOBODY}", "schema_registry_url": f"http://{NOBODY}", "data_dir": tmp_path}
+    away = {
+        "encryption": "off",
+        "broker": f"kafka://{NOBODY}",
+        "schema_registry_url": f"http://{NOBODY}",
+        "data_dir": tmp_path,
+    }
     told = await wrong(**away, llm_base_url=f"http://{NOBODY}/v1")
     assert set(told) == {"log", "schema registry", "model"}
     assert "start Kafka, or correct MNEMOLOG_BROKER" in told["log"]
     assert "MNEMOLOG_SCHEMA_REGISTRY_URL" in told["schema registry"]
-    no_registry = {"broker": f"kafka://{own_kafka}", "schema_registry_url": f"http://{own_kafka}", "data_dir": tmp_path}
+    no_registry = {
+        "encryption": "off",
+        "broker": f"kafka://{own_kafka}",
+        "schema_registry_url": f"http://{own_kafka}",
+        "data_dir": tmp_path,
+    }
     assert set(await wrong(**no_registry, partitions=3, retention_days=2)) == {"schema registry"}

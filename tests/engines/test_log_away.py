@@ -16,6 +16,7 @@ import pytest_asyncio
 from faults.cluster.worker_process import WorkerProcess
 from support.free_ports import free_ports
 from support.kafka_server import KafkaServer
+from support.master_key import MASTER_KEY
 
 from mnemolog.cli.logs import PAUSE_SECONDS
 from mnemolog.log.health import ANSWER_SECONDS, LOOK_EVERY_SECONDS
@@ -73,7 +74,12 @@ async def alone(kafka: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIt
     port, broker_port, controller = free_ports(3)
     broker = KafkaServer(folder / "kafka", broker_port, controller=controller)
     broker.start()
-    settings = {"BROKER": f"kafka://{broker.address}", "SESSION_SECONDS": "60", "EXTRACTOR": "verbatim"}
+    settings = {
+        "MASTER_KEY": MASTER_KEY,
+        "BROKER": f"kafka://{broker.address}",
+        "SESSION_SECONDS": "60",
+        "EXTRACTOR": "verbatim",
+    }
     worker = WorkerProcess(folder, port, settings)
     worker.start()
     try:

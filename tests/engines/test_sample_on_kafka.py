@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from support.master_key import MASTER_KEY
+
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
@@ -19,7 +21,10 @@ TICK = datetime(2026, 12, 2, tzinfo=UTC)
 
 async def remembered(folder: Path, broker: str) -> tuple[dict[str, str], dict[str, int], dict[str, object]]:
     """Run the sample through a worker; return its digests, its counts, and what a rebuild says."""
-    worker = Worker(from_environment({}, data_dir=folder, broker=broker, partitions=4, decay_policy="off"))
+    settings = from_environment(
+        {"MNEMOLOG_MASTER_KEY": MASTER_KEY}, data_dir=folder, broker=broker, partitions=4, decay_policy="off"
+    )
+    worker = Worker(settings)
     await worker.start()
     try:
         messages = [parse_event(e, tenant="default", accepted_at=NOW, event_id="") for e in sample_events()]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from engines.several import Several, held_here
 from faults.cluster.worker_process import WorkerProcess
 from support.free_ports import free_ports
+from support.master_key import MASTER_KEY
 
 from projections.partitions.receiver import WORTH_RECORDS
 from schemas.identity import Owner
@@ -39,6 +40,7 @@ def said(number: int) -> dict[str, Any]:
 
 async def test_a_worker_that_joins_copies_what_the_other_one_has_folded(own_kafka: str, tmp_path: Path):
     settings = {
+        "MASTER_KEY": MASTER_KEY,
         "BROKER": f"kafka://{own_kafka}",
         "PARTITIONS": str(PARTITIONS),
         "EXTRACTOR": "verbatim",

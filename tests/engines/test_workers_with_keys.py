@@ -18,6 +18,7 @@ from engines.several import a_kafka
 from faults.cluster.worker_process import WorkerProcess
 from support.certificates import Authority
 from support.free_ports import free_ports
+from support.master_key import MASTER_KEY
 
 from mnemolog.access.key import new_key
 from mnemolog.access.key_file import edited_keys
@@ -123,7 +124,12 @@ async def running(folder: Path, proof: dict[str, str]) -> AsyncIterator[Group]:
         for number, (port, inner_port) in enumerate(zip(ports[:2], ports[2:], strict=True)):
             certificate, key = authority.issue(f"worker-{number}")
             own = {"ADVERTISED_URL": f"https://127.0.0.1:{port}", "INTERNAL_PORT": str(inner_port)}
-            own |= {"BROKER": f"kafka://{address}", "TLS_CERT_FILE": str(certificate), "TLS_KEY_FILE": str(key)}
+            own |= {
+                "MASTER_KEY": MASTER_KEY,
+                "BROKER": f"kafka://{address}",
+                "TLS_CERT_FILE": str(certificate),
+                "TLS_KEY_FILE": str(key),
+            }
             workers.append(WorkerProcess(folder / str(number), port, shared | own))
             inner.append(f"https://127.0.0.1:{inner_port}")
         group = Group(workers, inner, keys, authority)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from contextlib import aclosing, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from support.examples import remember
 from support.memory_log import MemoryLog
 
+from projections.encrypted_files import open_database
 from projections.partitions.receiver import Offer, ShardReceiver
 from projections.partitions.shards import Shards
 from projections.state.digest import digests
@@ -94,7 +94,7 @@ async def folded(log: MemoryLog, folder: Path) -> dict[str, list[Any]]:
 
 def rows(path: Path) -> dict[str, list[Any]]:
     """Return everything that a shard's file holds."""
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(open_database(path)) as connection:
         tables = [name for (name,) in connection.execute("select name from sqlite_master where type='table'")]
         return {table: sorted(connection.execute(f"select * from {table}"), key=repr) for table in tables}  # noqa: S608
 

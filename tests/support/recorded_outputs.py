@@ -40,7 +40,7 @@ from typer.main import get_command
 import mnemolog
 from mnemolog.cli.program import program
 from mnemolog.http.app import make_http
-from mnemolog.settings import NOT_YET, PREFIX, SHARED, URL_VARIABLE, Settings, from_environment
+from mnemolog.settings import PREFIX, SHARED, URL_VARIABLE, Settings, from_environment
 from mnemolog.worker.worker import Worker
 from schemas import codec
 from schemas.topics import TOPICS
@@ -89,7 +89,6 @@ def settings() -> Any:
     properties = _without(Settings.model_json_schema(), PROSE + NAMES)["properties"]
     return {
         "variables": {f"{PREFIX}{name.upper()}": schema for name, schema in properties.items()},
-        "not_yet": sorted(f"{PREFIX}{name}" for name in NOT_YET),
         "shared": SHARED,
         "url": URL_VARIABLE,
     }

@@ -31,7 +31,7 @@
 {{- fail "encryption.enabled is not decided: set it to true and put a master key into encryption.existingSecret, or to false to store everything in clear" -}}
 {{- end -}}
 {{- if and .encryption.enabled (not .encryption.existingSecret) -}}
-{{- fail "encryption.enabled is true without a master key: create a Secret with a Fernet key and name it in encryption.existingSecret" -}}
+{{- fail "encryption.enabled is true without a master key: create a Secret with one (openssl rand -base64 32) and name it in encryption.existingSecret" -}}
 {{- end -}}
 {{- if and (not .encryption.enabled) .encryption.existingSecret -}}
 {{- fail "encryption.enabled is false, yet encryption.existingSecret names a master key: set encryption.enabled to true, or empty encryption.existingSecret" -}}

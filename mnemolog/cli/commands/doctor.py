@@ -1,11 +1,19 @@
 """`mnemolog doctor`: checks the configuration, reaches every component, and says what to do about what is wrong."""
 
+import asyncio
 from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
 from mnemolog.settings import SettingsError
+
+RESIDUE = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Search what is kept for the words in a file, one a line, instead."),
+]
 
 
 def install(app: typer.Typer) -> None:
@@ -13,11 +21,16 @@ def install(app: typer.Typer) -> None:
     local_command(app, "doctor", doctor)
 
 
-async def doctor(around: Surroundings) -> None:
+async def doctor(around: Surroundings, *, residue: RESIDUE = None) -> None:
     """Check the configuration and reach every component; exit 1 when something is wrong.
 
     With a URL that server is asked what it reaches: its settings count, not those here.
+
+    With --residue every byte that is kept is searched for words instead, and it exits 1 where one is found.
     """
+    if residue is not None:
+        await _search(around, residue)
+        return
     from mnemolog.diagnostics.checks import Check, checked  # noqa: PLC0415 - --help needs none of the engines
     from mnemolog.diagnostics.server_checks import of_server  # noqa: PLC0415 - as above
 
@@ -38,4 +51,24 @@ async def doctor(around: Surroundings) -> None:
         rows = [("ok" if c.ok else "WRONG", c.name, c.detail, "" if c.ok else c.advice) for c in checks]
         around.output.table(("", "what", "how it is", "what to do"), rows, "")
     if not ok:
+        raise CommandFailed
+
+
+async def _search(around: Surroundings, file: Path) -> None:
+    """Search every file of the data directory, and on Kafka every record, for the words in a file."""
+    from mnemolog.diagnostics.residue import TooShort, find_residue  # noqa: PLC0415 - --help needs none of the engines
+    from schemas.log import LogError  # noqa: PLC0415
+
+    settings = around.settings()
+    try:
+        words = await asyncio.to_thread(file.read_text, "utf-8")
+        found = await find_residue(settings, words.splitlines())
+    except (OSError, UnicodeDecodeError, TooShort, LogError) as error:
+        raise CommandFailed(f"{file}: {error}") from error
+    if around.output.as_json:
+        around.output.json({"ok": not found, "found": [asdict(one) for one in found]})
+    else:
+        rows = [(one.line, one.where, one.spelling) for one in found]
+        around.output.table(("line", "where", "as"), rows, "none of the words is found")
+    if found:
         raise CommandFailed

@@ -22,3 +22,55 @@ class Imported(Shape):
     waiting: int
     refused: int
     skipped: int
+
+
+class Remainder(Shape):
+    """What can still be read of an erased user."""
+
+    where: str
+    until: str | None
+    """Null: without end."""
+    why: str
+
+
+class Preview(Shape):
+    """What an erasure would take."""
+
+    user: str
+    events: int
+    """Observations that are held."""
+    memories: int
+    """Of every status."""
+    generations: int
+    """Of shards, from which the user goes."""
+    index: int
+    """Entries of the index."""
+    remains: list[Remainder]
+
+
+class Receipt(Preview):
+    """What an erasure took; signed over all other fields, as JSON with sorted names and no blanks."""
+
+    receipt_id: str
+    erased_at: str
+    keys: list[str]
+    """The ids of the data keys that were destroyed."""
+    signature: str
+    """Ed25519, base64."""
+
+
+class ListedErasure(Shape):
+    """An erasure, without a name."""
+
+    receipt_id: str
+    subject: str
+    """A keyed hash of whom it was about."""
+    erased_at: str
+    memories: int
+
+
+class ErasuresListed(Shape):
+    """The erasures of a tenant; `public_key` checks the signatures of their receipts."""
+
+    items: list[ListedErasure]
+    public_key: str | None

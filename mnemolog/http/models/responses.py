@@ -402,6 +402,15 @@ class Reembedding(Shape):
     remaining_seconds: float | None
 
 
+class KeysRotated(Shape):
+    """A newer master key wraps all data keys now; those retired are needed no more."""
+
+    kek_id: str
+    wrapped: int
+    """Data keys that another one had wrapped."""
+    retired: list[str]
+
+
 class ServingEncoder(Shape):
     """The encoder that serves, and how far a running reembedding is."""
 

@@ -24,6 +24,7 @@ from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.operations.dead_letters import may_read, view
 from mnemolog.operations.encoder_comparison import LabelledQuestion
+from mnemolog.operations.encryption import NothingToRotate
 from mnemolog.operations.reextraction import Rejections
 from mnemolog.operations.ticks import MAX_AHEAD, tick_maker
 from projections.queries.model_usage import Span
@@ -106,6 +107,16 @@ async def rebuild(worker: CurrentWorker, asked: Rebuild | None = None) -> Respon
 async def generations(worker: CurrentWorker) -> Response:
     """List the generations: the active one, and those that can be switched back to."""
     return answer(await worker.rebuild.generations())
+
+
+@router.post("/keys/rotate", response_model=responses.KeysRotated, responses=refused(HTTPStatus.CONFLICT))
+@takes_long
+async def rotated(worker: CurrentWorker) -> Response:
+    """Wrap every data key by a newer master key; the log is not rewritten."""
+    try:
+        return answer(await worker.key_rotation.run())
+    except NothingToRotate as error:
+        raise Problem(HTTPStatus.CONFLICT, str(error)) from error
 
 
 @router.post("/reembed", response_model=responses.Reembedded, responses=refused(HTTPStatus.CONFLICT))

@@ -1,4 +1,4 @@
-"""Export and import over HTTP: the memories of a user as lines, and lines of another system as memories."""
+"""Export, import and erasure over HTTP: a user's memories as lines, other systems' lines as memories, and neither."""
 
 import asyncio
 from collections import Counter
@@ -11,20 +11,22 @@ from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from mnemolog.http.bounds.json_body import NDJSON, read_events
-from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, Tenant
-from mnemolog.http.models.exchange_responses import Imported
+from mnemolog.http.dependencies import Caller, CommandId, CurrentQuota, CurrentWorker, Tenant
+from mnemolog.http.models.exchange_responses import ErasuresListed, Imported, Preview, Receipt
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserOrNone
-from mnemolog.http.permissions import IMPORTING, OF_TENANT, check_owner, needs
+from mnemolog.http.permissions import IMPORTING, OF_ERASURES, OF_TENANT, check_owner, needs
 from mnemolog.http.problems import MAX_ERRORS, Problem, summary
-from mnemolog.http.routing import answer, answers, routes, takes_long
+from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.imports.importer import parse_line
 from mnemolog.imports.results import WAITING
 from mnemolog.imports.snapshot import BESIDES
+from mnemolog.operations.erasure import NotErasedYet
 from projections.queries.export import export_of
 from schemas.identity import GLOBAL_USER, Owner, check_user_id
 from schemas.inputs.input_events import Fault, InvalidEvent
 from schemas.inputs.slices import in_slices
 from schemas.vocabulary.words import Scope
+from streams.agents.observe import ErasureRunning
 
 CHUNK_BYTES = 1 << 16
 Wait = Annotated[
@@ -117,6 +119,44 @@ async def import_(
     counts = {"imported": len(items) - waiting - known - refusals, "known": known, "waiting": waiting}
     body = {"items": items, "refused": refusals} | counts | {"skipped": len(raws) - len(lines)}
     return answer(body, HTTPStatus.ACCEPTED if waiting else HTTPStatus.OK)
+
+
+@router.delete(
+    "/users/{user_id:text}",
+    response_model=Receipt | Preview,
+    responses=refused(HTTPStatus.CONFLICT, HTTPStatus.SERVICE_UNAVAILABLE),
+)
+@takes_long
+async def erase(
+    *,
+    user_id: str,
+    worker: CurrentWorker,
+    tenant: Tenant,
+    command_id: CommandId,
+    preview: Annotated[bool, Query(description="say what would go, and change nothing")] = False,
+) -> Response:
+    """Erase a user: everything that was published, remembered and set, for good. Who comes back begins anew.
+
+    The receipt says what remains readable, where, and until when. Memories that everyone in the tenant shares stay, and
+    so do copies in the memories of other users.
+    """
+    check_user_id(user_id)
+    owner = Owner(tenant, user_id)
+    if preview:
+        return answer(worker.erasures.preview(owner))
+    try:
+        return answer(await worker.erasures.erase(owner, command_id))
+    except ErasureRunning as error:
+        raise Problem(HTTPStatus.CONFLICT, str(error)) from error
+    except NotErasedYet as error:
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
+
+
+@router.get("/erasures", response_model=ErasuresListed)
+@needs(OF_ERASURES)
+async def erasures(worker: CurrentWorker, tenant: Tenant) -> Response:
+    """Return the erasures of the tenant, the oldest first, without names, and the key that checks their receipts."""
+    return answer(worker.erasures.listed(tenant))
 
 
 async def _chunks(lines: Iterator[dict[str, Any]], is_in_session: Callable[[], bool]) -> AsyncIterator[bytes]:

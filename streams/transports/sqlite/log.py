@@ -225,6 +225,17 @@ class SqliteLog:
                 lambda _: self._recent.forget(topic, partition),
             )
 
+    async def edit(
+        self, topic: str, partition: int, change: Callable[[int, sqlite3.Connection], Answer], records: int = 1
+    ) -> Answer:
+        """Change records of a partition that stand in the file: `change` gets the partition's id and a transaction."""
+        tail = self._tail(topic, partition)
+        return await self._write(
+            partial(change, tail.partition_id),
+            lambda _: self._recent.forget(topic, partition),
+            records,
+        )
+
     async def compact(self, topic: str) -> int:
         """Keep each key's newest record of a topic created with `compact`; return how many older ones were deleted."""
         settings, deleted = self._settings(topic), 0

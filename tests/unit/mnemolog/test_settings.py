@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from mnemolog.log.connection import kafka_security
 from mnemolog.server import check_serving
-from mnemolog.settings import NOT_YET, Settings, SettingsError, from_environment, read_env_file, revealed
+from mnemolog.settings import Settings, SettingsError, from_environment, read_env_file, revealed
 from mnemolog.worker.components import cluster_secrets, configured_index
 
 if TYPE_CHECKING:
@@ -37,16 +37,39 @@ def test_an_unknown_setting_is_an_error_that_names_it(name: str):
         from_environment({name: "1"})
 
 
-@pytest.mark.parametrize("name", sorted(NOT_YET))
-def test_what_a_later_version_will_have_is_refused_with_not_yet(name: str):
-    with pytest.raises(SettingsError, match="not yet"):
-        from_environment({f"MNEMOLOG_{name}": "1"})
+ITS_BROKER = {"MNEMOLOG_BROKER": "kafka://localhost:9092"}
+KEY = {"MNEMOLOG_MASTER_KEY": "A" * 43 + "="}
+KEY_FILE = {"MNEMOLOG_MASTER_KEY_FILE": "/etc/mnemolog/master"}
 
 
-@pytest.mark.parametrize(("name", "value"), [("ENCRYPTION", "on")])
-def test_a_value_that_a_later_version_will_have_is_refused_with_not_yet(name: str, value: str):
-    with pytest.raises(SettingsError, match="not yet"):
-        from_environment({f"MNEMOLOG_{name}": value})
+def test_the_embedded_engine_encrypts_without_being_asked():
+    assert from_environment({}).encrypts
+    assert not from_environment({"MNEMOLOG_ENCRYPTION": "off"}).encrypts
+
+
+def test_on_kafka_a_master_key_or_none_has_to_be_said():
+    with pytest.raises(SettingsError, match=r"MNEMOLOG_MASTER_KEY.*MNEMOLOG_ENCRYPTION=off"):
+        from_environment(ITS_BROKER)
+    assert from_environment(ITS_BROKER | KEY).encrypts
+    assert from_environment(ITS_BROKER | KEY_FILE).encrypts
+    assert not from_environment(ITS_BROKER | {"MNEMOLOG_ENCRYPTION": "off"}).encrypts
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        KEY | KEY_FILE,
+        {"MNEMOLOG_ENCRYPTION": "strict", "MNEMOLOG_INDEX": "weaviate://localhost:8080"},
+        {"MNEMOLOG_ENCRYPTION": "maybe"},
+    ],
+)
+def test_encryption_that_contradicts_itself_is_refused(wrong: dict[str, str]):
+    with pytest.raises(SettingsError, match="MNEMOLOG_"):
+        from_environment(wrong)
+
+
+def test_the_master_key_is_not_shown():
+    assert KEY["MNEMOLOG_MASTER_KEY"] not in repr(from_environment(KEY))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +83,7 @@ def test_a_value_that_cannot_be_used_is_an_error_that_names_the_setting(name: st
 
 @pytest.mark.parametrize("broker", ["kafka://b", "kafka://b:9092,10.0.0.2:9093", "kafka://[::1]:9092"])
 def test_brokers_are_named_by_hosts(broker: str):
-    assert from_environment({"MNEMOLOG_BROKER": broker}).broker == broker
+    assert from_environment({"MNEMOLOG_BROKER": broker, "MNEMOLOG_ENCRYPTION": "off"}).broker == broker
 
 
 @pytest.mark.parametrize(
@@ -275,7 +298,8 @@ def test_periodic_wakes_may_be_off_by_name():
 
 TLS = {"TLS_CERT_FILE": "c.pem", "TLS_KEY_FILE": "k.pem"}
 KEYS = {"API_KEYS_FILE": "keys.json"}
-ON_KAFKA = {"BROKER": "kafka://b:9092", "ADVERTISED_URL": "https://worker-0:8420"}
+OFF = {"ENCRYPTION": "off"}
+ON_KAFKA = {**OFF, "BROKER": "kafka://b:9092", "ADVERTISED_URL": "https://worker-0:8420"}
 ELSEWHERE = {"HOST": "192.0.2.1"}
 SECRET = {"CLUSTER_SECRET": "0123456789abcdef" * 2}
 
@@ -351,7 +375,7 @@ def test_the_group_is_told_the_port_for_workers(advertised: str, more: dict[str,
 def test_without_proof_or_others_there_is_no_port_for_workers():
     assert given(ON_KAFKA).port_for_workers is None
     assert given(SECRET).port_for_workers is None
-    assert given(SECRET, {"BROKER": "kafka://b:9092"}).port_for_workers is None
+    assert given(SECRET, OFF, {"BROKER": "kafka://b:9092"}).port_for_workers is None
     assert given(ON_KAFKA, SECRET).port_for_workers == 8421
 
 
@@ -372,7 +396,7 @@ def test_a_secret_is_in_no_text_of_the_settings_and_is_read_from_its_file(tmp_pa
 def test_what_would_protect_nothing_is_refused_by_who_serves():
     for settings, advice in (
         (given(TLS, {"TLS_CLIENT_CA_FILE": "ca.pem"}), "callers are known by their API keys"),
-        (given(SECRET, {"BROKER": "kafka://b:9092"}), "set MNEMOLOG_ADVERTISED_URL"),
+        (given(SECRET, OFF, {"BROKER": "kafka://b:9092"}), "set MNEMOLOG_ADVERTISED_URL"),
     ):
         with pytest.raises(SettingsError, match=advice):
             check_serving(settings)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from mnemolog.settings import Settings, SettingsError, from_environment
+from mnemolog.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "coverage.md"
@@ -69,16 +69,6 @@ def test_what_is_not_ours_says_that_it_is_an_engine_a_framework_voice_or_a_scree
     left = [row for row in ROWS if row.here.startswith(NOT_OURS)]
     assert [row.number for row in left if not any(word in row.here for word in REASONS)] == []
     assert {row.shown for row in left} == {"—"}
-
-
-def test_what_is_not_yet_there_names_settings_that_are_refused_as_not_yet():
-    """Once they are real, the row must name its tests."""
-    for row in (row for row in ROWS if row.shown == NOT_YET_LINK):
-        settings = re.findall(r"`([A-Z_]+)`", row.here)
-        assert settings, row
-        for name in settings:
-            with pytest.raises(SettingsError, match="not yet"):
-                from_environment({f"MNEMOLOG_{name}": "on"})
 
 
 def test_every_row_has_a_route_a_setting_or_another_name_of_ours():

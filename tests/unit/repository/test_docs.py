@@ -15,7 +15,7 @@ import mnemolog
 from mnemolog import AsyncClient, Client
 from mnemolog.cli.program import program
 from mnemolog.http.app import make_http
-from mnemolog.settings import NOT_YET, Settings
+from mnemolog.settings import Settings
 from mnemolog.worker import gauges, metrics
 from mnemolog.worker.worker import Worker
 from schemas.codec import MESSAGES
@@ -70,13 +70,6 @@ def test_every_setting_is_in_the_table_with_its_default_and_no_other_is():
     rows = ROW.finditer((REFERENCE / "settings.md").read_text("utf-8"))
     documented = {row["name"]: row["rest"].split("|")[0].strip() for row in rows}
     assert documented == {name.upper(): spelt(field.default) for name, field in Settings.model_fields.items()}
-
-
-def test_the_settings_to_come_are_named_in_the_one_list_of_what_is_not_yet_there():
-    named = re.findall(r"`([A-Z][A-Z_*]+)`", section(ROOT / "docs" / "README.md", "Not yet"))
-    starts = tuple(name.removesuffix("*") for name in named if name.endswith("*"))
-    assert {name for name in NOT_YET if name not in named and not name.startswith(starts)} == set()
-    assert {name for name in named if not name.endswith("*")} <= {*NOT_YET, "INDEX", "ENCRYPTION"}
 
 
 def test_every_command_is_on_the_page_of_the_command_line_and_no_other_is():

@@ -52,7 +52,7 @@ def test_wrong_usage_exits_2(arguments: str) -> None:
 
 @pytest.mark.parametrize("command", ["topics create", "doctor"])
 def test_of_a_broker_that_is_away_a_command_says_a_sentence_and_the_client_library_nothing(command: str) -> None:
-    done = mnemolog(*command.split(), MNEMOLOG_BROKER="kafka://127.0.0.1:9")
+    done = mnemolog(*command.split(), MNEMOLOG_BROKER="kafka://127.0.0.1:9", MNEMOLOG_ENCRYPTION="off")
     assert done.returncode == 1
     assert b"nobody listens at 127.0.0.1:9" in done.stdout + done.stderr
     assert b"Unable connect" not in done.stderr

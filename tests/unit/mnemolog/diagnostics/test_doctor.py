@@ -92,7 +92,7 @@ async def test_what_is_well_needs_no_advice(tmp_path: Path):
 @pytest.mark.parametrize("broker", ["sqlite://", "kafka://127.0.0.1:9"])
 @pytest.mark.parametrize("folder", [".", "var", "deep/er/var"])
 async def test_looking_makes_neither_folder_nor_file(tmp_path: Path, folder: str, broker: str):
-    given = {"MNEMOLOG_BROKER": broker}
+    given = {"MNEMOLOG_BROKER": broker, "MNEMOLOG_ENCRYPTION": "off"}
     for _ in range(2):
         found = {one.name: one for one in await checks.checked(from_environment(given, data_dir=tmp_path / folder))}
         assert found["data directory"].ok

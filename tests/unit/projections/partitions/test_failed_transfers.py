@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from support.copied_shards import FACTS, CountedLog, Neighbour, hold, is_a_fold,
 from support.examples import XIAOMING, remember
 from support.workbench import Workbench
 
+from projections.encrypted_files import open_database
 from projections.partitions.receiver import CHECKSUM_BYTES, NotCopied, copy_of
 from projections.partitions.shards import Shards
 
@@ -94,7 +94,7 @@ async def test_a_file_that_is_damaged_at_its_giver_is_not_used(
     giver: Workbench, taker: Shards, log: CountedLog, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     neighbour = await moves_away(giver)
-    with closing(sqlite3.connect(tmp_path / "giver" / "0.sqlite")) as connection:
+    with closing(open_database(tmp_path / "giver" / "0.sqlite")) as connection:
         (root,) = connection.execute("select rootpage from sqlite_master where name='decisions'").fetchone()
         (page,) = connection.execute("pragma page_size").fetchone()
     with (tmp_path / "giver" / "0.sqlite").open("r+b") as file:
@@ -122,7 +122,7 @@ async def test_a_fold_of_another_log_is_not_used(
 
 async def test_tables_of_another_version_are_not_lent(giver: Workbench, taker: Shards, log: CountedLog, tmp_path: Path):
     neighbour = await moves_away(giver)
-    with closing(sqlite3.connect(tmp_path / "giver" / "0.sqlite")) as connection:
+    with closing(open_database(tmp_path / "giver" / "0.sqlite")) as connection:
         connection.execute("pragma user_version=1")
     assert await neighbour.offers(0) == []
     await hold(taker, log, neighbour)

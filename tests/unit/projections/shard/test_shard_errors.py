@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
+import sqlite3 as standard  # whose module names every code
 from typing import TYPE_CHECKING
 
 import pytest
 from support.examples import remember
 from support.workbench import Workbench
 
+from projections.encrypted_files import open_database, sqlite3
 from projections.shard.errors import (
     ShardBusy,
     ShardDamaged,
@@ -39,15 +40,15 @@ def bench(tmp_path: Path) -> Iterator[Workbench]:
 @pytest.mark.parametrize(
     ("code", "kind", "advice"),
     [
-        (sqlite3.SQLITE_FULL, ShardFull, "free space on its disk"),
-        (sqlite3.SQLITE_IOERR_SHMSIZE, ShardFull, "free space on its disk"),
-        (sqlite3.SQLITE_BUSY, ShardBusy, "end the other program"),
-        (sqlite3.SQLITE_BUSY_SNAPSHOT, ShardBusy, "end the other program"),
-        (sqlite3.SQLITE_READONLY_DIRECTORY, ShardReadOnly, "make it and its folder writable"),
-        (sqlite3.SQLITE_IOERR_FSYNC, ShardDiskFails, "look at the system's log"),
-        (sqlite3.SQLITE_CORRUPT_INDEX, ShardDamaged, "start again, and it is folded anew"),
-        (sqlite3.SQLITE_NOTADB, ShardDamaged, "start again, and it is folded anew"),
-        (sqlite3.SQLITE_ERROR, ShardDamaged, "start again, and it is folded anew"),
+        (standard.SQLITE_FULL, ShardFull, "free space on its disk"),
+        (standard.SQLITE_IOERR_SHMSIZE, ShardFull, "free space on its disk"),
+        (standard.SQLITE_BUSY, ShardBusy, "end the other program"),
+        (standard.SQLITE_BUSY_SNAPSHOT, ShardBusy, "end the other program"),
+        (standard.SQLITE_READONLY_DIRECTORY, ShardReadOnly, "make it and its folder writable"),
+        (standard.SQLITE_IOERR_FSYNC, ShardDiskFails, "look at the system's log"),
+        (standard.SQLITE_CORRUPT_INDEX, ShardDamaged, "start again, and it is folded anew"),
+        (standard.SQLITE_NOTADB, ShardDamaged, "start again, and it is folded anew"),
+        (standard.SQLITE_ERROR, ShardDamaged, "start again, and it is folded anew"),
     ],
 )
 def test_each_of_sqlites_codes_has_its_meaning_and_its_advice(
@@ -85,7 +86,7 @@ async def test_a_full_disk_is_waited_out(bench: Workbench):
 
 async def test_a_file_that_another_program_writes_is_waited_for(bench: Workbench):
     bench.shards.at(0)._connection.execute("pragma busy_timeout=20")
-    other = sqlite3.connect(bench.shards.at(0).path, isolation_level=None)
+    other = open_database(bench.shards.at(0).path, isolation_level=None)
     other.execute("begin immediate")
     await folds_when(bench, ShardBusy, lambda: other.execute("rollback"))
     other.close()

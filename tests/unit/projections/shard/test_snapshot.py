@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import pytest
 from support.examples import remember
 from support.workbench import Workbench
 
+from projections.encrypted_files import open_database
 from projections.shard.errors import ShardDamaged
 from projections.shard.snapshot import ReadSnapshot, count_active, digests_of
 from projections.state.digest import digests
@@ -72,7 +72,7 @@ async def test_it_reads_on_when_the_shard_is_closed_and_its_file_is_gone(bench: 
 async def test_who_is_not_counted_and_what_has_expired_is_left_out(bench: Workbench):
     await remembers(bench, "咖啡")
     path = bench.shards.at(0).path
-    with closing(sqlite3.connect(path)) as file:
+    with closing(open_database(path)) as file:
         expires = (NOW + timedelta(seconds=0.5)).isoformat()
         file.execute(
             "update memories set body = cast(json_set(cast(body as text), '$.expires_at', ?) as blob)", (expires,)
@@ -98,7 +98,7 @@ async def test_what_is_wanted_no_more_is_read_no_further(bench: Workbench):
 async def test_a_damaged_row_is_named_as_damage(bench: Workbench):
     await remembers(bench, "咖啡")
     path = bench.shards.at(0).path
-    with closing(sqlite3.connect(path)) as file:
+    with closing(open_database(path)) as file:
         file.execute("update memories set body = ?", (b"\x00 no json",))
         file.commit()
     with pytest.raises(ShardDamaged, match="folded anew"):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
 from support.examples import XIAOMING, later
 from support.workbench import Workbench
 
+from projections.encrypted_files import open_database
 from projections.partitions.retention import remove_expired
 from projections.shard.tables import connect
 from projections.state.intimacy import Intimacy
@@ -92,7 +92,7 @@ async def test_a_shard_of_an_earlier_version_is_emptied_and_folded_anew(bench: W
     await bench.says("t-1", "早", occurred_at="2026-01-05T07:00:00Z")
     await counted(bench)
     bench.close()
-    with sqlite3.connect(tmp_path / "one" / "0.sqlite") as connection:
+    with open_database(tmp_path / "one" / "0.sqlite") as connection:
         connection.execute("drop table said")
         connection.execute("create table older(x)")
         connection.execute("pragma user_version=1")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from projections.encrypted_files import open_database, sqlite3
 from projections.shard.tables import connect
 from projections.shard.wal import CHECKPOINT_BYTES, Checkpoints, held
 
@@ -47,7 +47,7 @@ def test_a_system_that_gives_no_thread_stops_nobody(tmp_path: Path) -> None:
 
 def test_the_write_ahead_log_is_not_begun_anew_under_a_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "shard.sqlite"
-    with closing(connect(path)) as connection, closing(sqlite3.connect(path)) as other:
+    with closing(connect(path)) as connection, closing(open_database(path)) as other:
         assert _checkpoint(other)[0] == _checkpoint(other)[1]
         with held(path):  # everything is in the file: the log may begin anew, but nobody checkpoints it
             connection.execute("insert into offsets values('t', 1, x'00')")
@@ -65,7 +65,7 @@ def _alone(path: Path, folder: Path) -> dict[str, list[tuple[object, ...]]]:
     """Return the rows of `offsets` in a copy of the file without its write-ahead log, if it has the table there."""
     copy = folder / "copy.sqlite"
     shutil.copy(path, copy)
-    with closing(sqlite3.connect(copy)) as connection:
+    with closing(open_database(copy)) as connection:
         tables = connection.execute("select name from sqlite_master where name = 'offsets'").fetchall()
         return {name: connection.execute(f"select * from {name}").fetchall() for (name,) in tables}  # noqa: S608
 

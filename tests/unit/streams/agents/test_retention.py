@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from support.examples import XIAOMING, later
 from support.memory_log import MemoryLog
 from support.workbench import Workbench
 
+from projections.encrypted_files import open_database
 from projections.partitions.retention import remove_expired
 from projections.state.evolve import events_of
 from schemas.log import LogError, LogUnavailable
@@ -37,7 +37,7 @@ def bench(tmp_path: Path) -> Iterator[Workbench]:
 
 def kept_rows(folder: Path) -> dict[str, list[Any]]:
     """Return every row of a shard's file."""
-    with sqlite3.connect(folder / "0.sqlite") as connection:
+    with open_database(folder / "0.sqlite") as connection:
         tables = [n for (n,) in connection.execute("select name from sqlite_master where type='table'")]
         found = {t: sorted(connection.execute(f"select * from {t}").fetchall(), key=repr) for t in tables}  # noqa: S608
     connection.close()

@@ -1,0 +1,140 @@
+"""Residue: whether words are still to be found in what is kept, in any spelling that a file or topic may have."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import zlib
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from mnemolog.log.connection import opened_log
+from schemas.topics import TOPICS
+from streams.transports.kafka.log import KafkaLog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from mnemolog.settings import Settings
+
+LEAST_BYTES: Final = 4
+"""Of a word: shorter ones are found everywhere by chance."""
+PIECE_BYTES: Final = 8 << 20
+READ_RECORDS: Final = 500
+MOST_INFLATED: Final = 4 << 20
+"""Of one compressed stream."""
+_DEFLATED: Final = re.compile(rb"\x78[\x01\x5e\x9c\xda]")
+"""The beginnings of zlib streams, at the levels in use."""
+
+
+class TooShort(ValueError):
+    """A word is too short to be searched for; the text names its line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Residue:
+    """A word that was found: the line that it stands on in the list, never the word itself."""
+
+    line: int
+    where: str
+    spelling: str
+
+
+class Spellings:
+    """Every spelling of some words, as one pattern over bytes."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        """Take the words, one for each line; empty lines stand for nothing. Raises TooShort."""
+        self._meanings: dict[bytes, tuple[int, str]] = {}
+        for line, text in enumerate(words, 1):
+            word = text.strip()
+            if not word:
+                continue
+            if len(word.encode()) < LEAST_BYTES:
+                raise TooShort(f"line {line}: a word of fewer than {LEAST_BYTES} bytes is found by chance")
+            for spelling, data in _spellings_of(word):
+                self._meanings.setdefault(data, (line, spelling))
+        ordered = sorted(self._meanings, key=len, reverse=True)
+        self._pattern = re.compile(b"|".join(map(re.escape, ordered)) or b"(?!)")
+        self.longest = max(map(len, ordered), default=0)
+
+    def find(self, data: bytes) -> set[tuple[int, str]]:
+        """Return the line and the spelling of each word in some bytes, and in the zlib streams among them."""
+        found = {self._meanings[match] for match in self._pattern.findall(data)}
+        for begin in _DEFLATED.finditer(data):
+            stream = zlib.decompressobj()
+            try:
+                text = stream.decompress(data[begin.start() :], MOST_INFLATED)
+            except zlib.error:
+                continue
+            found |= {(line, f"zlib, {spelling}") for line, spelling in self._matches(text)}
+        return found
+
+    def _matches(self, data: bytes) -> set[tuple[int, str]]:
+        return {self._meanings[match] for match in self._pattern.findall(data)}
+
+
+async def find_residue(settings: Settings, words: Iterable[str]) -> list[Residue]:
+    """Return where words are found: in every file of the data directory, and on Kafka in every record.
+
+    Raises TooShort, LogError, OSError.
+    """
+    spellings = Spellings(words)
+    found = await asyncio.to_thread(lambda: list(_in_files(settings.data_dir.resolve(), spellings)))
+    if not settings.is_embedded:
+        async with opened_log(settings) as log:
+            if isinstance(log, KafkaLog):
+                found += await _in_topics(log, spellings)
+    return found
+
+
+def _in_files(folder: Path, spellings: Spellings) -> Iterator[Residue]:
+    for path in sorted(folder.rglob("*")):
+        if not path.is_file() or path.is_symlink():
+            continue
+        seen: set[tuple[int, str]] = set()
+        with path.open("rb") as file:
+            rest = b""
+            while piece := file.read(PIECE_BYTES):
+                seen |= spellings.find(rest + piece)
+                rest = piece[-spellings.longest :]
+        yield from (Residue(line, str(path.relative_to(folder)), spelling) for line, spelling in sorted(seen))
+
+
+async def _in_topics(log: KafkaLog, spellings: Spellings) -> list[Residue]:
+    found = []
+    for topic in TOPICS:
+        for partition in range(await log.partitions(topic.name)):
+            start = await log.earliest(topic.name, partition)
+            while records := await log.read(topic.name, partition, start, READ_RECORDS):
+                for record in records:
+                    data = b"\n".join((record.key or b"", record.value, *(value for _, value in record.headers)))
+                    seen = sorted(spellings.find(data))
+                    found += [Residue(line, str(record.position), spelling) for line, spelling in seen]
+                start = records[-1].position.offset + 1
+    return found
+
+
+def _spellings_of(word: str) -> Iterator[tuple[str, bytes]]:
+    """Yield each spelling of a word with its name. In Avro a text lies as its UTF-8, which is the first."""
+    yield "UTF-8", word.encode()
+    yield "UTF-16", word.encode("utf-16-le")
+    yield "UTF-16", word.encode("utf-16-be")
+    for upper in (False, True):
+        escaped = "".join(one if one.isascii() else _escape(one, upper=upper) for one in word)
+        yield "JSON", escaped.encode()
+    for data, name in ((word.encode(), "UTF-8"), (word.encode("utf-16-le"), "UTF-16")):
+        for offset in range(3):
+            # Of three alignments each letter that does not depend on what stands before or after the word.
+            coded = b64encode(b"\0" * offset + data)
+            begin, end = -(-offset * 8 // 6), (offset + len(data)) * 8 // 6
+            yield f"base64 of {name}", coded[begin:end]
+            yield f"base64 of {name}", coded[begin:end].translate(bytes.maketrans(b"+/", b"-_"))
+
+
+def _escape(character: str, *, upper: bool) -> str:
+    pairs = character.encode("utf-16-be")
+    units = (pairs[n : n + 2].hex() for n in range(0, len(pairs), 2))
+    return "".join(f"\\u{unit.upper() if upper else unit}" for unit in units)

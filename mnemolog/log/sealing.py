@@ -1,0 +1,89 @@
+"""The keys of an installation, and the log that is sealed with them."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from projections.encrypted_files import unlock
+from schemas.topics import INBOX, KEYS
+from streams.sealing import sealed_record
+from streams.sealing.key_files import KeysUnusable, file_of, make_key, read_file, read_keys, write_keys
+from streams.sealing.sealed_log import SealedLog
+from streams.sealing.user_keys import INSTALLATION, KeysMissing, UserKeys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mnemolog.settings import Settings
+    from schemas.log import Log, TrimmedLog
+    from streams.sealing.master_key import MasterKeys
+
+log = logging.getLogger("mnemolog")
+SHARDS: Final = "shards"
+"""The purpose of the key that the files of shards are encrypted with."""
+MISSING: Final = (
+    "the log is encrypted, and its master key is gone: put keys/master back from a copy, or set "
+    "MNEMOLOG_MASTER_KEY_FILE to it; without it what the log holds cannot be read"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sealing:
+    """A log that is read and written in clear, and lies sealed, and the keys that do it."""
+
+    log: SealedLog
+    keys: UserKeys
+
+
+async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str], None]) -> Sealing:
+    """Read the keys of the installation, or make them, and unlock its files; its topics are there already.
+
+    Raises KeysUnusable, KeysMissing, MasterKeyUnknown with what to do, and LogUnavailable. Nothing was changed then.
+    """
+    seals = settings.encrypts
+    masters = await _masters(settings, inner, seals=seals)
+    keys = UserKeys(inner, masters)
+    await keys.follow()
+    if keys.is_empty and await _is_sealed(inner):
+        raise KeysMissing(f"{KEYS.name} is empty, and the log is encrypted: restore the topic from a copy")
+    if seals:
+        await keys.make([INSTALLATION])
+    unlock(settings.data_dir, keys.derive(SHARDS) if seals else None)
+    return Sealing(SealedLog(inner, keys, seals=seals, counted=counted), keys)
+
+
+def given_keys(settings: Settings) -> MasterKeys | None:
+    """Return the master keys that the settings name, or that lie in the data directory. Raises KeysUnusable."""
+    if settings.master_key is not None:
+        return read_keys(settings.master_key.get_secret_value(), "MNEMOLOG_MASTER_KEY")
+    if settings.master_key_file is not None:
+        return read_file(settings.master_key_file)
+    own = file_of(settings.data_dir)
+    return read_file(own) if own.exists() else None
+
+
+async def _masters(settings: Settings, inner: Log, *, seals: bool) -> MasterKeys | None:
+    found = given_keys(settings)
+    if found is not None or not seals:
+        return found
+    if await inner.end(KEYS.name, 0):
+        raise KeysMissing(MISSING)
+    path = file_of(settings.data_dir)
+    try:
+        write_keys(path, [make_key()])
+    except OSError as error:
+        raise KeysUnusable(f"the master key {path} cannot be written: {error.strerror}") from error
+    log.warning("made the master key %s: keep a copy apart from the log, which cannot be read without it", path)
+    return read_file(path)
+
+
+async def _is_sealed(inner: Log) -> bool:
+    """Return whether the log has sealed records, by the newest of each partition of the inbox."""
+    for partition in range(await inner.partitions(INBOX.name)):
+        end = await inner.end(INBOX.name, partition)
+        for record in await inner.read(INBOX.name, partition, end - 1, 1) if end else ():
+            if sealed_record.key_id_of(record.value) is not None:
+                return True
+    return False

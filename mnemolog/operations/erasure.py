@@ -1,0 +1,222 @@
+"""Erasure: a user becomes unknown everywhere at once, and what cannot be deleted can no longer be read."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from mnemolog.operations.generations import Generations
+from mnemolog.operations.receipts import Erasure, Receipts
+from projections.blocking_work import run_in_thread
+from projections.index.encoding import erase_from_files
+from projections.state.evolve import events_of
+from projections.state.memory import ACTIVE
+from schemas.codec import decoded_cache
+from schemas.identity import derived_id
+from schemas.instant import instant
+from schemas.messages.erasure import Cut, EraseUser, UserErased
+from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER
+from streams.sealing.user_keys import INSTALLATION
+from streams.transports.sqlite.log import SqliteLog
+from streams.transports.sqlite.rewriting import empty_write_ahead_log, overwrite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mnemolog.commands.commands import Commands
+    from mnemolog.log.sealing import Sealing
+    from mnemolog.settings import Settings
+    from projections.index.sync import IndexSync
+    from projections.partitions.shards import Shards
+    from schemas.clock import Clock
+    from schemas.identity import Owner
+    from schemas.log import TrimmedLog
+    from streams.agents.observe import Observe
+
+log = logging.getLogger("mnemolog")
+KEY_KEPT: Final = timedelta(days=1)
+"""How long Kafka may keep a destroyed key before it is compacted away (`max.compaction.lag.ms`)."""
+
+
+class NotErasedYet(Exception):
+    """The erasure is in the log and not yet decided: ask again with the same Idempotency-Key."""
+
+
+class Erasures:
+    """Erases users whose partition this worker has, shows what would go, and lists what was erased."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        inner: TrimmedLog,
+        sealing: Sealing,
+        shards: Shards,
+        observe: Observe,
+        commands: Commands,
+        index_sync: IndexSync,
+        clock: Clock,
+    ) -> None:
+        """Take the log as it lies (`inner`), and what seals it."""
+        self._settings = settings
+        self._inner = inner
+        self._sealing = sealing
+        self._shards = shards
+        self._observe = observe
+        self._commands = commands
+        self._index_sync = index_sync
+        self._clock = clock
+        secret = sealing.keys.derive("receipts") if sealing.keys.has_key(INSTALLATION) else None
+        self.receipts = Receipts(settings.data_dir, secret)
+
+    def preview(self, owner: Owner) -> dict[str, Any]:
+        """Return what an erasure would take, and what of it would remain readable. Raises NotHeld."""
+        state = self._shards.state(owner)
+        return {
+            "user": owner.user_id,
+            "events": self._shards.of(owner).observations.count_of(owner),
+            "memories": len(state.memories),
+            "generations": len(Generations(self._settings.data_dir).complete()),
+            "index": sum(memory.status == ACTIVE for memory in state.memories.values()),
+            "remains": self._remains(self._clock.now()),
+        }
+
+    async def erase(self, owner: Owner, command_id: str) -> dict[str, Any]:
+        """Erase a user, and return the signed receipt. Raises NotHeld, ErasureRunning, NotErasedYet, LogError.
+
+        From the cut on, new records are sealed with another key: what is accepted while this runs belongs to a user
+        who is new, and outlives the erasure of the old one.
+        """
+        known = self._event(owner, command_id)  # asked again
+        if known is None:
+            await self._decide(owner, command_id)
+            known = self._event(owner, command_id)
+        if known is None:
+            raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
+        generations = await self._delete_beside(owner, known)
+        await self._index_sync.flush_user(owner)
+        receipt_id = derived_id("erasure", owner.tenant, owner.user_id, command_id)
+        erased_at = str(instant(known.erased_at))
+        receipt = {
+            "user": owner.user_id,
+            "events": known.observations,
+            "memories": known.memories,
+            "generations": generations,
+            "index": known.active,
+            "remains": self._remains(known.erased_at),
+            "receipt_id": receipt_id,
+            "erased_at": erased_at,
+            "keys": [key_id.hex() for key_id in known.key_ids],
+        }
+        self.receipts.keep(
+            Erasure(
+                subject=self.receipts.subject(owner),
+                tenant=owner.tenant,
+                erased_at=erased_at,
+                receipt_id=receipt_id,
+                memories=known.memories,
+            )
+        )
+        log.info("a user was erased: receipt %s", receipt_id)
+        return self.receipts.sign(receipt)
+
+    async def _decide(self, owner: Owner, command_id: str) -> None:
+        async with self._observe.erasing(owner):
+            keys = self._sealing.keys
+            key_ids = keys.ids_of(owner)
+            if self._settings.encrypts and key_ids:
+                await keys.renew(owner)
+            await self._sealing.log.settle(owner)
+            item = EraseUser(
+                envelope=await self._commands.envelope(owner, command_id),
+                cut=await self._cut(owner),
+                key_ids=list(key_ids),
+                observations=self._shards.of(owner).observations.count_of(owner),
+            )
+            await self._commands.submit(item)
+
+    def _event(self, owner: Owner, command_id: str) -> UserErased | None:
+        """Return what was decided about a command, None while nothing was."""
+        decisions = self._shards.of(owner).ledger.decided(owner, command_id)
+        events = (event for decision in decisions for event in events_of(decision))
+        return next((event for event in events if isinstance(event, UserErased)), None)
+
+    def listed(self, tenant: str) -> dict[str, Any]:
+        """Return the erasures of a tenant that this data directory knows, and the key that checks their receipts."""
+        kept = [one for one in self.receipts.kept() if one.tenant == tenant]
+        items = [
+            {
+                "receipt_id": one.receipt_id,
+                "subject": one.subject,
+                "erased_at": one.erased_at,
+                "memories": one.memories,
+            }
+            for one in kept
+        ]
+        return {"items": items, "public_key": self.receipts.public_key if items else None}
+
+    async def repeat(self) -> None:
+        """Erase those again whom a backup of the log has brought back: they are on the list, and known."""
+        latest = {one.subject: one for one in self.receipts.kept()}
+        for owner in self._shards.owners() if latest else ():
+            one = latest.get(self.receipts.subject(owner))
+            state = self._shards.state(owner)
+            known_at = state.erased_at
+            if one is None or (known_at is not None and known_at >= datetime.fromisoformat(one.erased_at)):
+                continue
+            log.warning("a user who was erased on %s is in the log again: erased again", one.erased_at)
+            await self.erase(owner, derived_id("erased-again", one.receipt_id, str(state.version)))
+
+    async def _cut(self, owner: Owner) -> list[Cut]:
+        partition = self._shards.partition(owner)
+        topics = [*(topic.name for topic in INPUTS), DEAD_LETTERS.name]
+        return [Cut(topic=topic, before=await self._inner.end(topic, partition)) for topic in topics]
+
+    async def _delete_beside(self, owner: Owner, event: UserErased) -> int:
+        """Delete what lies beside the active shards; return from how many generations the user is gone."""
+        decoded_cache.clear()
+        data_dir = self._settings.data_dir
+        generations = Generations(data_dir)
+        old = [one for one in generations.complete() if one != generations.active]
+        await run_in_thread(_delete_files, data_dir, [generations.folder(one) for one in old])
+        await run_in_thread(erase_from_files, data_dir / "encodings", owner)
+        if isinstance(self._inner, SqliteLog):
+            partition = self._shards.partition(owner)
+            # Of the erasure itself the item and the decision stay: they say it again to who folds the log anew.
+            [(offset, decision)] = [
+                one for one in self._shards.of(owner).ledger.decisions(owner) if one[1].item_type == EraseUser.__name__
+            ]
+            own = [(INBOX.name, decision.item_offset), (LEDGER.name, offset)]
+            for topic, before in [*((cut.topic, cut.before) for cut in event.cut), *own]:
+                await overwrite(self._inner, topic, partition, owner.key, before)
+            await self._inner.compact(KEYS.name)
+            await empty_write_ahead_log(self._inner)
+        return 1 + len(old)
+
+    def _remains(self, erased_at: datetime) -> Sequence[dict[str, Any]]:
+        """Return what can still be read, where, and until when (null: without end)."""
+        if self._settings.is_embedded:
+            return []
+        days = self._settings.retention_days
+        end = instant(erased_at + timedelta(days=days)) if days else None
+        why = "published in clear by others, or before encryption was on; the topic's retention removes it"
+        found = [{"where": topic.name, "until": end, "why": why} for topic in INPUTS]
+        if self._settings.encrypts:
+            gone = instant(erased_at + KEY_KEPT)
+            found.append({"where": "mnemolog.keys", "until": gone, "why": "the wrapped key, until compaction"})
+        else:
+            clear = "the log is not encrypted, and Kafka deletes no single records"
+            found += [{"where": topic.name, "until": None, "why": clear} for topic in (INBOX, LEDGER, DEAD_LETTERS)]
+        return found
+
+
+def _delete_files(data_dir: Path, folders: list[Path]) -> None:
+    """Delete generations that no longer serve, and files that were set aside or received."""
+    shards = data_dir / "shards"
+    for folder in folders:
+        Generations(data_dir).drop(int(folder.name))
+    for pattern in ("*/*.damaged", "*/*.copy"):
+        for path in shards.glob(pattern):
+            path.unlink(missing_ok=True)

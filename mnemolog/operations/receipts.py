@@ -1,0 +1,113 @@
+"""Receipts of erasures: signed by a key of the installation, and kept beside its keys without anybody's name."""
+
+from __future__ import annotations
+
+import hmac
+import os
+from base64 import b64decode, b64encode
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from streams.sealing.key_files import FOLDER, write_keys
+from streams.sealing.master_key import KEY_BYTES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from schemas.identity import Owner
+
+_OWN_KEY: Final = "receipts"
+LIST_FILE: Final = "erasures.jsonl"
+_MODE: Final = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What the list keeps of an erasure: enough to repeat it where a backup brings the user back."""
+
+    subject: str
+    """A keyed hash of tenant and user, as `Receipts.subject` makes it."""
+    tenant: str
+    erased_at: str
+    receipt_id: str
+    memories: int
+
+
+class Receipts:
+    """Signs receipts, and keeps the list of erasures in `keys/`, apart from the log."""
+
+    def __init__(self, data_dir: Path, secret: bytes | None) -> None:
+        """Take the installation's secret; None makes one of this data directory's own, in `keys/receipts`."""
+        self._folder = data_dir / FOLDER
+        self._secret = secret
+        self._list = self._folder / LIST_FILE
+
+    @property
+    def public_key(self) -> str:
+        """The Ed25519 key that signatures are checked with, in base64."""
+        return b64encode(self._key().public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
+
+    def subject(self, owner: Owner) -> str:
+        """Return the name of an owner on the list: a hash that only this installation can make."""
+        return hmac.new(self._own_secret(), b"subject\0" + owner.key, sha256).hexdigest()
+
+    def sign(self, receipt: dict[str, Any]) -> dict[str, Any]:
+        """Return a receipt with its signature."""
+        return {**receipt, "signature": b64encode(self._key().sign(_bytes_of(receipt))).decode()}
+
+    def keep(self, erasure: Erasure) -> None:
+        """Add an erasure to the list, durably and once. Raises OSError."""
+        if any(one.receipt_id == erasure.receipt_id for one in self.kept()):
+            return
+        self._folder.mkdir(0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self._list, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _MODE)
+        with os.fdopen(descriptor, "ab") as file:
+            file.write(orjson.dumps(erasure) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def kept(self) -> list[Erasure]:
+        """Return the list, the oldest first; a line that a crash cut off is left out."""
+        try:
+            lines = self._list.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        found = []
+        for line in lines:
+            try:
+                found.append(Erasure(**orjson.loads(line)))
+            except (orjson.JSONDecodeError, TypeError):
+                continue
+        return found
+
+    def _key(self) -> Ed25519PrivateKey:
+        return Ed25519PrivateKey.from_private_bytes(sha256(b"receipt key\0" + self._own_secret()).digest())
+
+    def _own_secret(self) -> bytes:
+        if self._secret is None:
+            path = self._folder / _OWN_KEY
+            if not path.exists():
+                write_keys(path, [b64encode(os.urandom(KEY_BYTES)).decode()])
+            self._secret = b64decode(path.read_text("ascii"))
+        return self._secret
+
+
+def is_signed(receipt: dict[str, Any], public_key: str) -> bool:
+    """Return whether a receipt is what the owner of a public key has signed."""
+    body = {name: value for name, value in receipt.items() if name != "signature"}
+    try:
+        key = Ed25519PublicKey.from_public_bytes(b64decode(public_key))
+        key.verify(b64decode(str(receipt.get("signature"))), _bytes_of(body))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _bytes_of(receipt: dict[str, Any]) -> bytes:
+    return orjson.dumps(receipt, option=orjson.OPT_SORT_KEYS)

@@ -1,0 +1,62 @@
+"""SQLite files beside the log, encrypted as a whole where the installation has a key for them (SQLCipher)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import sqlite3
+    from pathlib import Path
+else:
+    # SQLCipher's module has the interface of the standard library's, and reads files in clear as well. It is a build of
+    # SQLite of its own: no other may open these files in the same process.
+    from sqlcipher3 import dbapi2 as sqlite3
+
+__all__ = ["is_clear", "open_database", "sqlite3", "unlock"]
+
+PAGE_BYTES: Final = 16_384
+"""A decision with its vector fits into a page: in SQLite's 4,096 each has one of its own, most of it empty."""
+IN_MEMORY: Final = ":memory:"
+_CLEAR: Final = b"SQLite format 3\x00"
+_keys: dict[Path, bytes] = {}
+
+
+def unlock(folder: Path, key: bytes | None) -> None:
+    """Encrypt and read the files below a folder with a key of 32 bytes; None: they lie in clear.
+
+    It is kept for the process, by folder, for files are opened in many places, and by threads that come and go.
+    """
+    if key is None:
+        _keys.pop(folder.resolve(), None)
+    else:
+        _keys[folder.resolve()] = key
+
+
+def key_of(path: Path) -> bytes | None:
+    """Return the key of a file; None where it lies in clear."""
+    return next((_keys[folder] for folder in path.resolve().parents if folder in _keys), None)
+
+
+def is_clear(path: Path) -> bool | None:
+    """Return whether a file lies in clear; None where there is none, or nothing in it."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_CLEAR))
+    except OSError:
+        return None
+    return head == _CLEAR if head else None
+
+
+def open_database(path: Path, mode: str = "rwc", **options: Any) -> Any:  # noqa: ANN401 - a connection of any factory
+    """Open a file with SQLite's mode `ro`, `rw` or `rwc`, or as `immutable`, and the options of `sqlite3.connect`.
+
+    Raises sqlite3.Error, at the first statement for a file under another key.
+    """
+    how = "immutable=1" if mode == "immutable" else f"mode={mode}"
+    where = IN_MEMORY if str(path) == IN_MEMORY else f"{path.resolve().as_uri()}?{how}"
+    connection = sqlite3.connect(where, uri=True, **options)
+    if (key := key_of(path)) is not None:
+        connection.execute(f"pragma key=\"x'{key.hex()}'\"")
+        connection.execute(f"pragma cipher_page_size={PAGE_BYTES}")
+        connection.execute("pragma cipher_hmac_algorithm=HMAC_SHA256")
+    return connection

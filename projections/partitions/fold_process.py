@@ -1,0 +1,229 @@
+"""Folds a shard that is far behind in a process of its own, on another core than the event loop's.
+
+The worker reads the log and hands the records over. A shard that is empty is built in a file beside its own, without
+what makes a commit safe, and takes its place when it is complete and durable. One that is not is folded on in its own
+file, each batch in one transaction, as the worker itself does it. So the shard's file is at every moment a fold of the
+log, and the process may be killed at any moment: whoever folds next goes on from what that file holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
+
+from projections.blocking_work import run_in_thread, run_to_end
+from projections.encrypted_files import key_of
+from projections.partitions.fold_program import BUILD, CONTINUE, GLOBALS
+from projections.partitions.handed_records import pack
+from projections.partitions.receiver import copy_of, put_in_place, remove
+from projections.shard.shard import BULK_RECORDS
+from schemas.frames import read_frame, write_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from projections.shard.shard import Shard
+    from schemas.log import Log
+
+WORTH_RECORDS: Final = 10_000
+"""Fewer are folded here: a process takes half a second to start."""
+ANSWER_SECONDS: Final = 60.0
+"""A process that has not folded a batch for so long, two hundred times what it should take, is given up."""
+FINISH_SECONDS: Final = 600.0
+"""For the indexes of a file that was built, and until all of it is on the disk."""
+
+log = logging.getLogger("mnemolog.shard")
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    with suppress(AttributeError):  # which macOS lacks
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class FoldProcesses:
+    """At most one process for each core; who needs one more waits for it."""
+
+    def __init__(
+        self, log: Log, partitions: int, worth: int = WORTH_RECORDS, answer_seconds: float = ANSWER_SECONDS
+    ) -> None:
+        """Start no process for a shard that is behind by no more than `worth` records."""
+        self._log = log
+        self._partitions = partitions
+        self._worth = worth
+        self._answer_seconds = answer_seconds
+        self._slots = asyncio.Semaphore(cores())
+        self._running: list[_FoldProcess] = []
+
+    @property
+    def pids(self) -> list[int]:
+        """The ids of the processes that fold now."""
+        return [process.pid for process in self._running if process.pid is not None]
+
+    async def fold(self, shard: Shard, progress: Callable[[int], None] = lambda _: None) -> None:
+        """Fold nearly everything that the log holds for a shard that answers no query yet, if that is much.
+
+        Returns early where the process fails: whatever is left is for the caller to fold, who meets what went wrong.
+        `progress` is called with the number of records of each step; what it raises ends the process, as a
+        cancellation does. Nothing folds the shard any more when this returns.
+        """
+        if await self._behind(shard) <= self._worth:
+            return
+        async with self._slots, shard.folding:
+            copy = None if any(map(shard.offset, shard.topics)) or shard.path.stem == GLOBALS else copy_of(shard.path)
+            process = _FoldProcess(shard, copy, self._partitions, self._answer_seconds)
+            self._running.append(process)
+            is_complete = False
+            try:
+                await process.start()
+                for topic in shard.topics:
+                    await self._hand_over(process, topic, progress)
+                await process.finish()
+                is_complete = True
+            except (OSError, EOFError, TimeoutError) as error:
+                log.warning("shard %s is folded by the worker, its process has failed: %s", shard.path.name, error)
+            finally:
+                await process.end()
+                self._running.remove(process)
+                if copy is None:
+                    shard.reload()
+                elif not is_complete:
+                    remove(copy)
+                if copy is None or is_complete:  # otherwise they are folded, and counted, again
+                    shard.ledger.void_decisions += process.void
+            if copy is not None and is_complete:
+                try:
+                    shard.reopen(partial(put_in_place, copy, shard.path))
+                except OSError as error:
+                    log.warning("shard %s is folded again, it cannot be put in place: %s", shard.path.name, error)
+
+    async def fold_all(self, shards: Iterable[Shard], progress: Callable[[int], None]) -> None:
+        """Fold several shards as `fold` does; none of them is folded any more when this returns or raises."""
+        folding = [asyncio.create_task(self.fold(shard, progress)) for shard in shards]
+        try:
+            await asyncio.gather(*folding)
+        finally:
+            for task in folding:
+                task.cancel()
+            await run_to_end(asyncio.gather(*folding, return_exceptions=True))
+
+    async def _behind(self, shard: Shard) -> int:
+        return sum([await self._log.end(topic, shard.partition) - shard.offset(topic) for topic in shard.topics])
+
+    async def _hand_over(self, process: _FoldProcess, topic: str, progress: Callable[[int], None]) -> None:
+        start = process.shard.offset(topic)
+        end = await self._log.end(topic, process.shard.partition)  # others may go on writing without an end
+        while start < end and (records := await self._log.read(topic, process.shard.partition, start, BULK_RECORDS)):
+            start = records[-1].position.offset + 1
+            for frame in await run_in_thread(lambda records=records: list(pack(records))):  # type: ignore[misc]
+                await process.hand(frame)
+            progress(len(records))
+
+
+class _FoldProcess:
+    """One process. A cancelled caller kills it, and so does one that waits for too long."""
+
+    def __init__(self, shard: Shard, copy: Path | None, partitions: int, answer_seconds: float) -> None:
+        """`copy` is the file that is built, None where the shard's own is folded on."""
+        self.shard = shard
+        self._copy = copy
+        self._answer_seconds = answer_seconds
+        self.void = 0
+        """Void decisions that it has folded."""
+        which = GLOBALS if shard.path.stem == GLOBALS else str(shard.partition)
+        how = CONTINUE if copy is None else BUILD
+        self._arguments = [str(copy or shard.path), which, str(partitions), how]
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_killed = False
+        self._unanswered = 0
+
+    @property
+    def pid(self) -> int | None:
+        """The process's id, None before it was started."""
+        return None if self._process is None else self._process.pid
+
+    async def start(self) -> None:
+        """Start it and wait until it has opened the file. Raises OSError, EOFError, TimeoutError."""
+        await self._in_thread(self._start)
+
+    async def hand(self, frame: bytes) -> None:
+        """Give it a batch while it folds the one before. Raises as `start`."""
+        await self._in_thread(partial(self._hand, frame))
+
+    async def finish(self) -> None:
+        """Wait until it has folded everything and closed the file. Raises as `start`."""
+        await self._in_thread(self._finish, FINISH_SECONDS)
+
+    async def end(self) -> None:
+        """End it at once, whatever it does; what it has not committed is as if it had not been handed over."""
+        self._kill()
+        if self._process is not None:
+            with suppress(OSError):
+                await run_in_thread(self._process.communicate)  # closes the pipes and waits
+
+    async def _in_thread(self, work: Callable[[], None], seconds: float | None = None) -> None:
+        working = asyncio.ensure_future(asyncio.to_thread(work))
+        try:
+            done, _ = await asyncio.wait([working], timeout=seconds or self._answer_seconds)
+        finally:
+            if not working.done():  # the thread waits for the process, and ends with it
+                self._kill()
+                await run_to_end(asyncio.wait([working]))
+        if not done:
+            with suppress(OSError, EOFError):
+                working.result()
+            raise TimeoutError(f"it has not answered for {seconds or self._answer_seconds:g} s")
+        working.result()
+
+    def _start(self) -> None:
+        if self._copy is not None:
+            remove(self._copy)  # of a process that was killed together with its worker
+        # -P: the working directory may hold a folder of our name. A group of its own: Ctrl-C is for this process.
+        self._process = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-P", "-m", "projections.partitions.fold_program", *self._arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            process_group=0,
+        )
+        if self._is_killed:
+            self._process.kill()  # `_kill` has not seen it
+        write_frame(cast("BinaryIO", self._process.stdin), key_of(self.shard.path) or b"")
+        self._answer()
+
+    def _hand(self, frame: bytes) -> None:
+        write_frame(cast("BinaryIO", self._living().stdin), frame)
+        self._unanswered += 1
+        if self._unanswered > 1:
+            self._take()
+
+    def _finish(self) -> None:
+        write_frame(cast("BinaryIO", self._living().stdin), b"")
+        self._unanswered += 1
+        while self._unanswered:
+            self._take()
+
+    def _take(self) -> None:
+        self.void += int(self._answer())
+        self._unanswered -= 1
+
+    def _answer(self) -> bytes:
+        if (frame := read_frame(cast("BinaryIO", self._living().stdout))) is None:
+            raise EOFError("it has ended")
+        return frame
+
+    def _kill(self) -> None:
+        self._is_killed = True
+        if self._process is not None:
+            self._process.kill()
+
+    def _living(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None  # noqa: S101 - `_start` has started it
+        return self._process

@@ -1,0 +1,81 @@
+"""A fold as a program of its own: records come in on stdin and are folded into a shard's file, until stdin ends.
+
+Its arguments are the file, the partition (or `globals`), how many partitions there are, and whether the file is built
+anew. A frame is a length, 4 bytes little-endian, and so many bytes. The first that comes in is the key of the file,
+empty for one in clear. The first that goes out is empty: the file is open.
+Then records come in, as `handed_records` packs them, and when they are folded the number of void decisions among them
+goes out, in decimal digits. An empty frame says that there are no more: it is answered when the file is complete.
+
+Whoever starts it holds the other end of stdin: when that process dies, however it does, this one ends at once, also in
+the middle of a transaction: SQLite takes that back, and a file that was built anew counts for nothing.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import queue
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from projections.encrypted_files import unlock
+from projections.partitions.generation import ignore_changes, open_globals, open_shard
+from projections.partitions.handed_records import unpack
+from schemas.frames import read_frame, write_frame
+
+if TYPE_CHECKING:
+    from projections.shard.shard import Shard
+    from schemas.log import Log
+
+GLOBALS: Final = "globals"
+BUILD, CONTINUE = "build", "continue"
+"""Whether the file is new, and worthless until it is complete, or goes on from what it holds."""
+NICENESS: Final = 5
+"""Beside it the worker answers for its other partitions."""
+FRAMES_AHEAD: Final = 1
+"""Frames read while one is folded."""
+
+
+def main() -> None:
+    """Fold each frame in turn, one transaction each."""
+    file, which, partitions, how = sys.argv[1:]
+    os.nice(NICENESS)
+    path, log = Path(file), cast("Log", None)  # its records are handed in: it reads no log
+    unlock(path.parent, read_frame(sys.stdin.buffer) or None)
+    shard = (
+        open_globals(path.parent, log, ignore_changes)
+        if which == GLOBALS
+        else open_shard(path.parent, log, int(which), int(partitions), ignore_changes, path=path)
+    )
+    if how == BUILD:
+        shard.begin_build()
+    frames: queue.Queue[bytes] = queue.Queue(FRAMES_AHEAD)
+    threading.Thread(target=_read, args=(frames,), daemon=True).start()
+    # What is folded has no cycles, and looking for them would take a tenth of the time.
+    gc.disable()
+    write_frame(sys.stdout.buffer, b"")
+    while frame := frames.get():
+        write_frame(sys.stdout.buffer, str(_fold(shard, frame)).encode())
+    if how == BUILD:
+        shard.end_build()
+    write_frame(sys.stdout.buffer, b"0")
+
+
+def _fold(shard: Shard, frame: bytes) -> int:
+    """Fold records; return how many void decisions there were among them."""
+    records, before = unpack(frame), shard.ledger.void_decisions
+    shard.fold(records[0].position.topic, records)
+    return shard.ledger.void_decisions - before
+
+
+def _read(frames: queue.Queue[bytes]) -> None:
+    """Queue what comes in, and end the process when nothing more can come."""
+    while (frame := read_frame(sys.stdin.buffer)) is not None:
+        frames.put(frame)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""The master keys of an installation: as they are given, or in `keys/master` of its data directory."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64decode, b64encode
+from typing import TYPE_CHECKING, Final
+
+from schemas.log import LogError
+from streams.sealing.master_key import KEY_BYTES, MasterKeys
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDER: Final = "keys"
+FILE: Final = "master"
+FOLDER_MODE: Final = 0o700
+FILE_MODE: Final = 0o600
+
+
+class KeysUnusable(LogError):
+    """The master keys cannot be read; the text says what to do."""
+
+
+def read_keys(text: str, source: str) -> MasterKeys:
+    """Return the keys in a text, each 32 bytes in base64, the newest first, between white space or commas.
+
+    Raises KeysUnusable, which names the source and quotes nothing.
+    """
+    keys = []
+    for number, word in enumerate(text.replace(",", " ").split(), 1):
+        try:
+            key = b64decode(word.replace("-", "+").replace("_", "/") + "=" * (-len(word) % 4), validate=True)
+        except ValueError:
+            key = b""
+        if len(key) != KEY_BYTES:
+            advice = "`openssl rand -base64 32` makes one"
+            raise KeysUnusable(f"{source}: key {number} is not {KEY_BYTES} bytes in base64: {advice}")
+        keys.append(key)
+    if not keys:
+        raise KeysUnusable(f"{source} is empty: it holds {KEY_BYTES} bytes in base64, the newest key first")
+    return MasterKeys(keys)
+
+
+def read_file(path: Path) -> MasterKeys:
+    """Return the keys in a file. Raises KeysUnusable, also where others than its user can read it."""
+    try:
+        text = path.read_text("ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise KeysUnusable(f"the master key {path} cannot be read: {reason}") from error
+    return read_keys(text, str(path))
+
+
+def file_of(data_dir: Path) -> Path:
+    """Return where a data directory's own master keys lie."""
+    return data_dir / FOLDER / FILE
+
+
+def make_key() -> str:
+    """Return a new master key, 32 random bytes in base64."""
+    return b64encode(os.urandom(KEY_BYTES)).decode()
+
+
+def write_keys(path: Path, keys: list[str]) -> None:
+    """Write keys, the newest first, to a file that only this user can read. It is either the old one or the new one."""
+    path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write("".join(f"{key}\n" for key in keys))
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

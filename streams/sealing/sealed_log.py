@@ -1,0 +1,142 @@
+"""A log whose records lie sealed: whoever uses it writes and reads them in clear."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from schemas.identity import InvalidOwner, Owner
+from schemas.log import ERASED_VALUE, NewRecord
+from streams.sealing import sealed_record
+from streams.sealing.user_keys import INSTALLATION, KeyUnknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from schemas.log import Appended, Record, TrimmedLog
+    from streams.sealing.user_keys import UserKeys
+
+log = logging.getLogger("mnemolog")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Appending:
+    """A call that has sealed records, and not yet heard what became of them."""
+
+    owners: frozenset[Owner]
+    done: asyncio.Future[None]
+
+
+class SealedLog:
+    """Seals each record with its user's key when it is appended, and opens it when it is read.
+
+    A record that lies in clear is read as it is: what upstream publishes itself, and what is older than the keys. One
+    whose key was destroyed is read as erased, without its key and value. One that was tampered with stays as it lies,
+    so that whoever decodes it puts it aside as a dead letter.
+    """
+
+    def __init__(
+        self, log: TrimmedLog, keys: UserKeys, *, seals: bool = True, counted: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Wrap a log; with `seals` off, records are appended in clear, and sealed ones are opened all the same.
+
+        `counted` gets `erased` or `tampered` for each record that was not opened.
+        """
+        self._log = log
+        self._keys = keys
+        self._seals = seals
+        self._counted = counted
+        self._appending: set[_Appending] = set()
+
+    async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
+        """See `Log.append`. A user's first record waits until the user's key is durable."""
+        if not self._seals:
+            return await self._log.append(records)
+        owners = [owner_of(record) for record in records]
+        if not all(map(self._keys.has_key, owners)):
+            await self._keys.make(owners)
+        sealed = [self._sealed(record, owner) for record, owner in zip(records, owners, strict=True)]
+        appending = _Appending(frozenset(owners), asyncio.get_running_loop().create_future())
+        self._appending.add(appending)
+        try:
+            return await self._log.append(sealed)
+        finally:
+            self._appending.discard(appending)
+            appending.done.set_result(None)
+
+    async def sealed_forms(self, records: Sequence[Record]) -> dict[int, bytes]:
+        """Return the sealed value, by offset, of each of some records that lies in clear. Raises LogError."""
+        clear = {
+            record.position.offset: NewRecord(
+                topic=record.position.topic, partition=record.position.partition, key=record.key, value=record.value
+            )
+            for record in records
+            if record.value != ERASED_VALUE and sealed_record.key_id_of(record.value) is None
+        }
+        owners = {offset: owner_of(record) for offset, record in clear.items()}
+        await self._keys.make(owners.values())
+        return {offset: self._sealed(record, owners[offset]).value for offset, record in clear.items()}
+
+    async def settle(self, owner: Owner) -> None:
+        """Wait until the appends of an owner's records that are under way have ended, each in the log or not."""
+        await asyncio.gather(*(one.done for one in self._appending if owner in one.owners))
+
+    async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
+        """See `Log.read`."""
+        return [await self.open(record) for record in await self._log.read(topic, partition, start, limit)]
+
+    async def end(self, topic: str, partition: int) -> int:
+        """See `Log.end`."""
+        return await self._log.end(topic, partition)
+
+    async def earliest(self, topic: str, partition: int) -> int:
+        """See `Log.earliest`."""
+        return await self._log.earliest(topic, partition)
+
+    async def partitions(self, topic: str) -> int:
+        """See `Log.partitions`."""
+        return await self._log.partitions(topic)
+
+    async def drop_before(self, topic: str, partition: int, offset: int) -> None:
+        """See `TrimmedLog.drop_before`."""
+        await self._log.drop_before(topic, partition, offset)
+
+    async def open(self, record: Record) -> Record:
+        """Return a record as it was appended. Raises LogUnavailable where its key has to be read first."""
+        key_id = sealed_record.key_id_of(record.value)
+        if key_id is None:
+            return record if record.value != ERASED_VALUE else _erased(record)
+        try:
+            cipher = await self._keys.opening(key_id)
+            if cipher is None:
+                self._counted("erased")
+                return _erased(record)
+            key, value = sealed_record.open_sealed(cipher, record.position.topic, record.value)
+        except (KeyUnknown, sealed_record.Tampered) as error:
+            self._counted("tampered")
+            log.error("the record at %s cannot be opened: %s", record.position, error)  # noqa: TRY400 - its bytes say the rest
+            return record
+        return replace(record, key=key, value=value)
+
+    def _sealed(self, record: NewRecord, owner: Owner) -> NewRecord:
+        key_id, cipher = self._keys.sealing(owner)
+        return replace(
+            record, key=None, value=sealed_record.seal(cipher, key_id, record.topic, record.key, record.value)
+        )
+
+
+def _erased(record: Record) -> Record:
+    return replace(record, key=None, value=b"", is_erased=True)
+
+
+def owner_of(record: NewRecord) -> Owner:
+    """Return whose key seals a record: its user's, or the installation's."""
+    if record.key is None or record.outlives_user:
+        return INSTALLATION
+    try:
+        owner = Owner.of_key(record.key)
+    except InvalidOwner:
+        return INSTALLATION
+    return INSTALLATION if owner.is_partition else owner

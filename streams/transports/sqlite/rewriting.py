@@ -1,0 +1,78 @@
+"""Records that stand in the file, replaced at their offsets: for erasures, and to seal a log that lies in clear.
+
+Nothing else changes what was appended. Readers see the same offsets, and at them what was written last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import zlib
+from contextlib import closing, suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from schemas.log import ERASED_VALUE
+from streams.transports.sqlite.file import LOG_FILE, OFFSET_BITS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from streams.transports.sqlite.log import SqliteLog
+
+
+async def overwrite(log: SqliteLog, topic: str, partition: int, key: bytes, before: int) -> int:
+    """Overwrite a key's records before an offset by ones that say nothing; return how many there were.
+
+    Only those that stand in clear have a key. Their bytes are gone from the disk after `empty_write_ahead_log`.
+    """
+    return await log.edit(topic, partition, partial(_overwrite, key=key, before=before))
+
+
+async def replace_values(log: SqliteLog, topic: str, partition: int, values: Mapping[int, bytes]) -> None:
+    """Replace records by ones without a key, by their offsets, in one transaction; headers stay."""
+    await log.edit(topic, partition, partial(_replace, values=values), len(values))
+
+
+async def empty_write_ahead_log(log: SqliteLog) -> None:
+    """Move the write-ahead log into the file, and cut it to nothing; left as it is where readers go on for long."""
+
+    def empty() -> None:
+        with suppress(sqlite3.Error), closing(_connect(log)) as connection:
+            connection.execute("pragma secure_delete = on")
+            connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+
+    await asyncio.to_thread(empty)
+
+
+async def write_anew(log: SqliteLog) -> None:
+    """Write the file anew, without the gaps that replaced records left; the caller is the log's only user."""
+
+    def write() -> None:
+        with closing(_connect(log)) as connection:
+            connection.execute("vacuum")
+            connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+
+    await asyncio.to_thread(write)
+
+
+def _connect(log: SqliteLog) -> sqlite3.Connection:
+    return sqlite3.connect(log.directory / LOG_FILE, isolation_level=None, timeout=60.0)
+
+
+def _overwrite(partition_id: int, connection: sqlite3.Connection, *, key: bytes, before: int) -> int:
+    first = partition_id << OFFSET_BITS
+    return connection.execute(
+        "update records set key=null, value=?, headers=null, checksum=? where id between ? and ? and key=?",
+        (ERASED_VALUE, zlib.crc32(ERASED_VALUE), first, first + before - 1, key),
+    ).rowcount
+
+
+def _replace(partition_id: int, connection: sqlite3.Connection, *, values: Mapping[int, bytes]) -> None:
+    first = partition_id << OFFSET_BITS
+    for offset, value in values.items():
+        (headers,) = connection.execute("select headers from records where id = ?", (first | offset,)).fetchone()
+        checksum = zlib.crc32(headers or b"", zlib.crc32(value))
+        connection.execute(
+            "update records set key=null, value=?, checksum=? where id = ?", (value, checksum, first | offset)
+        )

@@ -1,0 +1,132 @@
+"""Erasure over HTTP: a user is gone from every answer, with a receipt, and who returns begins anew."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from contract.front_door import FrontDoor, front_door, turn
+
+from mnemolog.operations.receipts import is_signed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT[^\"]+")
+WORDS = "My name is Quirinius and I live in Paris. I work at Siemens."
+
+
+@pytest.fixture(params=["on", "off"])
+async def door(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[FrontDoor]:
+    async with front_door(tmp_path, encryption=request.param) as door:
+        yield door
+
+
+async def lives(door: FrontDoor, user: str, words: str = WORDS) -> None:
+    """Publish, remember, remind and recall something of a user's."""
+    assert (await door.post("/v1/events", turn(f"t-{user}", words, user_id=user))).status_code == 202
+    fact = {"user_id": user, "content": f"{user} keeps a quokka", "metadata": {"note": "Quirinius"}}
+    assert (await door.post("/v1/memories", fact)).status_code == 201
+    assert (await door.post("/v1/admin/drain")).status_code == 200
+    assert await total(door, user) > 1
+
+
+async def total(door: FrontDoor, user: str) -> int:
+    return int((await door.get("/v1/memories", user_id=user)).json()["total"])
+
+
+async def digest(door: FrontDoor) -> str:
+    return str((await door.get("/v1/admin/digest")).json()["total"])
+
+
+async def erased(door: FrontDoor, user: str) -> dict[str, object]:
+    answer = await door.http.delete(f"/v1/users/{user}")
+    assert answer.status_code == 200, answer.text
+    found: dict[str, object] = answer.json()
+    return found
+
+
+async def test_the_digest_is_that_of_a_world_without_the_user(door: FrontDoor):
+    await lives(door, "yuri")
+    before = await digest(door)
+    await lives(door, "zara")
+    assert await digest(door) != before
+    await erased(door, "zara")
+    assert await digest(door) == before
+    assert (await door.post("/v1/admin/rebuild")).json()["equal"]
+    assert await digest(door) == before
+
+
+async def test_every_answer_is_as_for_somebody_who_never_was(door: FrontDoor):
+    await lives(door, "zara")
+    await erased(door, "zara")
+    for path in (
+        "/v1/memories?user_id={}",
+        "/v1/users/{}/profile",
+        "/v1/users/{}/stats",
+        "/v1/users/{}/episodes",
+        "/v1/users/{}/emotions",
+        "/v1/users/{}/upcoming",
+        "/v1/users/{}/report",
+        "/v1/users/{}/entities",
+        "/v1/users/{}/reminders",
+        "/v1/sessions/s1/turns?user_id={}",
+    ):
+        erased_, never = await door.get(path.format("zara")), await door.get(path.format("noone"))
+        assert erased_.status_code == never.status_code, path
+        assert TIME.sub("", erased_.text).replace("zara", "noone") == TIME.sub("", never.text), path
+    found = await door.post("/v1/search", {"user_id": "zara", "query": "quokka", "include": ["memories", "turns"]})
+    assert found.json()["results"] == []
+    assert (await door.get("/v1/events/t-zara?user_id=zara")).status_code == 404
+
+
+async def test_the_receipt_counts_what_went_and_is_signed(door: FrontDoor):
+    await lives(door, "zara")
+    held = await total(door, "zara")
+    preview = (await door.http.delete("/v1/users/zara?preview=true")).json()
+    assert await total(door, "zara") == held
+    receipt = await erased(door, "zara")
+    assert (receipt["user"], receipt["memories"], receipt["index"], receipt["remains"]) == ("zara", held, held, [])
+    assert {name: receipt[name] for name in preview} == preview
+    listed = (await door.get("/v1/erasures")).json()
+    assert [one["receipt_id"] for one in listed["items"]] == [receipt["receipt_id"]]
+    assert "zara" not in str(listed)
+    assert is_signed(receipt, listed["public_key"])
+    assert not is_signed(receipt | {"memories": 0}, listed["public_key"])
+
+
+async def test_the_same_key_is_the_same_erasure(door: FrontDoor):
+    await lives(door, "zara")
+    first = await door.http.delete("/v1/users/zara", headers={"Idempotency-Key": "once"})
+    await lives(door, "zara")
+    held = await total(door, "zara")
+    again = await door.http.delete("/v1/users/zara", headers={"Idempotency-Key": "once"})
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert again.json()["receipt_id"] == first.json()["receipt_id"]
+    assert again.json()["erased_at"] == first.json()["erased_at"]
+    assert await total(door, "zara") == held
+
+
+async def test_who_returns_begins_anew_with_the_same_ids(door: FrontDoor):
+    await lives(door, "zara")
+    held = await total(door, "zara")
+    await erased(door, "zara")
+    await lives(door, "zara")
+    assert await total(door, "zara") == held
+    assert (await door.post("/v1/admin/rebuild")).json()["equal"]
+
+
+async def test_somebody_unknown_can_be_erased_too(door: FrontDoor):
+    receipt = await erased(door, "noone")
+    assert (receipt["events"], receipt["memories"]) == (0, 0)
+
+
+async def test_an_open_window_is_dropped(door: FrontDoor):
+    await lives(door, "yuri")
+    before = await digest(door)
+    await door.post("/v1/events", turn("open", "I love quokkas.", user_id="zara"))
+    await erased(door, "zara")
+    assert (await door.post("/v1/admin/drain")).status_code == 200
+    assert await digest(door) == before
