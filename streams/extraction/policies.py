@@ -83,7 +83,8 @@ class Policies:
         )
         await self._log.append([record])
         await self.follow()
-        seen = self._seen.get(tenant, {}).get(_hash(message.envelope.event_id.encode()))
+        requests = self._seen.get(tenant)
+        seen = requests.get(_hash(message.envelope.event_id.encode())) if requests else None
         if seen is None:  # another worker's policies came between the check and the append
             self._check_room(tenant, agent_id)
             raise PolicyRefused("the policy was passed over: set it again")
