@@ -1,8 +1,9 @@
 """The rules are measured on sentences of daily life that were written before the rules were read again.
 
 `sentences_fresh.jsonl` holds 200 a language; `_second` 100, `_third` 60 and `_fourth` 50, each written after the rules
-were improved with the one before. `_blind`, 200, is by an author who saw neither rules nor sentences. `docs/quality.md` has the figures of each first run and of today's; the bounds here
-are what is promised. `python tests/unit/streams/extraction/test_rules_fresh.py` prints the figures with every miss.
+were improved with the one before. `_blind`, 200, is by an author who saw neither rules nor sentences.
+`docs/quality.md` has the figures of each first run and of today's; the bounds here are what is promised.
+`python tests/unit/streams/extraction/test_rules_fresh.py` prints the figures with every miss.
 
 A fact names the slots it may fill (null: none) and its words: of each list one must stand in the memory. A memory is
 right where it meets a fact of its sentence; a fact that is optional may be missed, and is not counted when it is found.
