@@ -136,7 +136,7 @@ class Settings(BaseModel):
     encryption: Literal["on", "strict", "off"] = "on"
     master_key: Secret | None = None
     master_key_file: Path | None = None
-    redaction: Annotated[str, AfterValidator(_is_redaction)] = ""
+    redaction: Annotated[str, AfterValidator(_is_redaction)] | None = None
     api_keys_file: Path | None = None
     tls_cert_file: Path | None = None
     tls_key_file: Path | None = None

@@ -138,7 +138,7 @@ class Worker:
         self.trust = components.make_trust(settings)
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
-        self.redaction = Redaction(actions_of(settings.redaction), self.metrics.redacted)
+        self.redaction = Redaction(actions_of(settings.redaction or ""), self.metrics.redacted)
         self.deadlines = RequestDeadlines()
         self.log_watch = LogWatch(self.deadlines)
         self.failure: asyncio.Future[None] | None = None
