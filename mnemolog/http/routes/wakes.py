@@ -127,7 +127,7 @@ async def schedule(
         "user_id": user_id,
         "agent_id": body.agent_id,
         "due_at": instant(body.due_at),
-        "content": body.content,
+        "content": content,
         "channel": body.channel,
     }
     return answer(reminder, HTTPStatus.CREATED)

@@ -48,6 +48,25 @@ async def test_a_conversation_is_kept_without_it_and_its_ids_do_not_tell_it(door
     assert [each["content"] for each in turns] == ["mine is [card]"]
 
 
+async def test_a_reminder_is_kept_and_answered_without_the_number(door: FrontDoor):
+    body = {"due_at": "2099-01-01T00:00:00Z", "content": "call 13812345678"}
+    response = await door.post("/v1/users/w/reminders", body)
+    kept = await door.get("/v1/users/w/reminders")
+    assert response.json()["content"] == "call [phone]"
+    assert "call [phone]" in kept.text
+    assert "1381" not in response.text + kept.text
+
+
+async def test_a_tool_remembers_without_the_number(door: FrontDoor):
+    body = {"user_id": "tool", "content": f"pays with {CARD}"}
+    response = await door.post("/v1/tools/memory_add", body)
+    assert response.status_code in {200, 201}, response.text
+    assert "4111" not in response.text
+    assert [m["content"] for m in (await door.get("/v1/memories", user_id="tool")).json()["items"]] == [
+        "pays with [card]"
+    ]
+
+
 @pytest.mark.parametrize(
     ("route", "body"),
     [
