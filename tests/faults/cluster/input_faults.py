@@ -161,7 +161,7 @@ async def poison(cluster: Cluster) -> None:
                     b"no slash",
                     b"default/user-1",
                     *(() if topic.compacted else (None,)),
-                )  # Kafka refuses such there
+                )  # Kafka refuses those
                 values = POISON if topic in INPUTS else POISON[:-1]
                 poisonous = [
                     NewRecord(topic=topic.name, partition=p, key=k, value=v)
