@@ -1,0 +1,88 @@
+"""Residue of an erasure: no byte of a user's words stays in the data directory, in whatever spelling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from contract.front_door import FrontDoor, front_door, turn
+
+from mnemolog.diagnostics.residue import find_residue
+from mnemolog.settings import from_environment
+from schemas.identity import Owner
+from schemas.log import NewRecord
+from schemas.topics import CONVERSATIONS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mnemolog.diagnostics.residue import Residue
+
+CANARIES = (
+    "Quirinius", "Vexleyham", "Zorblattia", "Plimwicket", "Gantrophe", "Mirvandel", "Tressolage",
+    "Yalquist", "Bexomoor", "Dranfolio", "Ximbertwo", "Kloverneau", "紫藤巷九号",
+)  # fmt: skip
+"""Each stands in one field of what a user publishes or sets; the last one is escaped in JSON."""
+
+
+def published(user: str) -> list[dict[str, Any]]:
+    """Return an event of every kind, with canary words in all fields that hold words."""
+    screen = {
+        "type": "ScreenshotAnalysed", "event_id": f"p-{user}", "user_id": user, "screenshot_id": "IMG_1",
+        "app": "Tressolage", "text": "Meeting at Zorblattia", "relevance": "high",
+    }  # fmt: skip
+    article = {
+        "type": "ArticleInferred", "event_id": f"a-{user}", "user_id": user, "article_id": "A1",
+        "title": "Gantrophe", "content": "Project: Plimwicket",
+    }  # fmt: skip
+    said = "My name is Quirinius and I live in Vexleyham. 我住在紫藤巷九号。"
+    return [turn(f"t-{user}", said, user_id=user), screen, article]
+
+
+async def lives(door: FrontDoor, user: str) -> None:
+    """Publish, set, change, ask, and let something fail."""
+    answer = await door.post("/v1/events", published(user))
+    assert answer.status_code == 202, answer.text
+    memory = await door.remember("keeps a Mirvandel", user, metadata={"note": "Yalquist"})
+    changed = await door.http.patch(f"/v1/memories/{memory['memory_id']}?user_id={user}", json={"content": "Bexomoor"})
+    assert changed.status_code == 200, changed.text
+    reminder = {"content": "call Dranfolio", "due_at": "2030-01-01T00:00:00Z"}
+    answer = await door.post(f"/v1/users/{user}/reminders", reminder)
+    assert answer.status_code in {200, 201}, answer.text
+    # What nobody can decode becomes a dead letter, which keeps its bytes.
+    owner = Owner("default", user)
+    partition = door.worker.shards.partition(owner)
+    value = b"\x00Kloverneau is no event"
+    await door.worker.log.append([NewRecord(topic=CONVERSATIONS.name, partition=partition, key=owner.key, value=value)])
+    assert (await door.post("/v1/admin/drain")).status_code == 200
+    for word in CANARIES:
+        await door.post("/v1/search", {"user_id": user, "query": word, "include": ["memories", "turns"]})
+    await door.post("/v1/events", turn(f"open-{user}", "I love Ximbertwo.", user_id=user))
+
+
+async def residue(folder: Path) -> list[Residue]:
+    return await find_residue(from_environment({}, data_dir=folder), CANARIES)
+
+
+@pytest.mark.parametrize("encryption", ["on", "off"])
+async def test_no_word_of_an_erased_user_stays(tmp_path: Path, encryption: str):
+    async with front_door(tmp_path, encryption=encryption) as door:
+        await lives(door, "zara")
+        before = {one.line for one in await residue(tmp_path)}
+        assert before == (set() if encryption == "on" else set(range(1, len(CANARIES) + 1)))
+        answer = await door.http.delete("/v1/users/zara")
+        assert answer.status_code == 200, answer.text
+        assert await residue(tmp_path) == []
+        assert (await door.post("/v1/admin/drain")).status_code == 200
+        assert (await door.post("/v1/admin/rebuild")).json()["equal"]
+        assert await residue(tmp_path) == []
+    assert await residue(tmp_path) == []
+
+
+async def test_the_words_of_others_stay(tmp_path: Path):
+    async with front_door(tmp_path, encryption="off") as door:
+        await lives(door, "zara")
+        await lives(door, "yuri")
+        assert (await door.http.delete("/v1/users/zara")).status_code == 200
+        assert {one.line for one in await residue(tmp_path)} == set(range(1, len(CANARIES) + 1))
+        assert (await door.get("/v1/memories", user_id="yuri")).json()["total"] > 1
