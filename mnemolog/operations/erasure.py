@@ -44,6 +44,10 @@ class NotErasedYet(Exception):
     """The erasure is in the log and not yet decided: ask again with the same Idempotency-Key."""
 
 
+class ErasedBefore(Exception):
+    """An erasure is over, and its user was erased again since: who came back is not erased by it."""
+
+
 class Erasures:
     """Erases users whose partition this worker has, shows what would go, and lists what was erased."""
 
@@ -84,20 +88,24 @@ class Erasures:
         }
 
     async def erase(self, owner: Owner, command_id: str) -> dict[str, Any]:
-        """Erase a user, and return the signed receipt. Raises NotHeld, ErasureRunning, NotErasedYet, LogError.
+        """Erase a user, and return the signed receipt.
+
+        Raises NotHeld, ErasureRunning, NotErasedYet, ErasedBefore, LogError.
 
         From the cut on, new records are sealed with another key: what is accepted while this runs belongs to a user
         who is new, and outlives the erasure of the old one.
         """
         known = self._event(owner, command_id)  # asked again
+        receipt_id = _receipt_id(owner, command_id)
         if known is None:
+            if any(one.receipt_id == receipt_id for one in self.receipts.kept()):
+                raise ErasedBefore(f"receipt {receipt_id} was given, and the user erased again: use another key")
             await self._decide(owner, command_id)
             known = self._event(owner, command_id)
         if known is None:
             raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
         generations = await self._delete_beside(owner, known)
         await self._index_sync.flush_user(owner)
-        receipt_id = derived_id("erasure", owner.tenant, owner.user_id, command_id)
         erased_at = str(instant(known.erased_at))
         receipt = {
             "user": owner.user_id,
@@ -158,7 +166,14 @@ class Erasures:
         return {"items": items, "public_key": self.receipts.public_key if items else None}
 
     async def repeat(self) -> None:
-        """Erase those again whom a backup of the log has brought back: they are on the list, and known."""
+        """Finish erasures that a crash has cut off, and erase those again whom a backup has brought back.
+
+        The first were decided and are not on the list; the others are on it, and known.
+        """
+        given = {one.receipt_id for one in self.receipts.kept()}
+        for owner, command_id in self._shards.erasures():
+            if _receipt_id(owner, command_id) not in given:
+                await self.erase(owner, command_id)
         latest = {one.subject: one for one in self.receipts.kept()}
         for owner in self._shards.owners() if latest else ():
             one = latest.get(self.receipts.subject(owner))
@@ -210,6 +225,10 @@ class Erasures:
             clear = "the log is not encrypted, and Kafka deletes no single records"
             found += [{"where": topic.name, "until": None, "why": clear} for topic in (INBOX, LEDGER, DEAD_LETTERS)]
         return found
+
+
+def _receipt_id(owner: Owner, command_id: str) -> str:
+    return derived_id("erasure", owner.tenant, owner.user_id, command_id)
 
 
 def _delete_files(data_dir: Path, folders: list[Path]) -> None:

@@ -241,6 +241,10 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         """Return every user that this worker decides about; global owners too, each on one worker of the group."""
         return [owner for shard in self.all() for owner in shard.ledger.owners() if self.counts(owner)]
 
+    def erasures(self) -> list[tuple[Owner, str]]:
+        """Return each user that this worker decides about and who was erased, and the item that said so last."""
+        return [one for shard in self.all() for one in shard.ledger.erasures() if self.counts(one[0])]
+
     async def digests(self, go_on: Callable[[], None] = nothing) -> dict[str, str]:
         """Return the digests over every user that this worker decides about. Raises ShardUnavailable, ShardDamaged."""
         return await digests_of([shard.path for shard in self.all()], self.counts, go_on)

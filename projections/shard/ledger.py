@@ -127,6 +127,13 @@ class LedgerFold:
         listed = [Owner.of_key(name.encode()) for (name,) in found]
         return [owner for owner in listed if not owner.is_partition]
 
+    def erasures(self) -> list[tuple[Owner, str]]:
+        """Return each user who was erased, and the item that said so last."""
+        found = self._connection.execute("select owner from users where erased_at is not null").fetchall()
+        owners = (Owner.of_key(name.encode()) for (name,) in found)
+        # Of what was decided before it nothing is kept: it is the first.
+        return [(owner, decision.item_id) for owner in owners for _, decision in self.decisions(owner, most=1)]
+
     def memories_since(self, offset: int) -> dict[Owner, list[str]]:
         """Return the memories that counted decisions at that offset of the ledger or later changed.
 

@@ -20,7 +20,7 @@ from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.imports.importer import parse_line
 from mnemolog.imports.results import WAITING
 from mnemolog.imports.snapshot import BESIDES
-from mnemolog.operations.erasure import NotErasedYet
+from mnemolog.operations.erasure import ErasedBefore, NotErasedYet
 from projections.queries.export import export_of
 from schemas.identity import GLOBAL_USER, Owner, check_user_id
 from schemas.inputs.input_events import Fault, InvalidEvent
@@ -150,7 +150,7 @@ async def erase(
         return answer(worker.erasures.preview(owner))
     try:
         return answer(await worker.erasures.erase(owner, command_id))
-    except ErasureRunning as error:
+    except (ErasureRunning, ErasedBefore) as error:
         raise Problem(HTTPStatus.CONFLICT, str(error)) from error
     except NotErasedYet as error:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error

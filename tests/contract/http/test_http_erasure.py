@@ -109,6 +109,18 @@ async def test_the_same_key_is_the_same_erasure(door: FrontDoor):
     assert await total(door, "zara") == held
 
 
+async def test_a_key_of_before_erases_nobody_who_came_back(door: FrontDoor):
+    for key in ("first", "second"):
+        await lives(door, "zara")
+        answer = await door.http.delete("/v1/users/zara", headers={"Idempotency-Key": key})
+        assert answer.status_code == 200
+    await lives(door, "zara")
+    held = await total(door, "zara")
+    late = await door.http.delete("/v1/users/zara", headers={"Idempotency-Key": "first"})
+    assert late.status_code == 409
+    assert await total(door, "zara") == held
+
+
 async def test_who_returns_begins_anew_with_the_same_ids(door: FrontDoor):
     await lives(door, "zara")
     held = await total(door, "zara")

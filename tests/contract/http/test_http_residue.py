@@ -39,6 +39,10 @@ def published(user: str) -> list[dict[str, Any]]:
     return [turn(f"t-{user}", said, user_id=user), screen, article]
 
 
+class Crash(Exception):
+    """The worker ended here."""
+
+
 async def lives(door: FrontDoor, user: str) -> None:
     """Publish, set, change, ask, and let something fail."""
     answer = await door.post("/v1/events", published(user))
@@ -77,6 +81,31 @@ async def test_no_word_of_an_erased_user_stays(tmp_path: Path, encryption: str):
         assert (await door.post("/v1/admin/rebuild")).json()["equal"]
         assert await residue(tmp_path) == []
     assert await residue(tmp_path) == []
+
+
+@pytest.mark.parametrize("encryption", ["on", "off"])
+async def test_an_erasure_that_a_crash_cut_off_is_finished_at_the_next_start(
+    tmp_path: Path, encryption: str, monkeypatch: pytest.MonkeyPatch
+):
+    async with front_door(tmp_path, encryption=encryption) as door:
+        await lives(door, "zara")
+
+        async def crash(*_: object) -> int:
+            raise Crash
+
+        monkeypatch.setattr(door.worker.erasures, "_delete_beside", crash)
+        with pytest.raises(Crash):
+            await door.worker.erasures.erase(Owner("default", "zara"), "once")
+        assert (await door.get("/v1/erasures")).json()["items"] == []
+    async with front_door(tmp_path, encryption=encryption) as door:
+        await door.worker.erasures.repeat()
+        assert await residue(tmp_path) == []
+        [listed] = (await door.get("/v1/erasures")).json()["items"]
+        receipt = await door.worker.erasures.erase(Owner("default", "zara"), "once")
+        assert receipt["receipt_id"] == listed["receipt_id"]
+    async with front_door(tmp_path, encryption=encryption) as door:
+        await door.worker.erasures.repeat()
+        assert (await door.get("/v1/erasures")).json()["items"] == [listed]
 
 
 async def test_the_words_of_others_stay(tmp_path: Path):
