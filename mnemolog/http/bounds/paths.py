@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_to_bytes
 
 from starlette.requests import Request
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from fastapi import Response
     from starlette.routing import Route
     from starlette.types import Scope
+
+
+USER_PATH: Final = "/v1/users/{user_id:text}"
+"""The path at which a user is erased."""
 
 
 class Paths:
@@ -55,7 +59,7 @@ class Paths:
             return plain[method], None
         offered = set(plain)
         for route in self._templates:
-            if (match := route.path_regex.match(path)) is not None:
+            if (match := route.path_regex.match(path)) is not None and _is_whole(route, scope):
                 if method in (methods := set(route.methods or ())):
                     scope["path_params"] = match.groupdict()
                     return route, None
@@ -64,6 +68,14 @@ class Paths:
             return None, problem(HTTPStatus.NOT_FOUND, no_route(method, path))
         allow = {"Allow": ", ".join(sorted(offered))}
         return None, problem(HTTPStatus.METHOD_NOT_ALLOWED, not_offered(method, path), headers=allow)
+
+
+def _is_whole(route: Route, scope: Scope) -> bool:
+    """Return whether what a user's own path names is a user: no longer path, in which something else was meant.
+
+    A slash in an id comes as %2F there, so that no mistyped method on `/v1/users/{user_id}/…` erases anybody.
+    """
+    return route.path != USER_PATH or scope.get("raw_path", b"").count(b"/") == USER_PATH.count("/")
 
 
 def malformed(scope: Scope) -> Response | None:

@@ -129,7 +129,6 @@ async def import_(
 @takes_long
 async def erase(
     *,
-    request: Request,
     user_id: str,
     worker: CurrentWorker,
     tenant: Tenant,
@@ -141,9 +140,6 @@ async def erase(
     The receipt says what remains readable, where, and until when. Memories that everyone in the tenant shares stay, and
     so do copies in the memories of other users.
     """
-    # A slash in an id comes as %2F: a path that goes on is another one, which knows no DELETE, and nobody's name.
-    if b"/" in request.scope.get("raw_path", b"").partition(b"/users/")[2]:
-        raise Problem(HTTPStatus.METHOD_NOT_ALLOWED, "a user is erased at /v1/users/{user_id}, with %2F for a slash")
     check_user_id(user_id)
     owner = Owner(tenant, user_id)
     if preview:
