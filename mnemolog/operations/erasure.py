@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -10,13 +11,19 @@ from mnemolog.operations.generations import Generations
 from mnemolog.operations.receipts import Erasure, Receipts
 from projections.blocking_work import run_in_thread
 from projections.index.encoding import erase_from_files
+from projections.index.protocol import IndexUnavailable
+from projections.partitions.assignment import NotHeld
+from projections.shard.errors import ShardUnavailable
 from projections.state.evolve import events_of
 from projections.state.memory import ACTIVE
 from schemas.codec import decoded_cache
 from schemas.identity import derived_id
 from schemas.instant import instant
+from schemas.log import LogUnavailable
 from schemas.messages.erasure import Cut, EraseUser, UserErased
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER
+from streams.agents.observe import ErasureRunning
+from streams.delivery.retry import pauses
 from streams.sealing.user_keys import INSTALLATION
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import empty_write_ahead_log, overwrite
@@ -173,7 +180,7 @@ class Erasures:
         given = {one.receipt_id for one in self.receipts.kept()}
         for owner, command_id in self._shards.erasures():
             if _receipt_id(owner, command_id) not in given:
-                await self.erase(owner, command_id)
+                await self._erase_patiently(owner, command_id)
         latest = {one.subject: one for one in self.receipts.kept()}
         for owner in self._shards.owners() if latest else ():
             one = latest.get(self.receipts.subject(owner))
@@ -182,7 +189,20 @@ class Erasures:
             if one is None or (known_at is not None and known_at >= datetime.fromisoformat(one.erased_at)):
                 continue
             log.warning("a user who was erased on %s is in the log again: erased again", one.erased_at)
-            await self.erase(owner, derived_id("erased-again", one.receipt_id, str(state.version)))
+            await self._erase_patiently(owner, derived_id("erased-again", one.receipt_id, str(state.version)))
+
+    async def _erase_patiently(self, owner: Owner, command_id: str) -> None:
+        """Erase a user once the engines can be reached; another worker does it where the partition has moved."""
+        pause = pauses()
+        while True:
+            try:
+                await self.erase(owner, command_id)
+            except (NotHeld, ErasedBefore):
+                return
+            except (ErasureRunning, NotErasedYet, IndexUnavailable, LogUnavailable, ShardUnavailable):
+                await asyncio.sleep(pause())
+            else:
+                return
 
     async def _cut(self, owner: Owner) -> list[Cut]:
         partition = self._shards.partition(owner)

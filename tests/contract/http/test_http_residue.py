@@ -9,6 +9,7 @@ from contract.front_door import FrontDoor, front_door, turn
 
 from mnemolog.diagnostics.residue import find_residue
 from mnemolog.settings import from_environment
+from projections.index.protocol import IndexUnavailable
 from schemas.identity import Owner
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS
@@ -106,6 +107,27 @@ async def test_an_erasure_that_a_crash_cut_off_is_finished_at_the_next_start(
     async with front_door(tmp_path, encryption=encryption) as door:
         await door.worker.erasures.repeat()
         assert (await door.get("/v1/erasures")).json()["items"] == [listed]
+
+
+async def test_a_start_without_the_index_waits_with_what_a_crash_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async with front_door(tmp_path, encryption="off") as door:
+        await lives(door, "zara")
+        flush, failures = door.worker.index_sync.flush_user, iter([IndexUnavailable("the index is down")])
+
+        async def flush_once_it_is_up(owner: Owner) -> None:
+            for failure in failures:
+                raise failure
+            await flush(owner)
+
+        monkeypatch.setattr(door.worker.index_sync, "flush_user", flush_once_it_is_up)
+        with pytest.raises(IndexUnavailable):
+            await door.worker.erasures.erase(Owner("default", "zara"), "once")
+        failures = iter([IndexUnavailable("the index is down")])
+        await door.worker.erasures.repeat()
+        assert next(failures, None) is None
+        assert len((await door.get("/v1/erasures")).json()["items"]) == 1
 
 
 async def test_the_words_of_others_stay(tmp_path: Path):
