@@ -17,6 +17,7 @@ from projections.index.registry import INDEXES
 from schemas.disclosure import masked
 from schemas.inputs.faults import plain
 from schemas.inputs.images import VisionPolicy
+from schemas.redaction import actions_of
 from streams.decisions.decay_policies.registry import POLICIES, PolicyName
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ def _is_text(secret: SecretStr) -> SecretStr:
     except UnicodeEncodeError:
         raise ValueError("must be UTF-8") from None
     return secret
+
+
+def _is_redaction(given: str) -> str:
+    actions_of(given)
+    return given
 
 
 HeaderSecret: TypeAlias = Annotated[SecretStr, AfterValidator(_is_sendable)]
@@ -130,6 +136,7 @@ class Settings(BaseModel):
     encryption: Literal["on", "strict", "off"] = "on"
     master_key: Secret | None = None
     master_key_file: Path | None = None
+    redaction: Annotated[str, AfterValidator(_is_redaction)] | None = None
     api_keys_file: Path | None = None
     tls_cert_file: Path | None = None
     tls_key_file: Path | None = None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mnemolog.client.call import Call, Instant, Json, command, get, given, path_of
+from mnemolog.client.call import Call, Instant, Json, command, get, given, path_of, query_of
 from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 
 
-def wake(user_id: str = "owner") -> Call[Json]:
-    """Return how the user's agent is woken, and when next. Raises NotFound when it is not."""
-    return get(path_of("v1", "users", user_id, "wake"))
+def wake(user_id: str = "owner", agent_id: str | None = None) -> Call[Json]:
+    """Return how the user's agent is woken, and when next. Raises NotFound when it is not, or is another agent's."""
+    return get(path_of("v1", "users", user_id, "wake"), agent_id=agent_id)
 
 
 def configure_wake(
@@ -26,9 +26,9 @@ def configure_wake(
     return command("PUT", path_of("v1", "users", user_id, "wake"), body, key)
 
 
-def remove_wake(user_id: str = "owner", *, key: str | None = None) -> Call[Json]:
-    """Wake the user's agent periodically no more."""
-    return command("DELETE", path_of("v1", "users", user_id, "wake"), key=key)
+def remove_wake(user_id: str = "owner", agent_id: str | None = None, *, key: str | None = None) -> Call[Json]:
+    """Wake the user's agent periodically no more. Raises NotFound when the wake is another agent's."""
+    return command("DELETE", path_of("v1", "users", user_id, "wake"), key=key, agent_id=agent_id)
 
 
 def remind(
@@ -45,14 +45,20 @@ def remind(
     return command("POST", path_of("v1", "users", user_id, "reminders"), body, key)
 
 
-def reminders(user_id: str = "owner", *, page: int = 1, page_size: int = 200) -> Call[Json]:
-    """List the reminders that wait, the next first: `{items, total, page, page_size}`."""
-    return get(path_of("v1", "users", user_id, "reminders"), page=page, page_size=page_size)
+def reminders(
+    user_id: str = "owner", agent_id: str | None = None, *, page: int = 1, page_size: int = 200
+) -> Call[Json]:
+    """List the reminders that wait, of all agents or of one, the next first: `{items, total, page, page_size}`."""
+    query = query_of(agent_id=agent_id, page=page, page_size=page_size)
+    return get(path_of("v1", "users", user_id, "reminders"), **query)
 
 
-def cancel_reminder(reminder_id: str, user_id: str = "owner", *, key: str | None = None) -> Call[Json]:
-    """Cancel a reminder. Raises NotFound when it does not wait any more."""
-    return command("DELETE", path_of("v1", "users", user_id, "reminders", reminder_id), key=key)
+def cancel_reminder(
+    reminder_id: str, user_id: str = "owner", agent_id: str | None = None, *, key: str | None = None
+) -> Call[Json]:
+    """Cancel a reminder. Raises NotFound when it does not wait any more, or is another agent's."""
+    path = path_of("v1", "users", user_id, "reminders", reminder_id)
+    return command("DELETE", path, key=key, agent_id=agent_id)
 
 
 def wakes(

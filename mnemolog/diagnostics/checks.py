@@ -19,6 +19,7 @@ from mnemolog.access.key_file import KeyFileError, read_keys
 from mnemolog.diagnostics.liveness import live_url
 from mnemolog.log.connection import opened_log, retention_of
 from mnemolog.log.private_files import find_open
+from mnemolog.log.sealing import unlock_files
 from mnemolog.operations.generations import Generations
 from mnemolog.settings import SettingsError, revealed
 from mnemolog.tls import TlsFailed, ends_at, server_context
@@ -163,6 +164,10 @@ async def _shards(settings: Settings) -> Check:
     if not complete:
         return Check("shards", ok=True, detail="none yet")
     active = await run_in_thread(lambda: generations.active)
+    try:
+        await unlock_files(settings)
+    except LogError as error:
+        return Check("shards", ok=True, detail=f"encrypted, and not read through: {error}")
     damaged = await run_in_thread(find_damaged, generations.folder(active), REACH_SECONDS / 2)
     if damaged:
         detail = f"damaged: {', '.join(map(str, damaged))}"
@@ -226,7 +231,7 @@ async def _misfits(log: KafkaLog, settings: Settings, counts: Mapping[str, int])
     misfits = []
     for topic in TOPICS:
         if counts[topic.name]:
-            wrong = await log.misfits(topic.name, retention_of(topic, settings))
+            wrong = await log.misfits(topic.name, retention_of(topic, settings), compact=topic.compacted)
             misfits += [f"{topic.name} has {setting}" for setting in wrong]
     return misfits
 

@@ -6,12 +6,15 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from mnemolog.log.connection import opened_log
 from projections.encrypted_files import unlock
+from schemas.log import UnknownTopic
 from schemas.topics import INBOX, KEYS
 from streams.sealing import sealed_record
 from streams.sealing.key_files import KeysUnusable, file_of, make_key, read_file, read_keys, write_keys
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.user_keys import INSTALLATION, KeysMissing, UserKeys
+from streams.transports.sqlite.file import LOG_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +55,24 @@ async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str
         await keys.make([INSTALLATION])
     unlock(settings.data_dir, keys.derive(SHARDS) if seals else None)
     return Sealing(SealedLog(inner, keys, seals=seals, counted=counted), keys)
+
+
+async def unlock_files(settings: Settings) -> None:
+    """Unlock the files of a data directory that no worker serves, where they are encrypted; make nothing.
+
+    Raises KeysUnusable, KeysMissing, MasterKeyUnknown, LogError.
+    """
+    if settings.is_embedded and not (settings.data_dir / "log" / LOG_FILE).exists():
+        return
+    async with opened_log(settings) as inner:
+        try:
+            await inner.partitions(KEYS.name)
+        except UnknownTopic:
+            return
+        keys = UserKeys(inner, given_keys(settings))
+        await keys.follow()
+    if keys.has_key(INSTALLATION):
+        unlock(settings.data_dir, keys.derive(SHARDS))
 
 
 def given_keys(settings: Settings) -> MasterKeys | None:

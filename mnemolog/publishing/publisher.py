@@ -124,9 +124,11 @@ class Publisher:
         Partitions are locked in ascending order, so that two requests cannot wait for each other.
         """
         async with AsyncExitStack() as stack:
-            for partition in sorted(set(partitions)):
+            wanted = sorted(set(partitions))
+            for partition in wanted:
                 await stack.enter_async_context(self._locks[partition])
-                await self._fold_foreign(partition)
+            # At once: on Kafka each asks the broker for an end, and one after the other they take a loop's turn each.
+            await asyncio.gather(*(self._fold_foreign(topic.name, each) for each in wanted for topic in INPUTS))
             yield
 
     async def _append(
@@ -160,17 +162,16 @@ class Publisher:
             accepted.update({name: (row.digest, row.position) for name, row in rows.items()})
         return accepted
 
-    async def _fold_foreign(self, partition: int) -> None:
+    async def _fold_foreign(self, topic: str, partition: int) -> None:
         """Fold what the log holds beyond the shard, unless all of it was appended here. Raises what folding raises.
 
         A shard that cannot fold accepts nothing more: what it would have to fold later only grows.
         """
-        for topic in INPUTS:
-            end = await self._log.end(topic.name, partition)
-            shard = self._shards.at(partition)
-            bridged = self._unfolded.bridges(topic.name, partition, shard.offset(topic.name), end)
-            if shard.trouble is not None or not bridged:
-                await self._shards.up_to(topic.name, partition, end)
+        end = await self._log.end(topic, partition)
+        shard = self._shards.at(partition)
+        bridged = self._unfolded.bridges(topic, partition, shard.offset(topic), end)
+        if shard.trouble is not None or not bridged:
+            await self._shards.up_to(topic, partition, end)
 
 
 def _select_new(

@@ -49,6 +49,12 @@ class Metrics:
             ("why",),
             registry=registry,
         )
+        self._redactions = Counter(
+            "mnemolog_redactions",
+            "What was found in texts at the door and replaced or refused",
+            ("kind", "action"),
+            registry=registry,
+        )
         self._requests = Counter("mnemolog_model_requests", "Requests to the model", ("outcome",), registry=registry)
         self._tokens = Counter(
             "mnemolog_model_tokens", "Tokens of the model, in and out", ("direction",), registry=registry
@@ -88,6 +94,10 @@ class Metrics:
     def unopened(self, why: str) -> None:
         """Count a sealed record that was read and not opened: `erased` or `tampered`."""
         self._unopened.labels(why).inc()
+
+    def redacted(self, kind: str, action: str, times: int) -> None:
+        """Count what was found at the door: `redact` was replaced, `refuse` led to a refusal."""
+        self._redactions.labels(kind, action).inc(times)
 
     def took(self, step: str, seconds: float) -> None:
         """Keep how long an item of a step took."""

@@ -68,6 +68,7 @@ from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.clock import SystemClock
 from schemas.disclosure import describe
 from schemas.identity import Owner
+from schemas.redaction import Redaction, actions_of
 from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
 from streams.agents.observe import Observe
 from streams.agents.project import Project
@@ -137,6 +138,7 @@ class Worker:
         self.trust = components.make_trust(settings)
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
+        self.redaction = Redaction(actions_of(settings.redaction or ""), self.metrics.redacted)
         self.deadlines = RequestDeadlines()
         self.log_watch = LogWatch(self.deadlines)
         self.failure: asyncio.Future[None] | None = None

@@ -8,7 +8,7 @@ import time
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
-from projections.encrypted_files import open_database, sqlite3
+from projections.encrypted_files import is_clear, key_of, open_database, sqlite3
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,6 +109,8 @@ def find_damaged(folder: Path, seconds: float = math.inf) -> list[Path]:
 
 
 def _fails_check(path: Path, until: float) -> bool:
+    if is_clear(path) is False and key_of(path) is None:
+        return False  # encrypted, and nobody has said the key
     try:
         with closing(open_database(path, "ro")) as connection:
             connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS_BETWEEN_CHECKS)

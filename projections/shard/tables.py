@@ -158,7 +158,7 @@ def connect(path: Path) -> ShardConnection:
     """
     if is_damaged(path):
         set_aside(path)
-    if is_clear(path) is (key_of(path) is not None):  # encryption was switched on or off since
+    if is_clear(path) and key_of(path) is not None:  # encryption was switched on since: no word stays in clear
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             path.with_name(name).unlink(missing_ok=True)
     try:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
+from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from schemas import codec
 from schemas.log import NewRecord
@@ -17,6 +19,14 @@ if TYPE_CHECKING:
     from schemas.log import Log, Record
 
 log = logging.getLogger("mnemolog")
+MAX_AGENTS: Final = 1_000
+"""Agents of a tenant with a policy of their own: every worker holds all of them."""
+MAX_REQUESTS: Final = 10_000
+"""The newest requests of a tenant that are known again when they are repeated."""
+
+
+class PolicyRefused(ValueError):
+    """The policy cannot be in force: the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +45,16 @@ class Policies:
     Every worker reads all of it: policies are few, and no partition owns a tenant.
     """
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, *, max_agents: int = MAX_AGENTS, max_requests: int = MAX_REQUESTS) -> None:
         self._log = log
+        self._max_agents = max_agents
+        self._max_requests = max_requests
         self._next = 0
         self._held: dict[tuple[str, str | None], PolicyInForce] = {}
-        self._seen: dict[tuple[str, str], tuple[str | None, bytes]] = {}
-        """Of each request that was read, by tenant and id: whose policy it was, and which."""
+        self._agents: dict[str, int] = {}
+        """How many agents of each tenant have had a policy of their own."""
+        self._seen: dict[str, OrderedDict[bytes, bytes]] = {}
+        """Of each tenant's newest requests, by the hash of their ids: the hash of what they set."""
         self._following = asyncio.Lock()
 
     async def follow(self) -> None:
@@ -55,15 +69,38 @@ class Policies:
         """Append a policy, which is in force here when this returns.
 
         Returns False where a request of this id has set another policy, which stays. Raises LogUnavailable,
-        RecordTooLarge.
+        RecordTooLarge, and PolicyRefused where the policy cannot be read or the tenant has too many.
         """
+        tenant, agent_id = message.envelope.tenant, message.envelope.agent_id
+        try:
+            Policy.decoded(message.policy.data)
+        except (ValueError, TypeError) as error:
+            raise PolicyRefused(f"this is no policy: {error}") from error
+        await self.follow()
+        self._check_room(tenant, agent_id)
         record = NewRecord(
             topic=POLICIES.name, partition=0, key=message.envelope.owner.key, value=codec.encode(message)
         )
         await self._log.append([record])
         await self.follow()
-        said = (message.envelope.agent_id, message.policy.data)
-        return self._seen[message.envelope.tenant, message.envelope.event_id] == said
+        requests = self._seen.get(tenant)
+        seen = requests.get(_hash(message.envelope.event_id.encode())) if requests else None
+        if seen is None:  # another worker's policies came between the check and the append
+            self._check_room(tenant, agent_id)
+            raise PolicyRefused("the policy was passed over: set it again")
+        return seen == _said(message)
+
+    def _check_room(self, tenant: str, agent_id: str | None) -> None:
+        """Raise PolicyRefused where a tenant's agent is one too many."""
+        if self._is_one_too_many(tenant, agent_id):
+            raise PolicyRefused(
+                f"{self._max_agents} agents have a policy of their own, and no more can have one: "
+                "change one of theirs, or the tenant's"
+            )
+
+    def _is_one_too_many(self, tenant: str, agent_id: str | None) -> bool:
+        is_new = agent_id is not None and (tenant, agent_id) not in self._held
+        return is_new and self._agents.get(tenant, 0) >= self._max_agents
 
     def in_force(self, tenant: str, agent_id: str | None) -> PolicyInForce | None:
         """Return the policy of an agent: its own, else its tenant's; None where neither was set."""
@@ -84,11 +121,29 @@ class Policies:
         except (codec.Undecodable, ValueError, TypeError):
             log.error("the record at %s is no policy: it is passed over", record.position)  # noqa: TRY400 - who wrote it is not us
             return
-        key = (message.envelope.tenant, message.envelope.agent_id)
-        request = (message.envelope.tenant, message.envelope.event_id)
-        if request in self._seen:
+        tenant, agent_id = key = (message.envelope.tenant, message.envelope.agent_id)
+        request = _hash(message.envelope.event_id.encode())
+        seen = self._seen.setdefault(tenant, OrderedDict())
+        if request in seen:
             return  # it was sent again
-        self._seen[request] = (message.envelope.agent_id, message.policy.data)
+        if self._is_one_too_many(tenant, agent_id):
+            log.error("the policy at %s is of one agent too many: it is passed over", record.position)
+            return
+        seen[request] = _said(message)
+        if len(seen) > self._max_requests:
+            seen.popitem(last=False)
         before = self._held.get(key)
+        if before is None and agent_id is not None:
+            self._agents[tenant] = self._agents.get(tenant, 0) + 1
         version = before.version + 1 if before else 1
         self._held[key] = PolicyInForce(policy=policy, version=version, message=message)
+
+
+def _said(message: PolicySet) -> bytes:
+    """Return the hash of whose policy a message sets, and which."""
+    agent_id = message.envelope.agent_id
+    return _hash((b"" if agent_id is None else _hash(agent_id.encode())) + message.policy.data)
+
+
+def _hash(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()

@@ -76,7 +76,12 @@ async def test_topics_are_created_as_they_should_be_and_creating_them_again_chan
         for topic in TOPICS:
             assert counts[topic.name] == told["topics"][topic.name]
             kept = str(2 * DAY_MS) if topic in INPUTS else "-1"
-            wanted = {"message.timestamp.type": "LogAppendTime", "retention.ms": kept, "cleanup.policy": "delete"}
+            policy = "compact" if topic.compacted else "delete"
+            wanted = {
+                "message.timestamp.type": "LogAppendTime",
+                "retention.ms": kept,
+                "cleanup.policy": policy,
+            }
             assert await topics.misfits(one, topic.name, wanted) == []
     code, _, said = await mnemolog("topics", "create", **(given | {"partitions": 4}))
     assert code == 1

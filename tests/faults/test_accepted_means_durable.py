@@ -72,7 +72,7 @@ async def opened(folder: Path) -> AsyncIterator[tuple[Worker, TardyLog, httpx.As
     async with running(folder, kind=TardyWorker, partitions=2, idle_seconds=0.2) as worker:
         transport = httpx.ASGITransport(make_http(worker))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
-            yield worker, cast("TardyLog", worker.log), http
+            yield worker, cast("TardyLog", worker._inner_log), http
 
 
 @pytest.mark.parametrize(("path", "body"), REQUESTS)

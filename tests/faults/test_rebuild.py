@@ -74,9 +74,9 @@ async def found(worker: Worker) -> list[str]:
     return [hit.memory.memory_id for hit in hits]
 
 
-async def digest_of(folder: Path) -> dict[str, str]:
+async def digest_of(folder: Path, encryption: str = "on") -> dict[str, str]:
     """Start a worker, and return the digest of all that it holds."""
-    async with running(folder) as worker:
+    async with running(folder, encryption=encryption) as worker:
         return await worker.shards.digests()
 
 
@@ -230,7 +230,7 @@ async def _publish_until_refused(worker: Worker, messages: Sequence[Observation]
 
 
 async def test_a_damaged_shard_is_set_aside_and_folded_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    async with running(tmp_path) as worker:
+    async with running(tmp_path, encryption="off") as worker:
         await live_through(worker)
         before = await worker.shards.digests()
         shard = worker.shards.of(LIN).path
@@ -240,15 +240,15 @@ async def test_a_damaged_shard_is_set_aside_and_folded_anew(tmp_path: Path, capl
     aside = shard.with_name(f"{shard.name}.damaged")
     for damaged in (b"not a database" * 1000, whole[:100] + b"\xff" * (len(whole) - 100)):
         shard.write_bytes(damaged)
-        assert await digest_of(tmp_path) == before
+        assert await digest_of(tmp_path, encryption="off") == before
         assert aside.read_bytes()[:1000] == damaged[:1000]
         assert f"shard {shard} is damaged: it is kept as {aside.name}, and folded anew from the log" in caplog.text
     shard.write_bytes(content)
     for left in shard.parent.glob(f"{shard.name}-*"):
         left.unlink()
     with pytest.raises(ShardDamaged, match=rf"{shard.name}: .*start again, and it is folded anew"):
-        await digest_of(tmp_path)  # it opens, and is found damaged by whoever reads the memory
-    assert await digest_of(tmp_path) == before
+        await digest_of(tmp_path, encryption="off")  # it opens, and is found damaged by whoever reads the memory
+    assert await digest_of(tmp_path, encryption="off") == before
 
 
 def leave_pages(worker: Worker, more: int) -> None:

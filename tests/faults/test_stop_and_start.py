@@ -17,6 +17,7 @@ from faults.spoken import USERS, spoken
 from support.mnemolog_up import TIMEOUT_SECONDS, Up, environment
 
 from mnemolog import Unavailable
+from projections.encrypted_files import PAGE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,7 +116,10 @@ def test_a_worker_that_finds_its_shards_damaged_folds_them_anew(tmp_path: Path, 
     known = workers[-1].client.memories("ann")
     assert workers[-1].end(signal.SIGTERM)[0] == 0
     for shard in (tmp_path / "shards").glob("1/[0-9].sqlite"):
-        shard.write_bytes(shard.read_bytes().replace(b'{"memory_id"', b'{"damaged_id'))
+        whole = bytearray(shard.read_bytes())
+        for page in range(PAGE_BYTES, len(whole), PAGE_BYTES):
+            whole[page + PAGE_BYTES // 2] ^= 1
+        shard.write_bytes(whole)
     workers.append(Up(tmp_path, port))
     workers[-1].wait_until_ready()
     with suppress(Unavailable):

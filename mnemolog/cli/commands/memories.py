@@ -19,6 +19,12 @@ TYPE = Annotated[MemoryType, typer.Option("--type")]
 IMPORTANCE = Annotated[float, typer.Option("--importance", min=0.0, max=1.0)]
 ATTRIBUTE = Annotated[str | None, typer.Option("--attribute", help="What slot of the profile it fills.")]
 VALUE = Annotated[str | None, typer.Option("--value", help="The value of the attribute.")]
+EVENT_TYPE = Annotated[str | None, typer.Option("--event-type", help="What kind of event it was.")]
+EMOTION = Annotated[str | None, typer.Option("--emotion", help="What was felt.")]
+INTENSITY = Annotated[float | None, typer.Option("--emotion-intensity", min=0.0, max=1.0)]
+KEY_DIALOGUE = Annotated[
+    list[str] | None, typer.Option("--key-dialogue", help="A line that was said; as often as there are lines.")
+]
 SCOPE = Annotated[Scope, typer.Option("--scope", help="global is for everyone.")]
 VERSION = Annotated[int | None, typer.Option("--expected-version", min=1, help="Fail if it has moved on from there.")]
 PAGE = Annotated[int, typer.Option("--page", min=1)]
@@ -112,7 +118,7 @@ async def remember(  # noqa: PLR0913 - one for each option
     )
 
 
-async def revise(
+async def revise(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
     memory_id: MEMORY_ID,
@@ -123,9 +129,13 @@ async def revise(
     memory_type: Annotated[MemoryType | None, typer.Option("--type")] = None,
     importance: Annotated[float | None, typer.Option("--importance", min=0.0, max=1.0)] = None,
     value: VALUE = None,
+    event_type: EVENT_TYPE = None,
+    emotion: EMOTION = None,
+    emotion_intensity: INTENSITY = None,
+    key_dialogue: KEY_DIALOGUE = None,
     expected_version: VERSION = None,
 ) -> None:
-    """Change what is given of a memory, and nothing else."""
+    """Change what is given of a memory, and nothing else; of an episode, an empty word is taken away."""
     _print(
         output,
         await client.revise(
@@ -136,6 +146,10 @@ async def revise(
             memory_type=memory_type,
             importance=importance,
             value=value,
+            event_type=event_type,
+            emotion=emotion,
+            emotion_intensity=emotion_intensity,
+            key_dialogue=[line for line in key_dialogue if line] if key_dialogue else None,
             expected_version=expected_version,
         ),
     )

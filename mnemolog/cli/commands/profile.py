@@ -1,4 +1,6 @@
-"""`mnemolog profile`: what is known about a user."""
+"""`mnemolog profile` and `entities`: what is known about a user, and about whom and what the user names."""
+
+from typing import Annotated, Any
 
 import typer
 
@@ -6,11 +8,18 @@ from mnemolog.cli.invocation import command
 from mnemolog.cli.options import AGENT, AS_OF, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
+from projections.text.names import EntityKind
+
+ID = Annotated[str | None, typer.Option("--id", metavar="ENTITY_ID", help="Show this one, with its facts over time.")]
+KIND = Annotated[EntityKind | None, typer.Option("--kind")]
+PAGE = Annotated[int, typer.Option("--page", min=1)]
+PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
 
 
 def install(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     command(app, "profile", profile, only_reads=True, again=True)
+    command(app, "entities", entities, only_reads=True, again=True)
 
 
 async def profile(
@@ -23,3 +32,57 @@ async def profile(
         return
     rows = [line.removeprefix("- ").split(": ", 1) for line in found["text"].splitlines()]
     output.table(("attribute", "value"), rows, f"nothing is known about {user}")
+
+
+async def entities(
+    client: AsyncClient,
+    output: Output,
+    *,
+    user: USER = "owner",
+    agent: AGENT = None,
+    entity_id: ID = None,
+    kind: KIND = None,
+    as_of: AS_OF = None,
+    page: PAGE = 1,
+    page_size: PAGE_SIZE = 50,
+) -> None:
+    """List whom and what a user's memories name, the most named first; with --id all that is known of one."""
+    if entity_id is not None:
+        _print(output, await client.entity(user, entity_id, agent, as_of=as_of))
+        return
+    found = await client.entities(user, agent, kind=kind, page=page, page_size=page_size, as_of=as_of)
+    if output.as_json:
+        output.json(found)
+        return
+    output.table(
+        ("name", "kind", "memories", "first", "last", "id"),
+        [
+            (_called(e), e["kind"], e["memories"], e["first_at"][:10], e["last_at"][:10], e["entity_id"])
+            for e in found["items"]
+        ],
+        f"no memory of {user} names {'anything' if kind is None else f'any {kind}'}",
+    )
+    if found["total"] > len(found["items"]):
+        output.say(f"page {found['page']}: {len(found['items'])} of {found['total']}; --page shows others")
+
+
+def _print(output: Output, entity: dict[str, Any]) -> None:
+    if output.as_json:
+        output.json(entity)
+        return
+    output.text(f"{_called(entity)} ({entity['kind']})")
+    output.table(
+        ("since", "memory", "until", "id"),
+        [
+            ((f["valid_from"] or f["occurred_at"])[:10], f["content"], (f["valid_to"] or "")[:10], f["memory_id"])
+            for f in entity["facts"]
+        ],
+        "no memory names it",
+    )
+    for other in entity["related"]:
+        output.text(f"with {other['name']} ({other['kind']}): {other['together']}")
+
+
+def _called(entity: dict[str, Any]) -> str:
+    """Return a name with its other spellings."""
+    return " / ".join((entity["name"], *entity["aliases"]))

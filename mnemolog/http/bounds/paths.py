@@ -23,6 +23,10 @@ FOUND: Final = "mnemolog.route"
 """The member of a request's scope that holds the route that answers."""
 
 
+USER_PATH: Final = "/v1/users/{user_id:text}"
+"""The path at which a user is erased."""
+
+
 class Paths:
     """The paths of an application, and the routes of each by their methods."""
 
@@ -59,7 +63,7 @@ class Paths:
             return plain[method], None
         offered = set(plain)
         for route in self._templates:
-            if (match := route.path_regex.match(path)) is not None:
+            if (match := route.path_regex.match(path)) is not None and _is_whole(route, scope):
                 if method in (methods := set(route.methods or ())):
                     scope["path_params"] = match.groupdict()
                     return route, None
@@ -78,6 +82,14 @@ async def to_found_route(scope: Scope, receive: Receive, send: Send) -> None:
     route: Route = scope[FOUND]
     scope.update(route.matches(scope)[1])
     await route.handle(scope, receive, send)
+
+
+def _is_whole(route: Route, scope: Scope) -> bool:
+    """Return whether what a user's own path names is a user: no longer path, in which something else was meant.
+
+    A slash in an id comes as %2F there, so that no mistyped method on `/v1/users/{user_id}/…` erases anybody.
+    """
+    return route.path != USER_PATH or scope.get("raw_path", b"").count(b"/") == USER_PATH.count("/")
 
 
 def malformed(scope: Scope) -> Response | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Response
 
+from mnemolog.http.bounds.redacted import redacted_event
 from mnemolog.http.dependencies import CurrentQuota, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Conversation
@@ -38,12 +39,14 @@ async def converse(
     now = worker.clock.now()
     events: list[Observation] = []
     faults: list[Fault] = []
-    ids = _ids(body, session_id)
-    async for place, (raw, event_id) in in_slices(enumerate(zip(_turns(body, session_id), ids, strict=True))):
+    occurrences: Counter[tuple[str, str]] = Counter()
+    async for place, raw in in_slices(enumerate(_turns(body, session_id))):
         # One microsecond apart, so that turns without times of their own keep their order.
         at = now + timedelta(microseconds=place)
         try:
-            events.append(new_event(raw, tenant=tenant, accepted_at=at, event_id=event_id))
+            turn = redacted_event(worker.redaction, raw)
+            event_id = _id(turn, body.agent_id, session_id, occurrences)
+            events.append(new_event(turn, tenant=tenant, accepted_at=at, event_id=event_id))
         except InvalidEvent as error:
             root = f"$.messages[{place}]"
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
@@ -78,15 +81,12 @@ def _turns(body: Conversation, session_id: str) -> list[dict[str, Any]]:
     ]
 
 
-def _ids(body: Conversation, session_id: str) -> list[str]:
-    """Return an id for each message: from agent, session, role, content and which occurrence of it this is."""
-    occurrences: Counter[tuple[str, str]] = Counter()
-    ids = []
-    for message in body.messages:
-        spoken = (message.role, message.content)
-        ids.append(derived_id("turn", body.agent_id or "", session_id, *spoken, occurrences[spoken]))
-        occurrences[spoken] += 1
-    return ids
+def _id(turn: dict[str, Any], agent_id: str | None, session_id: str, occurrences: Counter[tuple[str, str]]) -> str:
+    """Return an id for a message: from agent, session, role, content and which occurrence of it this is."""
+    spoken = (turn["role"], turn["content"])
+    event_id = derived_id("turn", agent_id or "", session_id, *spoken, occurrences[spoken])
+    occurrences[spoken] += 1
+    return event_id
 
 
 def _without_none(**fields: object) -> dict[str, Any]:

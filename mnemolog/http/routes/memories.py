@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Query, Response
 
 from mnemolog.commands.commands import Answer, Changes, Fact
+from mnemolog.http.bounds.redacted import redacted_fields
 from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.memory_requests import NewMemory, Revision
@@ -28,6 +29,8 @@ from schemas.vocabulary.refusals import Refusal, refusal_of
 
 router = routes("memories", "/v1/memories", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
+REMEMBERED_TEXTS = ("content", "attribute", "value", "metadata")
+REVISED_TEXTS = ("content", "value", "event_type", "emotion", "key_dialogue")
 COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
@@ -39,7 +42,8 @@ COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPSt
 )
 async def remember(body: NewMemory, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
     """Remember as is: 201 with the memory, 200 with the known one when it is an exact duplicate."""
-    fact = Fact(**body.model_dump(exclude={"user_id"}))
+    given = redacted_fields(worker.redaction, body.model_dump(exclude={"user_id"}), REMEMBERED_TEXTS)
+    fact = Fact(**given)
     owner = Owner(tenant, GLOBAL_USER if fact.scope == "global" else body.user_id)
     command = await worker.commands.remember(Owner(tenant, body.user_id), fact, command_id)
     statuses = {"formed": HTTPStatus.CREATED, "superseded": HTTPStatus.CREATED}
@@ -105,7 +109,8 @@ async def revise(
     user_id: UserOrNone | None = None,
 ) -> Response:
     """Change what is given; 409 when the memory has moved on from `expected_version`."""
-    changes = Changes(**body.model_dump(exclude={"expected_version"}))
+    given = redacted_fields(worker.redaction, body.model_dump(exclude={"expected_version"}), REVISED_TEXTS)
+    changes = Changes(**given)
     if changes == Changes():
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
     owner = owner_of(worker.queries, tenant, memory_id, user_id)

@@ -16,7 +16,7 @@ from schemas.instant import instant
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.policy import PolicySet
 from schemas.policy import Policy
-from streams.extraction.policies import PolicyInForce
+from streams.extraction.policies import PolicyInForce, PolicyRefused
 
 router = routes("policy", "/v1/policy", OF_POLICIES)
 
@@ -58,7 +58,11 @@ async def set_policy(
         ),
         policy=Sealed.clear(new.encoded()),
     )
-    if not await worker.policies.set(message):
+    try:
+        was_set = await worker.policies.set(message)
+    except PolicyRefused as refusal:
+        raise Problem(HTTPStatus.CONFLICT, str(refusal)) from refusal
+    if not was_set:
         raise Problem(HTTPStatus.CONFLICT, "the Idempotency-Key was used for another policy: use a new one")
     return answer(_view(worker.policies.in_force(tenant, asked.agent_id)))
 

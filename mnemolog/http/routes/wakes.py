@@ -11,6 +11,7 @@ from mnemolog.access.principal import Principal
 from mnemolog.commands.commands import Answer
 from mnemolog.commands.wakes import Periodic
 from mnemolog.http.authentication import is_still_valid
+from mnemolog.http.bounds.redacted import redacted_fields
 from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Id, UserOrNone
@@ -110,10 +111,11 @@ async def schedule(
 ) -> Response:
     """Remind of something once: at its time, or as soon after it as the worker runs."""
     owner = Owner(tenant, check_user_id(user_id))
+    content = redacted_fields(worker.redaction, {"content": body.content}, ("content",))["content"]
     command = await worker.wake_commands.schedule(
         owner,
         body.due_at,
-        body.content,
+        content,
         channel=body.channel,
         agent_id=body.agent_id,
         command_id=command_id,
@@ -125,7 +127,7 @@ async def schedule(
         "user_id": user_id,
         "agent_id": body.agent_id,
         "due_at": instant(body.due_at),
-        "content": body.content,
+        "content": content,
         "channel": body.channel,
     }
     return answer(reminder, HTTPStatus.CREATED)

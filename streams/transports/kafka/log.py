@@ -194,9 +194,9 @@ class KafkaLog:
                 await self._admin_client().delete_records(deletion)
         self._recent.forget(topic, partition)
 
-    async def misfits(self, name: str, retention: timedelta | None) -> list[str]:
+    async def misfits(self, name: str, retention: timedelta | None, *, compact: bool = False) -> list[str]:
         """Return the settings of a topic that `create_topic` sets otherwise, as `setting=value, not value`."""
-        wanted = topics.settings(retention, max_record_bytes(name), compact=False)
+        wanted = topics.settings(retention, max_record_bytes(name), compact=compact)
         with translated(f"asking for the settings of topic {name}"):
             async with asyncio.timeout(self._timeout_s):
                 settings = await topics.misfits(self._admin_client(), name, wanted)

@@ -29,6 +29,9 @@ class TopicReader:
         self._topic = topic
         self._positions: dict[int, int] = {}
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._wanted: set[TopicPartition] = set()
+        """Partitions whose ends `_asking` is about to ask for."""
+        self._asking: asyncio.Task[dict[TopicPartition, int]] | None = None
 
     @classmethod
     async def start(cls, topic: str, partitions: int, connection: dict[str, Any]) -> TopicReader:
@@ -56,9 +59,20 @@ class TopicReader:
         await self._consumer.stop()
 
     async def end(self, partition: int) -> int:
-        """Return the partition's end: what every in-sync replica has."""
-        tp = TopicPartition(self._topic, partition)
-        return int((await self._consumer.end_offsets([tp]))[tp])
+        """Return the partition's end: what every in-sync replica has. Those asked for at once share a request."""
+        self._wanted.add(tp := TopicPartition(self._topic, partition))
+        if self._asking is None:
+            self._asking = asyncio.create_task(self._ask_ends())
+            # Whoever asked may have given up waiting.
+            self._asking.add_done_callback(lambda done: done.cancelled() or done.exception())
+        asking = self._asking
+        return int((await asyncio.shield(asking))[tp])
+
+    async def _ask_ends(self) -> dict[TopicPartition, int]:
+        await asyncio.sleep(0)  # until whoever is about to ask has done so
+        wanted, self._wanted, self._asking = self._wanted, set(), None
+        ends: dict[TopicPartition, int] = await self._consumer.end_offsets(wanted)
+        return ends
 
     async def earliest(self, partition: int) -> int:
         """Return the first offset still held."""

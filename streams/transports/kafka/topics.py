@@ -22,6 +22,14 @@ BATCH_BYTES = MAX_RECORD_BYTES + 12
 """The largest batch, compressed, that our topics take, which is Kafka's own default: said for each topic, so that a
 cluster whose default is larger does not let one request fill a worker's memory."""
 APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
+COMPACTION = {
+    "segment.ms": str(3_600_000),
+    "min.cleanable.dirty.ratio": "0.01",
+    "max.compaction.lag.ms": str(86_400_000),
+    "delete.retention.ms": str(315_360_000_000),
+}
+"""Of a compacted topic: what a tombstone destroys is gone within a day, for Kafka compacts closed segments only. The
+tombstone stays for ten years, so that nobody takes what it destroyed for lost."""
 RETRY_SECONDS = 0.1
 BROKERS_DEFAULT = -1  # replication factor: what the cluster is configured with
 
@@ -39,6 +47,8 @@ def settings(retention: timedelta | None, max_bytes: int, *, compact: bool) -> d
     milliseconds = -1 if retention is None else int(retention.total_seconds() * 1000)
     policy = "compact" if compact else "delete"
     config = {**APPEND_TIME, "cleanup.policy": policy, "retention.ms": str(milliseconds), "retention.bytes": "-1"}
+    if compact:
+        config |= COMPACTION
     if max_bytes > MAX_RECORD_BYTES:  # else the brokers' own limit, which may be larger
         config["max.message.bytes"] = str(max_bytes)
     return config

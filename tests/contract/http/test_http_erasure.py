@@ -130,3 +130,16 @@ async def test_an_open_window_is_dropped(door: FrontDoor):
     await erased(door, "zara")
     assert (await door.post("/v1/admin/drain")).status_code == 200
     assert await digest(door) == before
+
+
+async def test_a_longer_path_erases_nobody_and_a_slash_in_an_id_is_escaped(door: FrontDoor):
+    for user in ("zara", "a/profile"):
+        await lives(door, user, f"I am {user} and I live in Paris.")
+    before = await digest(door)
+    for path in ("/v1/users/zara/profile", "/v1/users/a/profile", "/v1/users/zara/", "/v1/users/zara/x/y"):
+        refused = await door.http.delete(path)
+        assert refused.status_code in (404, 405), path
+    assert await digest(door) == before
+    assert (await door.http.delete("/v1/users/a%2Fprofile")).json()["user"] == "a/profile"
+    assert await total(door, "a/profile") == 0
+    assert await total(door, "zara") > 1

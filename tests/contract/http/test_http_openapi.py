@@ -20,6 +20,7 @@ from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
 from mnemolog.http.models import context_responses, responses, wakes
 from mnemolog.http.routes.evatar import EvatarMemories
 from mnemolog.http.routes.tools import Tools
+from schemas.identity import Owner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -277,6 +278,14 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("GET", "/v1/admin/dead-letters", 200)
     await asks("POST", "/v1/admin/dead-letters", 200)
     await asks("POST", "/v1/admin/dead-letters", 404, {"ids": ["none"]})
+    await asks("POST", "/v1/admin/keys/rotate", 200)
+    in_clear = door.worker.settings.model_copy(update={"encryption": "off"})
+    monkeypatch.setattr(door.worker.key_rotation, "_settings", in_clear)
+    await asks("POST", "/v1/admin/keys/rotate", 409)
+    await asks("GET", "/v1/erasures", 200)
+    await asks("DELETE", "/v1/users/none", 200)
+    async with door.worker.observe.erasing(Owner("default", "none")):
+        await asks("DELETE", "/v1/users/none", 409)
     for path in ("/health/live", "/health/ready", "/metrics", "/v1/admin/checks"):
         await asks("GET", path, 200)
 

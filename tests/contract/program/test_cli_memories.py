@@ -9,10 +9,11 @@ import orjson
 import pytest
 from contract.front_door import front_door, turn
 
-from mnemolog import AsyncClient, Conflict, Refused
+from mnemolog import AsyncClient, Conflict, NotFound, Refused
 from mnemolog.cli.commands.drain import reextract
 from mnemolog.cli.commands.history import MOST_WORDS, history
 from mnemolog.cli.commands.memories import memory, revise
+from mnemolog.cli.commands.profile import entities
 from mnemolog.cli.commands.search import search
 from mnemolog.cli.invocation import CommandFailed
 from mnemolog.cli.output import Output
@@ -45,6 +46,58 @@ async def test_a_memory_is_revised_and_read_by_its_id(client: AsyncClient, capsy
     assert (lines["content"], lines["importance"], lines["category"]) == ("Owns a blue bicycle", "0.9", "habit")
     await memory(client, Output(as_json=True), memory_id)
     assert orjson.loads(capsys.readouterr().out) == await client.memory(memory_id)
+
+
+async def test_what_happened_is_revised_and_an_empty_word_is_taken_away(
+    client: AsyncClient, capsys: pytest.CaptureFixture[str]
+):
+    said = [turn("t-1", "昨天我们吵架了，我很难过", occurred_at="2026-01-05T08:00:00Z")]
+    [accepted] = (await client.publish(said, wait_seconds=20))["accepted"]
+    memory_id, output = accepted["memory_ids"][0], Output(as_json=True)
+    await revise(
+        client,
+        output,
+        memory_id,
+        event_type="makeup",
+        emotion="happy",
+        emotion_intensity=0.4,
+        key_dialogue=["我们和好了", ""],
+    )
+    revised = orjson.loads(capsys.readouterr().out)
+    assert (revised["event_type"], revised["emotion"], revised["emotion_intensity"]) == ("makeup", "happy", 0.4)
+    assert revised["key_dialogue"] == ["我们和好了"]
+    await revise(client, output, memory_id, emotion="", key_dialogue=[""])
+    revised = orjson.loads(capsys.readouterr().out)
+    assert (revised["event_type"], revised["emotion"], revised["key_dialogue"]) == ("makeup", None, [])
+
+
+async def test_entities_are_listed_and_one_is_shown_with_its_facts(
+    client: AsyncClient, capsys: pytest.CaptureFixture[str]
+):
+    output = Output(as_json=False)
+    await entities(client, output, user="u1")
+    assert "no memory of u1 names anything" in capsys.readouterr().err
+    await client.publish([turn("t-1", "I live in Berlin.", occurred_at="2026-01-05T08:00:00Z")], wait_seconds=20)
+    await client.publish([turn("t-2", "I live in Oslo now.", occurred_at="2026-03-05T08:00:00Z")], wait_seconds=20)
+    await entities(client, output, user="u1", kind="place")
+    shown = capsys.readouterr().out
+    assert [name for name in ("Berlin", "Oslo") if name not in shown] == []
+    await entities(client, output, user="u1", kind="organisation")
+    assert "no memory of u1 names any organisation" in capsys.readouterr().err
+    items = (await client.entities("u1"))["items"]
+    [berlin] = [entity["entity_id"] for entity in items if entity["name"] == "Berlin"]
+    await entities(client, output, user="u1", entity_id=berlin)
+    shown = capsys.readouterr().out
+    assert "Berlin (place)" in shown
+    assert [cell.strip() for cell in shown.splitlines()[-2].split("│")[1:4]] == [
+        "2026-01-05",
+        "User lives in Berlin",
+        "2026-03-05",
+    ]
+    await entities(client, Output(as_json=True), user="u1", entity_id=berlin)
+    assert orjson.loads(capsys.readouterr().out) == await client.entity("u1", berlin)
+    with pytest.raises(NotFound):
+        await entities(client, output, user="u1", entity_id="nobody")
 
 
 async def test_a_search_shows_what_was_said_and_until_when_something_was_true(

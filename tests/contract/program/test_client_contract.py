@@ -79,7 +79,11 @@ async def test_the_routes_of_wakes(memory: AsyncClient) -> None:
         await memory.wake("u1")
     configured = await memory.configure_wake(3600, "u1", "luna", query="today", memory_limit=2)
     assert await memory.wake("u1") == configured
-    assert (await memory.remove_wake("u1"))["every_seconds"] is None
+    assert await memory.wake("u1", "luna") == configured
+    for of_another in (memory.wake("u1", "nova"), memory.remove_wake("u1", "nova")):
+        with pytest.raises(NotFound):
+            await of_another
+    assert (await memory.remove_wake("u1", "luna"))["every_seconds"] is None
     late = await memory.remind("2100-01-01T00:00:00Z", "the century", "u1", channel="telegram")
     assert (await memory.reminders("u1"))["items"] == [late]
     assert (await memory.cancel_reminder(late["reminder_id"], "u1"))["state"] == "cancelled"

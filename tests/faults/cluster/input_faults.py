@@ -157,7 +157,11 @@ async def poison(cluster: Cluster) -> None:
             began = time.monotonic()
             for topic in TOPICS:
                 partitions = range(await log.partitions(topic.name))
-                keys = (None, b"no slash", b"default/user-1")
+                keys = (
+                    b"no slash",
+                    b"default/user-1",
+                    *(() if topic.compacted else (None,)),
+                )  # Kafka refuses those
                 values = POISON if topic in INPUTS else POISON[:-1]
                 poisonous = [
                     NewRecord(topic=topic.name, partition=p, key=k, value=v)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from faults.cluster.cluster import RECOVERY_SECONDS, SESSION_SECONDS
 from support.preloaded import compiled
 
+from projections.encrypted_files import PAGE_BYTES, is_clear
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
@@ -132,9 +134,18 @@ def damage_contents(path: Path) -> bool:
 
     In the file itself: of a write-ahead log SQLite would pass what does not have its checksum.
     """
+    if not is_clear(path):  # encrypted: each page has a checksum of its own
+        return _change(
+            path, lambda b: b[:PAGE_BYTES] + b"".join(_flipped(b, n) for n in range(PAGE_BYTES, len(b), PAGE_BYTES))
+        )
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("pragma wal_checkpoint(truncate)")
     return _change(path, lambda b: b.replace(MEMORY, b'{"damaged_id'))
+
+
+def _flipped(content: bytes, begin: int) -> bytes:
+    """Return the page that begins there, with one bit that is another."""
+    return bytes((content[begin] ^ 1,)) + content[begin + 1 : begin + PAGE_BYTES]
 
 
 def _change(path: Path, harm: Callable[[bytes], bytes]) -> bool:

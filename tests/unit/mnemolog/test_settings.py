@@ -419,3 +419,8 @@ def test_an_encoder_that_cannot_be_used_is_refused(encoder: str, advice: str):
 def test_an_encoder_on_this_machine_needs_no_endpoint():
     for encoder in ("onnx:/a?pooling=cls", "fastembed:BAAI/bge-small-en-v1.5", "en=onnx:/a,zh=onnx:/b"):
         assert from_environment({"MNEMOLOG_EMBEDDING_MODEL": encoder}).embedding_model == encoder
+
+
+def test_a_redaction_that_says_nothing_known_is_refused():
+    with pytest.raises(SettingsError, match=r"MNEMOLOG_REDACTION.*kind=action"):
+        from_environment({"MNEMOLOG_REDACTION": "card=hide"})

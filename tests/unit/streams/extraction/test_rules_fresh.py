@@ -1,8 +1,9 @@
 """The rules are measured on sentences of daily life that were written before the rules were read again.
 
 `sentences_fresh.jsonl` holds 200 a language; `_second` 100, `_third` 60 and `_fourth` 50, each written after the rules
-were improved with the one before. `docs/quality.md` has the figures of each first run and of today's; the bounds here
-are what is promised. `python tests/unit/streams/extraction/test_rules_fresh.py` prints the figures with every miss.
+were improved with the one before. `_blind`, 200, is by an author who saw neither rules nor sentences.
+`docs/quality.md` has the figures of each first run and of today's; the bounds here are what is promised.
+`python tests/unit/streams/extraction/test_rules_fresh.py` prints the figures with every miss.
 
 A fact names the slots it may fill (null: none) and its words: of each list one must stand in the memory. A memory is
 right where it meets a fact of its sentence; a fact that is optional may be missed, and is not counted when it is found.
@@ -46,6 +47,9 @@ class Score(NamedTuple):
 
 SETS = {"fresh": 200, "second": 100, "third": 60, "fourth": 50}
 """Sentences of a language in each set, in the order in which they were written."""
+
+MEASURED = {**SETS, "blind": 200}
+"""With the set of an author who had not seen the rules: it is measured, and nothing is promised about it."""
 
 
 def rows(written: str, language: str) -> list[dict[str, Any]]:
@@ -94,10 +98,10 @@ async def test_the_rules_are_right_nine_times_in_ten_and_find_two_facts_in_three
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
-@pytest.mark.parametrize("written", SETS)
+@pytest.mark.parametrize("written", MEASURED)
 def test_a_quarter_of_the_sentences_hold_nothing(written: str, language: str):
     said = rows(written, language)
-    assert len({row["text"] for row in said}) == SETS[written]
+    assert len({row["text"] for row in said}) == MEASURED[written]
     assert 0.2 <= sum(not row["facts"] for row in said) / len(said) <= 0.5
 
 
@@ -111,5 +115,5 @@ def report(written: str, language: str) -> str:
 
 
 if __name__ == "__main__":
-    for each in SETS:
+    for each in MEASURED:
         sys.stdout.write(report(each, "zh") + report(each, "en"))

@@ -1,0 +1,234 @@
+"""What must not be kept: numbers and secrets are found in texts, and replaced or refused before anything is stored.
+
+Numbers with a checksum are found by it, so that few ordinary ones are taken. A refusal names kinds, never words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import date
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    Span: TypeAlias = tuple[int, int]
+
+Kind: TypeAlias = Literal["secret", "email", "iban", "id_card", "card", "phone"]
+Action: TypeAlias = Literal["redact", "refuse"]
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+"""In the order in which they are looked for: what one takes the next do not see."""
+
+_SECRET = re.compile(
+    r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[A-Za-z0-9+/=\s]{0,16384}(?:-----END [A-Z ]{0,20}PRIVATE KEY-----)?"
+    r"|(?<![A-Za-z0-9_-])(?:sk-[A-Za-z0-9_-]{16,}|gh[opsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{20,}"
+    r"|AKIA[0-9A-Z]{16}|xox[abprs]-[A-Za-z0-9-]{10,}|AIza[A-Za-z0-9_-]{30,}"
+    r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"
+)
+_EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}")
+_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}")
+_ID_CARD = re.compile(r"(?<!\d)\d{17}[\dXx](?!\d)")
+_DIGITS = re.compile(r"\d+")
+_PHONE = re.compile(
+    r"(?<!\d)(?:\+?86[ -]?)?1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d)"
+    r"|\+\d{1,3}(?:[ .()-]{0,2}\d){6,14}(?!\d)"
+    r"|(?<!\d)\(?\d{3}\)?[ .-]{1,2}\d{3}[ .-]\d{4}(?!\d)"
+    r"|(?<!\d)0\d{2,3}-\d{7,8}(?!\d)"
+)
+_IBAN_COUNTRIES: Final = {
+    15: "NO",
+    16: "BE",
+    18: "DK FI NL",
+    19: "SI",
+    20: "AT EE KZ LT LU",
+    21: "CH HR LI LV",
+    22: "BG DE GB IE RS",
+    23: "AE IL",
+    24: "AD CZ ES RO SA SE SK",
+    25: "PT",
+    26: "IS TR",
+    27: "FR GR IT MC SM",
+    28: "CY HU PL",
+    29: "BR QA UA",
+    31: "MT",
+}
+"""Countries by the length of their account numbers."""
+_IBAN_LENGTHS: Final = {country: length for length, named in _IBAN_COUNTRIES.items() for country in named.split()}
+_CARD_LENGTHS: Final = range(13, 20)
+_CARD_BEGINNINGS: Final = range(2, 7)
+
+
+class Refused(ValueError):
+    """A text holds what is refused; the message names the kinds and quotes nothing."""
+
+    def __init__(self, kinds: list[Kind]) -> None:
+        named = ", ".join(kinds)
+        super().__init__(f"holds what is not accepted here ({named}): remove it, and send the rest")
+        self.kinds = kinds
+
+
+def actions_of(setting: str) -> dict[Kind, Action]:
+    """Read `card=redact,email=refuse`; `all=redact` stands for every kind, what is named later wins.
+
+    Raises ValueError, which says what may be written.
+    """
+    actions: dict[Kind, Action] = {}
+    for part in filter(None, (part.strip() for part in setting.split(","))):
+        kind, _, action = part.partition("=")
+        kinds = KINDS if kind == "all" else [known for known in KINDS if known == kind]
+        chosen = next((known for known in ("redact", "refuse") if known == action), None)
+        if not kinds or (chosen is None and action != "keep"):
+            raise ValueError(
+                f"must be kind=action, with commas between: all, {', '.join(KINDS)} = redact, refuse or keep"
+            )
+        for each in kinds:
+            if chosen is None:
+                actions.pop(each, None)
+            else:
+                actions[each] = chosen
+    return actions
+
+
+class Redaction:
+    """Replaces or refuses what must not be kept, as each kind's action says; kinds without one stay."""
+
+    def __init__(
+        self, actions: Mapping[Kind, Action], count: Callable[[Kind, Action, int], None] = lambda *_: None
+    ) -> None:
+        """Take the actions; `count` is told how often a kind was found, and nothing of what was found."""
+        self._actions = [(kind, actions[kind]) for kind in KINDS if kind in actions]
+        self._count = count
+
+    def value(self, given: Any) -> Any:  # noqa: ANN401 - any JSON
+        """Return a JSON value with every text in it redacted, keys and whole numbers too. Raises Refused."""
+        if not self._actions:
+            return given
+        found: Counter[tuple[Kind, Action]] = Counter()
+        redacted = self._value(given, found)
+        refused = [kind for kind, action in found if action == "refuse"]
+        for (kind, action), times in found.items():
+            if action == "refuse" or not refused:
+                self._count(kind, action, times)
+        if refused:
+            raise Refused(refused)
+        return redacted
+
+    def _value(self, given: Any, found: Counter[tuple[Kind, Action]]) -> Any:  # noqa: ANN401 - any JSON
+        match given:
+            case str():
+                return self._text(given, found)
+            case dict():
+                return {self._value(key, found): self._value(each, found) for key, each in given.items()}
+            case list():
+                return [self._value(each, found) for each in given]
+            case int() if not isinstance(given, bool) and abs(given) < 10**40:
+                said = str(given)
+                redacted = self._text(said, found)
+                return given if redacted == said else redacted
+            case _:
+                return given
+
+    def _text(self, text: str, found: Counter[tuple[Kind, Action]]) -> str:
+        for kind, action in self._actions:
+            spans = list(_FINDERS[kind](text))
+            if spans:
+                found[kind, action] += len(spans)
+                text = _without(text, spans, f"[{kind}]")
+        return text
+
+
+def _without(text: str, spans: list[Span], mark: str) -> str:
+    edges = [(0, 0), *spans, (len(text), len(text))]
+    return mark.join(text[left:right] for (_, left), (right, _) in pairwise(edges))
+
+
+def _secrets(text: str) -> Iterator[Span]:
+    return (found.span() for found in _SECRET.finditer(text))
+
+
+def _emails(text: str) -> Iterator[Span]:
+    return (found.span() for found in _EMAIL.finditer(text)) if "@" in text else iter(())
+
+
+def _ibans(text: str) -> Iterator[Span]:
+    """Find account numbers: they have the length of their country, and their remainder by 97 is 1."""
+    start = 0
+    while (found := _IBAN.search(text, start)) is not None:
+        start = found.start() + 1
+        length = _IBAN_LENGTHS.get(found[0][:2].upper(), 0)
+        places = [place for place in range(*found.span()) if text[place] not in " -"][:length]
+        if not length or len(places) < length:
+            continue
+        given = "".join(text[place] for place in places).upper()
+        if int("".join(str(int(each, 36)) for each in given[4:] + given[:4])) % 97 == 1:
+            start = places[-1] + 1
+            yield found.start(), start
+
+
+def _id_cards(text: str) -> Iterator[Span]:
+    """Find Chinese id numbers: they hold a date of birth, and their last sign is a checksum."""
+    for found in _ID_CARD.finditer(text):
+        digits = [int(each) for each in found[0][:17]]
+        born = "".join(map(str, digits[6:14]))
+        weighed = sum(digit * pow(2, 17 - place, 11) for place, digit in enumerate(digits))
+        last = found[0][17].upper()
+        if "10X98765432"[weighed % 11] == (last if last == "X" else str(int(last))) and _is_date(born):
+            yield found.span()
+
+
+def _is_date(digits: str) -> bool:
+    try:
+        date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
+    except ValueError:
+        return False
+    return True
+
+
+def _cards(text: str) -> Iterator[Span]:
+    """Find card numbers: 13 to 19 digits, in groups or not, that begin with 2 to 6 and pass Luhn's check."""
+    groups = [found.span() for found in _DIGITS.finditer(text)]
+    first = 0
+    while first < len(groups):
+        last = _card_end(text, groups, first)
+        if last is not None:
+            yield groups[first][0], groups[last][1]
+            first = last
+        first += 1
+
+
+def _card_end(text: str, groups: list[Span], first: int) -> int | None:
+    """Return the last group of the longest card number that begins with a group."""
+    digits: list[int] = []
+    ends = None
+    for place in range(first, len(groups)):
+        left, right = groups[place]
+        if (place > first and text[groups[place - 1][1] : left] not in {" ", "-"}) or right - left > _CARD_LENGTHS[-1]:
+            break
+        digits += (int(each) for each in text[left:right])
+        if len(digits) > _CARD_LENGTHS[-1]:
+            break
+        if len(digits) in _CARD_LENGTHS and digits[0] in _CARD_BEGINNINGS and _passes_luhn(digits):
+            ends = place
+    return ends
+
+
+def _passes_luhn(digits: list[int]) -> bool:
+    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[-2::-2])
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def _phones(text: str) -> Iterator[Span]:
+    return (found.span() for found in _PHONE.finditer(text))
+
+
+_FINDERS: Final[dict[Kind, Callable[[str], Iterator[Span]]]] = {
+    "secret": _secrets,
+    "email": _emails,
+    "iban": _ibans,
+    "id_card": _id_cards,
+    "card": _cards,
+    "phone": _phones,
+}
