@@ -26,12 +26,12 @@ from schemas.topics import INBOX
 from streams.ticks.scheduler import decay_due, tick_id, tick_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from projections.embedding.embedder import Embedder
     from projections.partitions.shards import Shards
     from schemas.clock import Clock
-    from schemas.log import Log
+    from schemas.log import Appended, Log
     from schemas.messages.decision import Decision, Outcome
     from schemas.messages.inbox import MemoryWish, Tick, UserItem
     from streams.agents.remember import Remember
@@ -205,19 +205,19 @@ class Commands:
         """Append an item and wait up to 5 s for its decision. Raises AnotherCommand, and NotHeld before appending."""
         owner, command_id = item.envelope.owner, item.envelope.event_id
         self._shards.require(owner)
-        await self._check_repeat(item)
-        await self.append([item])
+        await self._check_repeat(item, self._decisions(item))
+        [appended] = await self.append([item])
         try:
             await asyncio.wait_for(self._remember.decided(owner, command_id), DECISION_SECONDS)
-            await self._check_repeat(item)  # one sent at the same time may have come first
-            decisions: list[Decision] = self._shards.of(owner).ledger.decided(owner, command_id)
+            decisions = self._decisions(item)
+            await self._check_repeat(item, decisions, appended.position)  # one sent meanwhile may have come first
         except (TimeoutError, NotHeld):  # it is in the log: the worker that has the partition now decides it
             return Answer(command_id, None)
         return Answer(command_id, tuple(o for d in decisions for o in d.outcomes))
 
-    async def append(self, items: Sequence[UserItem]) -> None:
+    async def append(self, items: Sequence[UserItem]) -> list[Appended]:
         """Append commands to the inboxes of their users; return when the log has them. Raises LogUnavailable."""
-        await self._log.append([self._record(item) for item in items])
+        return await self._log.append([self._record(item) for item in items])
 
     async def wait_until_decided(self, commands: Sequence[tuple[Owner, str]], until: float) -> None:
         """Wait for the decisions of commands, at most until a moment of the monotonic clock."""
@@ -268,11 +268,21 @@ class Commands:
             repeated=repeated,
         )
 
-    async def _check_repeat(self, item: UserItem) -> None:
-        """Raise AnotherCommand where the command's id was used for another one."""
-        owner, command_id = item.envelope.owner, item.envelope.event_id
-        for decision in self._shards.of(owner).ledger.decided(owner, command_id):
+    def _decisions(self, item: UserItem) -> list[Decision]:
+        """Return what was decided about a command. Raises NotHeld."""
+        owner = item.envelope.owner
+        return self._shards.of(owner).ledger.decided(owner, item.envelope.event_id)
+
+    async def _check_repeat(self, item: UserItem, decisions: Iterable[Decision], own: Position | None = None) -> None:
+        """Raise AnotherCommand where the decisions about the command's id are about another one.
+
+        Those of the position where this one was appended are its own.
+        """
+        command_id = item.envelope.event_id
+        for decision in decisions:
             position = Position(INBOX.name, decision.item_partition, decision.item_offset)
+            if position == own:
+                continue
             record = await self._shards.record(position)
             if record is not None and _request_of(codec.decode(record.value)) != _request_of(item):
                 raise AnotherCommand(f"the key of command {command_id} was used for another command: use a new one")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
@@ -14,7 +17,7 @@ from mnemolog.access.rates import Rates
 from mnemolog.access.verifier import Verifier
 from mnemolog.http import forwarding, problems
 from mnemolog.http.authentication import WITHOUT_KEY, Authentication
-from mnemolog.http.bounds.paths import Paths
+from mnemolog.http.bounds.paths import Paths, to_found_route
 from mnemolog.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from mnemolog.http.mcp import route as mcp
 from mnemolog.http.middleware import Edge
@@ -37,11 +40,13 @@ from mnemolog.http.routes import (
     tools,
     wakes,
 )
-from mnemolog.http.routing import known_query
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.types import ASGIApp
 
     from mnemolog.worker.worker import Worker
 
@@ -64,14 +69,28 @@ ROUTES: Final = (
     policies,
     admin,
     internal,
+    mcp,
+    health,
 )
-"""Every module with routes about memory, in the order of the OpenAPI document. A new module is entered here."""
-ROUTES_WITHOUT_QUERY_CHECK: Final = (mcp, health)
-"""Those whose query parameters are not in the document: MCP checks its own, probes and scrapers may add any."""
+"""Every module with routes, in the order of the OpenAPI document. A new module is entered here."""
 
 
 class _Application(FastAPI):
-    """An application whose document says how a key is sent."""
+    """An application whose document says how a key is sent, and whose requests pass one layer: the edge."""
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
+        super().__init__(**options)
+        self.edge: Callable[[ASGIApp], Edge] | None = None
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Put the edge around the routes.
+
+        What FastAPI puts around them beside that is left out: the edge answers bugs and bounds bodies itself, and finds
+        the route before it reads one.
+        """
+        assert self.edge is not None  # noqa: S101 - set by who makes the application
+        routes = AsyncExitStackMiddleware(to_found_route)
+        return self.edge(ExceptionMiddleware(routes, handlers=self.exception_handlers))
 
     def openapi(self) -> dict[str, Any]:
         """Return the document; it is made once."""
@@ -107,22 +126,18 @@ def make_http(worker: Worker, *, trusts_callers: bool = False) -> FastAPI:
     problems.install(app)
     forwarding.install(app)
     for module in ROUTES:
-        app.include_router(module.router, dependencies=[Depends(known_query)])
-    for module in ROUTES_WITHOUT_QUERY_CHECK:
-        app.include_router(module.router)
+        app.router.routes.extend(module.router.routes)
     settings = worker.settings
     advertised = urlsplit(settings.advertised_url or "").hostname
     hosts = LOOPBACK | {settings.host.lower()} | ({advertised} if advertised else set[str]())
-    modules = (*ROUTES, *ROUTES_WITHOUT_QUERY_CHECK)
-    answered = [*app.router.routes, *(route for module in modules for route in module.router.routes)]
     path = None if trusts_callers else settings.api_keys_file
     keys = None if path is None else Verifier(KeyFile(path), worker.clock)
-    app.add_middleware(
+    app.edge = partial(
         Edge,
         metrics=worker.metrics,
         hosts=hosts if path is None else None,  # a page of another site has no key, by whatever name it reaches us
         authentication=None if keys is None else Authentication(keys, Rates(worker.group_size)),
-        paths=Paths(route for route in answered if isinstance(route, Route)),
+        paths=Paths(route for route in app.router.routes if isinstance(route, Route)),
         scheme="https" if settings.tls == "elsewhere" else None,
         names_suffice=not settings.has_proof and settings.api_keys_file is None,
     )

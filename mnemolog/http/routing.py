@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response, params
 from fastapi.routing import APIRoute
 
 from mnemolog.http.bounds.json_body import read_json
@@ -24,15 +24,17 @@ from schemas.inputs.faults import path_of
 from schemas.inputs.input_events import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Iterable
+    from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Sequence
 
     from pydantic import BaseModel
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from mnemolog.http.permissions import Access
 
 Endpoint = TypeVar("Endpoint", bound="Callable[..., Any]")
 GIVEN_TWICE: Final = "is given more than once: say which one is meant"
 _TAKES_LONG: Final = "mnemolog_takes_long"
+_AT_ONCE: Final = "mnemolog_at_once"
 _PROBLEM: Final = {
     "content": {
         MEDIA_TYPE: {
@@ -91,6 +93,12 @@ def takes_long(endpoint: Endpoint) -> Endpoint:
     return endpoint
 
 
+def at_once(endpoint: Endpoint) -> Endpoint:
+    """Mark an open route that takes nothing: it is answered without what FastAPI would look for in the request."""
+    setattr(endpoint, _AT_ONCE, True)
+    return endpoint
+
+
 class _Request(Request):
     """A request whose JSON is read strictly: no NaN and no lone surrogates, which nothing behind it could carry."""
 
@@ -110,6 +118,14 @@ class _Router(APIRouter):
         super().add_api_route(path, endpoint, **options)
 
 
+def _answering_at_once(endpoint: Callable[[], Awaitable[Response]]) -> ASGIApp:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        response = await endpoint()
+        await response(scope, receive, send)
+
+    return app
+
+
 class _ProcessRoute(APIRoute):
     """A route about the process: it answers whatever the log and the group do, to who may ask it."""
 
@@ -119,6 +135,9 @@ class _ProcessRoute(APIRoute):
         refusals = refused(*EVERYWHERE, *with_keys, *(WITH_BODIES if has_body else ()))
         options["responses"] = refusals | (options.get("responses") or {})
         super().__init__(path, endpoint, **options)
+        if hasattr(endpoint, _AT_ONCE):
+            assert access_of(endpoint) is OPEN  # noqa: S101 - nobody is asked for a key
+            self.app = _answering_at_once(endpoint)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -165,14 +184,26 @@ def routes(
     always: Iterable[HTTPStatus] = BY_WORKERS,
     *,
     about_process: bool = False,
+    checks_query: bool = True,
+    dependencies: Sequence[params.Depends] = (),
     **more: Any,  # noqa: ANN401 - FastAPI's own settings
 ) -> APIRouter:
     """Return a router for one part of the front door; `always` are the refusals of all its routes.
 
     `access` is what its routes take, but for those that are marked with `@needs`; one that has neither is refused.
+    Where it `checks_query`, query parameters that the document does not have are refused.
     """
     route = _ProcessRoute if about_process else _MemoryRoute
-    return _Router(access, prefix=prefix, tags=[tag], route_class=route, responses=refused(*always), **more)
+    checks = [Depends(known_query)] if checks_query else []
+    return _Router(
+        access,
+        prefix=prefix,
+        tags=[tag],
+        route_class=route,
+        responses=refused(*always),
+        dependencies=[*checks, *dependencies],
+        **more,
+    )
 
 
 def answer(body: Any, status: int = 200) -> Response:  # noqa: ANN401 - any JSON

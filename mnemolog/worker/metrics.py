@@ -63,10 +63,12 @@ class Metrics:
         self._ticks = Counter(
             "mnemolog_ticks", "Ticks by what became of them", ("policy", "outcome"), registry=registry
         )
-        self._answers = Counter("mnemolog_http_requests", "HTTP requests", ("route", "status"), registry=registry)
-        self._answering = Histogram(
+        answers = Counter("mnemolog_http_requests", "HTTP requests", ("route", "status"), registry=registry)
+        self._answer = cache(answers.labels)
+        answering = Histogram(
             "mnemolog_http_seconds", "Time until a request is answered", ("route",), registry=registry
         )
+        self._answering = cache(answering.labels)
         self._lag = Histogram(
             "mnemolog_event_loop_lag_seconds",
             "How much later than planned the event loop comes to something",
@@ -128,8 +130,8 @@ class Metrics:
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count an HTTP request by the template of its route."""
-        self._answers.labels(route, str(status)).inc()
-        self._answering.labels(route).observe(seconds)
+        self._answer(route, str(status)).inc()
+        self._answering(route).observe(seconds)
 
     def lagged(self, seconds: float) -> None:
         """Keep how much later than planned the event loop came to something."""

@@ -13,7 +13,7 @@ from mnemolog.http.authentication import BETWEEN_WORKERS
 if TYPE_CHECKING:
     from contextlib import ExitStack
 
-    from starlette.types import Receive, Scope
+    from starlette.types import Message, Receive, Scope
 
     from mnemolog.access.principal import Principal
 
@@ -57,7 +57,13 @@ class Bodies:
     async def read(self, scope: Scope, receive: Receive, until_answered: ExitStack) -> bytes:
         """Return the whole body, which counts until the request is answered. Raises NotRead, Gone."""
         most = most_bytes(scope["path"])
-        announced = dict(scope["headers"]).get(b"content-length", b"")
+        headers = dict(scope["headers"])
+        if b"content-length" not in headers and b"transfer-encoding" not in headers:
+            message = await receive()  # there is no body, and nothing to wait for
+            if message["type"] == "http.request" and not message.get("body") and not message.get("more_body", False):
+                return b""
+            receive = _after(message, receive)
+        announced = headers.get(b"content-length", b"")
         if announced.isdigit() and int(announced) > most:
             raise _too_large(most)
         try:
@@ -101,6 +107,16 @@ class Bodies:
             self._of_tenants[tenant] -= size
             if not self._of_tenants[tenant]:
                 del self._of_tenants[tenant]
+
+
+def _after(message: Message, receive: Receive) -> Receive:
+    """Return a `receive` that yields this message first."""
+    first = [message]
+
+    async def received() -> Message:
+        return first.pop() if first else await receive()
+
+    return received
 
 
 def _tenant(scope: Scope) -> str | None:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from fastapi import Response
     from starlette.routing import Route
-    from starlette.types import Scope
+    from starlette.types import Receive, Scope, Send
+
+FOUND: Final = "mnemolog.route"
+"""The member of a request's scope that holds the route that answers."""
 
 
 USER_PATH: Final = "/v1/users/{user_id:text}"
@@ -37,14 +40,15 @@ class Paths:
                 self._plain.setdefault(route.path, {}).update(dict.fromkeys(route.methods or (), route))
 
     def refusal(self, scope: Scope) -> Response | None:
-        """Return why no route answers, or None."""
-        return self._found(scope)[1]
+        """Put the route that answers into the scope and return None, or return why none does."""
+        scope[FOUND], refusal = self._found(scope)
+        return refusal
 
     def denial(self, scope: Scope) -> Response | None:
-        """Return why the route that answers is not for the roles of the request's key, or None."""
-        route, _ = self._found(scope)
-        if route is None or scope["path"] in WITHOUT_KEY:
+        """Return why the route that was found is not for the roles of the request's key, or None."""
+        if scope["path"] in WITHOUT_KEY:
             return None
+        route: Route = scope[FOUND]
         try:
             permit_role(Request(scope), route.endpoint)
         except Problem as denied:
@@ -70,6 +74,16 @@ class Paths:
         return None, problem(HTTPStatus.METHOD_NOT_ALLOWED, not_offered(method, path), headers=allow)
 
 
+async def to_found_route(scope: Scope, receive: Receive, send: Send) -> None:
+    """Have the route answer that was found, as a router does that has looked for it."""
+    if scope["type"] != "http":
+        await scope["app"].router(scope, receive, send)
+        return
+    route: Route = scope[FOUND]
+    scope.update(route.matches(scope)[1])
+    await route.handle(scope, receive, send)
+
+
 def _is_whole(route: Route, scope: Scope) -> bool:
     """Return whether what a user's own path names is a user: no longer path, in which something else was meant.
 
@@ -84,6 +98,8 @@ def malformed(scope: Scope) -> Response | None:
     Each byte that is none would be read as the same character: different ids would be one.
     """
     for part in (scope.get("raw_path") or b"", scope["query_string"]):
+        if part.isascii() and b"%" not in part:
+            continue
         try:
             unquote_to_bytes(part).decode()
         except UnicodeDecodeError:

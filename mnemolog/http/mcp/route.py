@@ -13,7 +13,7 @@ from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routing import query_faults, routes
 from mnemolog.http.tool_definitions import CALLER_FIELDS
 
-router = routes("mcp", access=OF_MODELS)
+router = routes("mcp", access=OF_MODELS, checks_query=False)  # the document does not have it
 
 
 async def _known_here(request: Request) -> None:

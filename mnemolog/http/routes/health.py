@@ -11,13 +11,15 @@ from mnemolog.http.dependencies import is_ready
 from mnemolog.http.models import responses
 from mnemolog.http.permissions import MEASURING, OF_INSTALLATION, OPEN, needs
 from mnemolog.http.problems import MOVING, OUT_OF_SESSION, Problem
-from mnemolog.http.routing import answer, refused, routes
+from mnemolog.http.routing import answer, at_once, refused, routes
 from mnemolog.worker.metrics import MEDIA_TYPE
 
-router = routes("health", access=OPEN, always=(), about_process=True)
+router = routes("health", access=OPEN, always=(), about_process=True, checks_query=False)
+"""Probes and scrapers may add any query."""
 
 
 @router.get("/health/live", response_model=responses.Health)
+@at_once
 async def live() -> Response:
     """Tell that the process answers."""
     return answer({"status": "live"})
