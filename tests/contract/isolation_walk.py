@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 UNKNOWN_ID: Final = "00000000-0000-0000-0000-000000000000"
 POLICY: Final = "/v1/policy"
+ERASING: Final = ("DELETE", "/v1/users/{user_id}")
 MCP: Final = "/mcp"
 MCP_HEADERS: Final = {"Accept": "application/json, text/event-stream"}
 CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
@@ -106,6 +107,8 @@ def requests_of(world: World, name: str, method: str, template: str) -> Iterator
     elif "{event_id}" in template:
         for place in world.places:
             yield from (_filled(world, asked, About(place.user, subject=event)) for event in place.events)
+    elif (method, template) == ERASING:
+        yield from _of_erasing(world, name, asked)
     elif named & {"user_id", "device_id"} or "{user_id}" in template:
         yield from _of_users(world, asked, named)
     else:
@@ -135,6 +138,14 @@ def _of_users(world: World, asked: Request, named: set[str]) -> Iterator[Request
     if "Idempotency-Key" in named:
         repeat = _filled(world, asked, About("ana", agents[-1]))
         yield replace(repeat, headers={"Idempotency-Key": SHARED_KEY})
+
+
+def _of_erasing(world: World, name: str, asked: Request) -> Iterator[Request]:
+    """Yield the erasure of each user, and only its preview where the caller may erase whom others are asked about."""
+    for user in USERS:
+        request = _filled(world, asked, About(user))
+        query = {"preview": "true"} if world.may_erase(name, user) else {}
+        yield replace(request, query=request.query | query)
 
 
 def without_user(request: Request) -> Request:

@@ -140,6 +140,16 @@ class World:
     def may_read(self, name: str) -> bool:
         return bool(self.callers[name].key.roles & set(EVERYTHING))
 
+    def may_erase(self, name: str, user: str) -> bool:
+        """Return whether a caller may erase a user that places are of: a key for some agents may not."""
+        key = self.callers[name].key
+        return (
+            Role.TENANT_ADMIN in key.roles
+            and key.principal.agents is None
+            and key.principal.has_user(user)
+            and any((place.tenant, place.user) == (key.tenant, user) for place in self.places)
+        )
+
     def hidden_from(self, name: str) -> list[Place]:
         seen = self.seen_by(name)
         return [place for place in self.places if place not in seen]

@@ -129,9 +129,13 @@ async def test_a_reserved_or_broken_user_is_refused(door: FrontDoor, path: str):
     assert (await door.http.get(path)).status_code == 422
 
 
-@pytest.mark.parametrize("path", ["/v1/users/u1", "/v1/users/u1/keys"])
-async def test_routes_that_are_not_there_yet_are_not_found(door: FrontDoor, path: str):
-    assert (await door.http.get(path)).status_code == 404
+async def test_a_route_that_is_not_there_is_not_found(door: FrontDoor):
+    assert (await door.http.get("/v1/users/u1/keys")).status_code == 404
+
+
+async def test_a_user_can_be_erased_and_not_read_as_a_whole(door: FrontDoor):
+    answer = await door.http.get("/v1/users/u1")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "DELETE")
 
 
 @pytest.mark.parametrize(

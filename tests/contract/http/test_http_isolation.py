@@ -149,8 +149,11 @@ async def test_nothing_of_others_is_in_what_is_drawn(world: World):
 # -- leaks that are planted
 
 
-def tenant_is_not_the_callers(world: World, patch: pytest.MonkeyPatch) -> None:
-    patch.setitem(world.door.app.dependency_overrides, dependencies._tenant, lambda: "rival")
+def tenant_is_not_the_callers(_: World, patch: pytest.MonkeyPatch) -> None:
+    async def wrong(caller: Any) -> str:  # noqa: ARG001 - the same names
+        return "rival"
+
+    patch.setattr(dependencies._tenant, "__code__", wrong.__code__)  # the routes hold the function itself
 
 
 def agents_are_all_one(_: World, patch: pytest.MonkeyPatch) -> None:
