@@ -37,6 +37,8 @@ class Erasure:
     erased_at: str
     receipt_id: str
     memories: int
+    of_memory: bool = False
+    """The subject is one memory of a user's."""
 
 
 class Receipts:
@@ -53,9 +55,10 @@ class Receipts:
         """The Ed25519 key that signatures are checked with, in base64."""
         return b64encode(self._key().public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
 
-    def subject(self, owner: Owner) -> str:
-        """Return the name of an owner on the list: a hash that only this installation can make."""
-        return hmac.new(self._own_secret(), b"subject\0" + owner.key, sha256).hexdigest()
+    def subject(self, owner: Owner, memory_id: str | None = None) -> str:
+        """Return the name of an owner, or of a memory, on the list: a hash that only this installation can make."""
+        named = owner.key if memory_id is None else owner.key + b"\0" + memory_id.encode()
+        return hmac.new(self._own_secret(), b"subject\0" + named, sha256).hexdigest()
 
     def sign(self, receipt: dict[str, Any]) -> dict[str, Any]:
         """Return a receipt with its signature."""

@@ -83,13 +83,14 @@ class Encoding:
         self._connection.close()
 
 
-def erase_from_files(folder: Path, owner: Owner) -> None:
-    """Delete a user's vectors from every encoding in a folder, in use or not."""
+def erase_from_files(folder: Path, owner: Owner, memory_id: str | None = None) -> None:
+    """Delete a user's vectors, or a memory's, from every encoding in a folder, in use or not."""
+    one = "delete from vectors where tenant=? and user_id=? and (? is null or memory_id=?)"
     for path in sorted(folder.glob("*.sqlite")):
         with closing(open_database(path, "rw", isolation_level=None)) as connection:
             connection.execute("pragma busy_timeout=10000")
             connection.execute("pragma secure_delete=on")
-            connection.execute("delete from vectors where tenant=? and user_id=?", (owner.tenant, owner.user_id))
+            connection.execute(one, (owner.tenant, owner.user_id, memory_id, memory_id))
             connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
 

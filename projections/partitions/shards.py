@@ -245,6 +245,16 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         """Return each user that this worker decides about and who was erased, and the item that said so last."""
         return [one for shard in self.all() for one in shard.ledger.erasures() if self.counts(one[0])]
 
+    def erased_memories(self) -> list[tuple[Owner, str, str]]:
+        """Return the owner and the id of each memory that was erased here, and the item that said so."""
+        found = (one for shard in self.all() for one in shard.ledger.erased_memories())
+        return [one for one in found if self.counts(one[0])]
+
+    def erased_memory(self, tenant: str, memory_id: str) -> tuple[Owner, str] | None:
+        """Return the owner of a tenant's memory that was erased, and the item that said so; None for any other."""
+        found = (shard.ledger.erased_memory(memory_id) for shard in self.all())
+        return next((one for one in found if one is not None and one[0].tenant == tenant), None)
+
     async def digests(self, go_on: Callable[[], None] = nothing) -> dict[str, str]:
         """Return the digests over every user that this worker decides about. Raises ShardUnavailable, ShardDamaged."""
         return await digests_of([shard.path for shard in self.all()], self.counts, go_on)

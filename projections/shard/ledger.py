@@ -16,7 +16,7 @@ from projections.state.evolve import Unfit, counts, events_of, evolve, is_decide
 from schemas import codec
 from schemas.identity import Owner, partition_owner
 from schemas.messages.decision import MAX_CHANGES, Decision
-from schemas.messages.erasure import UserErased
+from schemas.messages.erasure import MemoryErased, UserErased
 from schemas.messages.events import (
     MEMORY_EVENTS,
     WAKE_EVENTS,
@@ -73,6 +73,8 @@ class Batch:
     intimacies: set[Owner] = field(default_factory=set)
     erased: dict[Owner, tuple[UserErased, tuple[str, int]]] = field(default_factory=dict)
     """Erasures, each with its cut of the inbox. What the batch holds of the user was decided after it."""
+    erased_memories: list[tuple[Owner, MemoryErased, str]] = field(default_factory=list)
+    """Erasures of single memories, each with its item."""
     removed: dict[Owner, set[str]] = field(default_factory=dict)
     """The memories that went with an erasure."""
     void: int = 0
@@ -86,6 +88,13 @@ class Batch:
         self.wakes.forget(owner)
         self.intimacies.discard(owner)
         self.erased[owner] = event, inbox
+        self.erased_memories[:] = [one for one in self.erased_memories if one[0] != owner]
+
+    def erase_memory(self, owner: Owner, event: MemoryErased, item_id: str) -> None:
+        """Gather the erasure of a memory: it is done in the tables, after all else was written."""
+        self.removed.setdefault(owner, set()).add(event.memory_id)
+        self.memories.get(owner, {}).pop(event.memory_id, None)
+        self.erased_memories.append((owner, event, item_id))
 
 
 class LedgerFold:
@@ -133,6 +142,16 @@ class LedgerFold:
         owners = (Owner.of_key(name.encode()) for (name,) in found)
         # Of what was decided before it nothing is kept: it is the first.
         return [(owner, decision.item_id) for owner in owners for _, decision in self.decisions(owner, most=1)]
+
+    def erased_memories(self) -> list[tuple[Owner, str, str]]:
+        """Return the owner and the id of each memory that was erased, and the item that said so."""
+        found = self.erased_users.erased_memories()
+        return [(Owner.of_key(name.encode()), memory_id, item_id) for name, memory_id, item_id in found]
+
+    def erased_memory(self, memory_id: str) -> tuple[Owner, str] | None:
+        """Return the owner of a memory that was erased, and the item that said so; None for any other."""
+        found = self.erased_users.erased_memory(memory_id)
+        return None if found is None else (Owner.of_key(found[0].encode()), found[1])
 
     def memories_since(self, offset: int) -> dict[Owner, list[str]]:
         """Return the memories that counted decisions at that offset of the ledger or later changed.
@@ -223,6 +242,8 @@ class LedgerFold:
         for event in events:
             if isinstance(event, UserErased):
                 batch.erase(owner, event, (INBOX.name, decision.item_offset + 1), state.memories)
+            elif isinstance(event, MemoryErased):
+                batch.erase_memory(owner, event, decision.item_id)
         _gather_rows(batch, owner, decision, events, record)
         return True
 
@@ -257,6 +278,8 @@ class LedgerFold:
         run("insert or ignore into cited values(?,?,?,?)", batch.cited)
         self.wakes.write(batch.wakes, batch.states)
         self._intimacy.write(batch.intimacies, batch.states)
+        for owner, gone, item_id in batch.erased_memories:
+            self.erased_users.erase_memory(owner, gone, item_id)
 
     def keep(self, batch: Batch) -> None:
         """Cache the states of a batch. Only after its commit: a state that is not in the file must not be seen."""

@@ -89,16 +89,15 @@ class ObservationsFold:
             try:
                 message = observation_of_record(record)
             except (codec.Undecodable, InvalidEvent) as error:
-                if (claim := claimed(record)) is not None and not self._erased.drops(
-                    name_of(claim[0]), record.position
-                ):
-                    place = record.position
-                    dead.append((name_of(claim[0]), claim[1], place.topic, place.offset, str(error)))
+                if (claim := claimed(record)) is not None:
+                    name, place = name_of(claim[0]), record.position
+                    if not self._erased.drops(name, place) and not self._erased.has_source(name, claim[1]):
+                        dead.append((name, claim[1], place.topic, place.offset, str(error)))
                 continue
             if not self._belongs(message.envelope.owner):
                 continue
             name, event_id, kind = name_of(message.envelope.owner), message.envelope.event_id, type(message).__name__
-            if self._erased.drops(name, record.position):
+            if self._erased.drops(name, record.position) or self._erased.has_source(name, event_id):
                 continue
             pieces = piece_count(message) if is_extractable(message) else 0
             folded[name, event_id] = seen = Seen(event_id, record.position, digest_of(message), kind, pieces)

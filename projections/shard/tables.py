@@ -97,6 +97,10 @@ create table if not exists raised(
     primary key(owner, number)) without rowid;
 create table if not exists erasures(
     owner text not null, topic text not null, before integer not null, primary key(owner, topic)) without rowid;
+create table if not exists erased_memories(
+    owner text not null, memory_id text not null, item_id text not null, primary key(owner, memory_id)) without rowid;
+create index if not exists erased_memories_by_id on erased_memories(memory_id);
+create table if not exists erased_sources(owner text not null, id text not null, primary key(owner, id)) without rowid;
 create index if not exists raised_by_offset on raised(offset);
 create index if not exists raised_by_tick on raised(tick_id);
 create index if not exists turns_by_offset on observations(owner, offset) where turn is not null;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
-from schemas.messages.erasure import EraseUser
+from schemas.messages.erasure import EraseMemory, EraseUser
 from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ MemoryWish: TypeAlias = ForgetMemory | RestoreMemory
 """Commands that say which memory, and nothing else."""
 MemoryCommand: TypeAlias = RememberFact | ReviseMemory | MemoryWish | RecordRecall
 WakeCommand: TypeAlias = ScheduleReminder | CancelReminder | ConfigureWake
-UserItem: TypeAlias = Extraction | MemoryCommand | ImportMemory | WakeCommand | EraseUser
+UserItem: TypeAlias = Extraction | MemoryCommand | ImportMemory | WakeCommand | EraseUser | EraseMemory
 Tick: TypeAlias = DecayDue | RetentionDue | WakeDue
 InboxItem: TypeAlias = UserItem | Tick
 TICKS: tuple[type[Tick], ...] = get_args(Tick)

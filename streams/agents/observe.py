@@ -143,6 +143,10 @@ class Observe:
             return  # revoked meanwhile: it is delivered again, and must not be pending here then
         first = self._shards.at(partition).observations.first(owner, message.envelope.event_id)
         # A record that was sent back from the dead letters stands for its first one, which may be folded by now.
+        if first is None and self._shards.at(partition).is_erased(owner, message.envelope.event_id):
+            self._counted("observe", "erased")
+            delivery.ack()
+            return
         if first is not None and first.position != position and str(first.position) != first_position(record):
             if first.digest != digest_of(message):
                 detail = f"event_id {first.event_id!r} was accepted with another body at {first.position}"
@@ -270,7 +274,9 @@ class Observe:
 
     def _is_erased(self, owner: Owner, pieces: Sequence[Piece]) -> bool:
         erased_at = self._shards.state(owner).erased_at
-        return erased_at is not None and any(piece.recorded_at <= erased_at for piece in pieces)
+        if erased_at is not None and any(piece.recorded_at <= erased_at for piece in pieces):
+            return True
+        return any(self._shards.of(owner).is_erased(owner, piece.event_id) for piece in pieces)
 
     def _done(self, partition: int, owner: Owner, pieces: Sequence[Piece]) -> None:
         for piece in pieces:

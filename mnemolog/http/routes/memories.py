@@ -9,13 +9,16 @@ from fastapi import Query, Response
 
 from mnemolog.commands.commands import Answer, Changes, Fact
 from mnemolog.http.bounds.redacted import redacted_fields
-from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
+from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
+from mnemolog.http.models.exchange_responses import MemoryPreview, MemoryReceipt
 from mnemolog.http.models.memory_requests import NewMemory, Revision
 from mnemolog.http.models.requests import MAX_POINTS, Instant, KnownAt, MemoriesAsked, MemoryId, UserOrNone
-from mnemolog.http.permissions import OF_USERS
+from mnemolog.http.permissions import OF_USERS, check_erasing
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routing import answer, answers, refused, routes
+from mnemolog.operations.erasure import NotErasedYet, NotRewritable
+from mnemolog.worker.worker import Worker
 from projections.partitions.shards import Shards
 from projections.profile.attribute_values import fault_of
 from projections.queries.filters import Filters
@@ -26,6 +29,7 @@ from schemas.clock import Clock
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.input_events import Fault
 from schemas.vocabulary.refusals import Refusal, refusal_of
+from streams.agents.observe import ErasureRunning
 
 router = routes("memories", "/v1/memories", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
@@ -125,11 +129,33 @@ async def revise(
     return command_answer(command, owner, worker.shards, worker.clock)
 
 
-@router.delete("/{memory_id}", response_model=responses.DatedMemory, responses=COMMAND)
+@router.delete(
+    "/{memory_id}",
+    response_model=responses.DatedMemory | MemoryReceipt | MemoryPreview,
+    responses=COMMAND | refused(HTTPStatus.SERVICE_UNAVAILABLE),
+)
 async def forget(
-    memory_id: MemoryId, worker: CurrentWorker, tenant: Tenant, command_id: CommandId, user_id: UserOrNone | None = None
+    *,
+    memory_id: MemoryId,
+    worker: CurrentWorker,
+    tenant: Tenant,
+    caller: Caller,
+    command_id: CommandId,
+    user_id: UserOrNone | None = None,
+    forever: Annotated[bool, Query(description="erase its words, its history and its observations")] = False,
+    preview: Annotated[bool, Query(description="with `forever`: say what would go, and change nothing")] = False,
 ) -> Response:
-    """Forget a memory: 200 says that it can no longer be found. Forgetting it again changes nothing."""
+    """Forget a memory: 200 says that it can no longer be found. Forgetting it again changes nothing.
+
+    `forever` erases it on an embedded engine, and with it the observations that it came from, and answers with a signed
+    receipt. It takes a key of the tenant's administrator.
+    """
+    if forever:
+        check_erasing(caller)
+        return await _erased(worker, tenant, memory_id, user_id, command_id, is_preview=preview)
+    if preview:
+        wrong = Fault("$.preview", "goes with forever=true: forgetting can be taken back")
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
     owner = owner_of(worker.queries, tenant, memory_id, user_id)
     command = await worker.commands.forget(owner, memory_id, command_id)
     return command_answer(command, owner, worker.shards, worker.clock)
@@ -191,6 +217,24 @@ def paged(
     shown = memories[(page - 1) * size : page * size]
     items = [dated_view(owner, memory, known.get(owner, {}), at) for owner, memory in shown]
     return {"items": items, "total": len(memories), "page": page, "page_size": size}
+
+
+async def _erased(
+    worker: Worker, tenant: str, memory_id: str, user_id: str | None, command_id: str, *, is_preview: bool
+) -> Response:
+    known = worker.shards.erased_memory(tenant, memory_id)
+    owner = known[0] if known is not None else owner_of(worker.queries, tenant, memory_id, user_id)
+    try:
+        if is_preview:
+            memory = worker.shards.state(owner).memories.get(memory_id)
+            if memory is None:
+                raise UnknownMemory(f"there is no memory {memory_id!r}")
+            return answer(worker.erasures.preview_memory(owner, memory))
+        return answer(await worker.erasures.erase_memory(owner, memory_id, command_id))
+    except (ErasureRunning, NotRewritable) as error:
+        raise Problem(HTTPStatus.CONFLICT, str(error)) from error
+    except NotErasedYet as error:
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
 
 def owner_of(queries: Queries, tenant: str, memory_id: str, user_id: str | None) -> Owner:

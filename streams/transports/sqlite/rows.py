@@ -36,13 +36,13 @@ def spell(record: NewRecord) -> Content:
     if not isinstance(record.value, bytes) or not isinstance(record.key, bytes | None):
         raise TypeError("a record's value is bytes, its key bytes or None")
     headers = _headers_to_bytes(record.headers)
-    return record.key, record.value, headers, _checksum(record.key, record.value, headers)
+    return record.key, record.value, headers, checksum_of(record.key, record.value, headers)
 
 
 def from_row(topic: str, partition: int, row: Row) -> Record:
     """Return the record in a row. Raises LogDamaged where the row is not what was appended."""
     row_id, recorded_ms, key, value, headers, checksum = row
-    if _checksum(key, value, headers) != checksum:
+    if checksum_of(key, value, headers) != checksum:
         raise LogDamaged(
             f"{topic}:{partition}:{row_id & OFFSET_MASK} is not what was appended: restore the log from a copy"
         )
@@ -106,7 +106,8 @@ def _insert(connection: sqlite3.Connection, values: list[object]) -> None:
             start += width
 
 
-def _checksum(key: bytes | None, value: bytes, headers: bytes | None) -> int:
+def checksum_of(key: bytes | None, value: bytes, headers: bytes | None) -> int:
+    """Return the checksum of a record."""
     # SQLite notices a broken tree, not a flipped bit in a value
     return zlib.crc32(headers or b"", zlib.crc32(value, zlib.crc32(key or b"")))
 
