@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from contract.front_door import FrontDoor, front_door, turn
+from support.memory_log import MemoryLog
 
-from mnemolog.access.principal import Role
 from mnemolog.diagnostics.residue import find_residue
 from mnemolog.operations.receipts import is_signed
 from mnemolog.settings import from_environment
 from projections.encrypted_files import open_database
+from schemas.identity import Owner
 from schemas.topics import TOPICS
-from support.memory_log import MemoryLog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
-
-    from contract.front_door import Caller
 
 USER = "zara"
 WORD = "Vexleyham"
@@ -63,6 +61,17 @@ async def erased(door: FrontDoor, memory_id: str, **query: str) -> dict[str, Any
     return found
 
 
+def shard_files(folder: Path) -> list[Path]:
+    return list(folder.glob("shards/**/*.sqlite"))
+
+
+def rows_of(path: Path) -> list[str]:
+    """Return every row of every table of a shard file, with its table's name."""
+    with closing(open_database(path, "ro")) as connection:
+        tables = connection.execute("select name from sqlite_master where type='table'").fetchall()
+        return [f"{name} {row}" for (name,) in tables for row in connection.execute(f"select * from {name}")]  # noqa: S608
+
+
 async def where_said(door: FrontDoor, folder: Path, word: str) -> list[str]:
     """Return where a word can be read by who has the keys: in the opened log, in the opened shards, or in any file."""
     found = []
@@ -71,12 +80,8 @@ async def where_said(door: FrontDoor, folder: Path, word: str) -> list[str]:
             end = await door.worker.log.end(topic.name, partition)
             records = await door.worker.log.read(topic.name, partition, 0, max(1, end))
             found += [str(r.position) for r in records if word.encode() in (r.key or b"") + r.value]
-    for path in folder.glob("shards/**/*.sqlite"):
-        with closing(open_database(path, "ro")) as connection:
-            tables = connection.execute("select name from sqlite_master where type='table'").fetchall()
-            for (table,) in tables:
-                rows = connection.execute(f"select * from {table}").fetchall()
-                found += [f"{path.name} {table}" for row in rows if word in str(row)]
+    for path in shard_files(folder):
+        found += [f"{path.name}: {row[:80]}" for row in rows_of(path) if word in row]
     residue = await find_residue(from_environment({}, data_dir=folder), [word])
     return found + [str(one) for one in residue]
 
@@ -200,7 +205,6 @@ async def test_what_a_crash_cut_off_is_finished_at_the_next_start(
             raise Crash
 
         monkeypatch.setattr(erasures, method, crash)
-        from schemas.identity import Owner
 
         with pytest.raises(Crash):
             await erasures.erase_memory(Owner("default", USER), memory["memory_id"], "once")
