@@ -129,7 +129,7 @@ class AfterErasure:
         """Read it from the opened records."""
         self.owner = erasure.owner
         self._records = records
-        self._partition = partition
+        self.partition = partition
         inbox = [(record, codec.decode_as(record.value, *INBOX_ITEMS)) for record in records[INBOX.name, partition]]
         own = [(r.position.offset, item) for r, item in inbox if item.envelope.owner == self.owner]
         # One that was asked for twice stands there twice: the first counts.
@@ -141,6 +141,10 @@ class AfterErasure:
         """Return whether a record is the user's, and from before the cut."""
         return owner == self.owner and position.offset < self.cuts.get(position.topic, 0)
 
+    def counts(self, position: Position) -> bool:
+        """Return whether an item of the user's stems from after the erasure; of one elsewhere its copy counts."""
+        return position.partition == self.partition and position.offset >= self.offset
+
     def observations(self) -> tuple[dict[str, Observation], dict[str, Observation]]:
         """Return the user's observations from the cut on, by their ids: those that are new there, and repeats.
 
@@ -150,7 +154,7 @@ class AfterErasure:
         before: dict[str, Observation] = {}
         since: dict[str, Observation] = {}
         for topic in INPUTS:
-            for record in self._records.get((topic.name, self._partition), ()):
+            for record in self._records.get((topic.name, self.partition), ()):
                 if not record.value.startswith(codec.MARKER):
                     continue
                 message: Observation = codec.decode(record.value)

@@ -119,6 +119,10 @@ class SimulatedLog:
         self._of(topic, partition)
         return 0
 
+    async def drop_before(self, topic: str, partition: int, offset: int) -> None:
+        """Refuse: nothing asks for it in a run."""
+        raise NotImplementedError
+
     async def partitions(self, topic: str) -> int:
         """Return how many partitions the topic has. Raises UnknownTopic."""
         try:

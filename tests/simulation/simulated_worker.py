@@ -156,6 +156,7 @@ class SimulatedWorker:
             pool=KeyedPool(8, self._fail),
             parameters=Parameters(),
             destroy=self.keys.destroy,
+            resume=self.observe.resume_later,
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync)
         tick_scheduler = TickScheduler(
@@ -282,15 +283,14 @@ class SimulatedWorker:
                 await self._more[agent].wait()
                 continue
             place = chance.choice(places)
-            delivery = self._next(place)
-            if chance.random() < 0.3:  # in a buffer, which is emptied when the partition moves
-                books = self._books[place]
+            delivery, books = self._next(place), self._books[place]
+            if chance.random() < 0.3:  # in a buffer
                 await asyncio.sleep(chance.random() * 0.2)
-                if self._books.get(place) is not books:
-                    continue
             if self._world.sealed:
                 opened = await retry(partial(self.log.open, delivery.record), LogUnavailable)
                 delivery = replace(delivery, record=opened)
+            if self._books.get(place) is not books:
+                continue  # buffers are emptied when the partition moves
             if delivery.record.is_erased:
                 delivery.ack()
                 continue

@@ -28,7 +28,7 @@ from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX
 from streams.delivery.retry import retry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from simulation.erasures import AfterErasure, Records
@@ -49,8 +49,8 @@ def check_log(records: Records, workload: Workload, after: AfterErasure | None =
         expected_pieces.pop(workload.without, None)
     if after is not None:
         new, repeats = after.observations()
-        covered = {piece for decision in chains[after.owner] for piece in decision.covered}
-        expected_pieces[after.owner] = pieces_of(new) | (pieces_of(repeats) & covered)
+        decided = {piece for decision in chains[after.owner] for piece in decision.covered}
+        expected_pieces[after.owner] = pieces_of(new) | (pieces_of(repeats) & decided)
     for owner, chain in chains.items():
         first = 1 if after is None or owner != after.owner else chain[0].version
         assert [d.version for d in chain] == list(range(first, first + len(chain)))
@@ -150,7 +150,7 @@ async def check_index(workers: dict[int, SimulatedWorker]) -> None:
             assert found == {m.memory_id: m.text_version for m in active}, f"{owner}: the index is not the shard"
 
 
-def _fold_with_noise(topic: str, records: list[Record], chains: dict[Owner, list[Decision]], shard: Shard) -> None:
+def _fold_with_noise(topic: str, records: Sequence[Record], chains: dict[Owner, list[Decision]], shard: Shard) -> None:
     """Fold each record twice or more, and around what counts what expects a later version and an older one."""
     reached: Counter[Owner] = Counter()
     for record in records:
@@ -218,7 +218,7 @@ def _without_log(state: UserState) -> UserState:
 
 
 def _first_difference(live: UserState, rebuilt: UserState) -> str:
-    for name in ("version", "last_item", "last_offset", "last_part", "last_part_closed", "covered", "items"):
+    for name in ("version", "last_item", "last_offset", "last_part", "last_part_closed", "covered", "items", "cut"):
         if getattr(live, name) != getattr(rebuilt, name):
             return f"{name} {getattr(live, name)}, not {getattr(rebuilt, name)}"
     if set(live.memories) != set(rebuilt.memories):
@@ -243,7 +243,7 @@ def _asked(opened: Records, after: AfterErasure | None) -> Iterable[tuple[Owner,
             for record in records:
                 item = codec.decode_as(record.value, *INBOX_ITEMS)
                 owner = item.envelope.owner
-                if after is not None and owner == after.owner and record.position.offset < after.offset:
+                if after is not None and owner == after.owner and not after.counts(record.position):
                     continue
                 if not isinstance(item, Tick) or owner.is_partition:
                     yield owner, item.envelope.event_id
