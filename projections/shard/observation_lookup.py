@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from projections.shard.tables import name_of
 from projections.state.lifetime import sql_instant
 from schemas import codec
-from schemas.identity import piece_id
 from schemas.log import Position
 from schemas.messages.decision import Decision
 from schemas.messages.observations import TurnRecorded
@@ -39,6 +38,19 @@ class Seen:
     kind: str
     pieces: int
     """0: nothing is extracted from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A piece that an item in the inbox answers."""
+
+    event_id: str
+    position: Position
+    """Where its observation stands."""
+    piece_id: str
+    item_id: str
+    item_offset: int
+    """Where the item stands in the inbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +149,7 @@ class ObservationLookup:
         if seen.pieces == 0:
             return Progress(state="nothing", reason="nothing is extracted from it", memory_ids=(), decisions=())
         name, run = name_of(owner), self._connection.execute
-        pieces = _pieces_of(seen)
+        pieces = [f"{seen.event_id}#{n}" for n in range(seen.pieces)]
         marks = ",".join("?" * len(pieces))
         covered = run(
             f"select piece, rejected, version from covered where owner=? and piece in ({marks})",  # noqa: S608 - only marks
@@ -179,31 +191,21 @@ class ObservationLookup:
         cited = [o for d in decisions for o in d.outcomes if (d.item_id, o.subject) in subjects]
         return cited or [o for d in decisions for o in d.outcomes]
 
-    def undecided(self, owner: Owner) -> list[tuple[Seen, dict[str, str]]]:
-        """Return a user's observations with pieces that no decision covers, in the order of the log.
-
-        With each comes the item in the inbox that answers each of its pieces, where there is one.
-        """
+    def answered(self, owner: Owner) -> list[Answered]:
+        """Return the pieces of a user's observations that were answered and not decided on, in the order of the log."""
         query = """
-            with recursive numbers(n) as (select 0 union all select n + 1 from numbers where n + 1 <
-                (select max(pieces) from observations where owner = ?1))
-            select distinct event_id, topic, offset, digest, kind, pieces from observations join numbers on n < pieces
-            where owner = ?1
-                and not exists(select 1 from covered c where c.owner = ?1 and c.piece = event_id || '#' || n)
-                and not exists(select 1 from given_up g where g.owner = ?1 and g.piece = event_id || '#' || n)
-            order by topic, offset
+            select o.event_id, o.topic, o.offset, e.piece, e.item_id, e.offset
+            from extracted e join observations o on o.owner = e.owner
+                and o.event_id = substr(e.piece, 1, length(rtrim(e.piece, '0123456789')) - 1)
+            where e.owner = ?1 and not exists(select 1 from covered c where c.owner = ?1 and c.piece = e.piece)
+                and not exists(select 1 from given_up g where g.owner = ?1 and g.piece = e.piece)
+            order by o.topic, o.offset, e.piece
         """
         found = self._connection.execute(query, (name_of(owner),)).fetchall()
-        observations = [
-            Seen(event_id, Position(topic, self._partition, offset), bytes(digest), kind, pieces)
-            for event_id, topic, offset, digest, kind, pieces in found
+        return [
+            Answered(event_id, Position(topic, self._partition, offset), piece, item_id, inbox_offset)
+            for event_id, topic, offset, piece, item_id, inbox_offset in found
         ]
-        return [(seen, self._answers(name_of(owner), _pieces_of(seen))) for seen in observations]
-
-    def _answers(self, name: str, pieces: Iterable[str]) -> dict[str, str]:
-        query = "select item_id from extracted where owner=? and piece=?"
-        found = ((piece, self._connection.execute(query, (name, piece)).fetchone()) for piece in pieces)
-        return {piece: row[0] for piece, row in found if row is not None}
 
     def count_of(self, owner: Owner) -> int:
         """Return how many observations of a user are held."""
@@ -307,7 +309,3 @@ class ObservationLookup:
             "select body from decisions where owner=? and version=?", (name, version)
         ).fetchone()
         return codec.decode_as(body, Decision)
-
-
-def _pieces_of(seen: Seen) -> list[str]:
-    return [piece_id(seen.event_id, number) for number in range(seen.pieces)]

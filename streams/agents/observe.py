@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
+    from projections.shard.observation_lookup import Answered
     from schemas.log import Log, Position
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from schemas.messages.observations import Observation
@@ -304,8 +305,9 @@ class Observe:
     async def resume(self) -> None:
         """Extract what outlived an erasure and was answered together with what did not, so that the answer was void.
 
-        Also what was answered just before the decision, and decided too early to stay. Such observations were
+        Also what was answered just before the erasure, and decided too early to stay. Such observations were
         acknowledged. So whoever gets a partition looks for them, too: its former worker may have died before it could.
+        What was not answered is not acknowledged either, and is delivered again.
         """
         for partition in self._shards.held():
             lease = self._shards.assignment.lease(partition)
@@ -320,29 +322,32 @@ class Observe:
     async def _resume(self, owner: Owner) -> None:
         partition = self._shards.partition(owner)
         lease = self._shards.assignment.lease(partition)
-        lookup = self._shards.of(owner).observations
         for key in [key for key in self._sessions if key.owner == owner]:
             self._drop_erased(key)
-        for seen, answers in lookup.undecided(owner) if self.memorizes else ():
-            record = await self._shards.record(seen.position)
+        void: dict[Position, set[str]] = {}
+        for answered in self._shards.of(owner).observations.answered(owner):
+            if self._is_void(owner, answered):
+                void.setdefault(answered.position, set()).add(answered.piece_id)
+        for position, piece_ids in void.items():
+            record = await self._shards.record(position)
             # From here on nothing is awaited before it is pending, or it might be taken twice.
             if not lease.is_valid:
                 return
-            if record is None or self._pending.has(partition, owner, seen.event_id):
+            if record is None:
                 continue
             message = observation_of_record(record)
-            state, found = self._shards.state(owner), pieces_of(message, record.recorded_at, seen.position)
-            pieces = [
-                piece
-                for piece in found
-                if piece.piece_id not in state.covered
-                and (piece.piece_id not in answers or is_decided(state, answers[piece.piece_id]))
-            ]
-            if not pieces:
+            pieces = [p for p in pieces_of(message, record.recorded_at, position) if p.piece_id in piece_ids]
+            event_id = message.envelope.event_id
+            if self._pending.has(partition, owner, event_id):
                 continue
-            self._pending.add(partition, owner, seen.event_id, [p.piece_id for p in pieces], _nothing)
+            self._pending.add(partition, owner, event_id, piece_ids, _nothing)
             self._counted("observe", "resumed")
             await self._submit(partition, window_of(message, tuple(pieces)), self._extractor_of(message))
+
+    def _is_void(self, owner: Owner, answered: Answered) -> bool:
+        """Return whether nothing will come of the answer to a piece: it was void, or stood before the erasure."""
+        state = self._shards.state(owner)
+        return is_decided(state, answered.item_id) or is_cut_off(state, INBOX.name, answered.item_offset)
 
     def _done(self, partition: int, owner: Owner, pieces: Sequence[Piece]) -> None:
         for piece in pieces:

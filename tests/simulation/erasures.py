@@ -183,6 +183,24 @@ def pieces_of(observations: Mapping[str, Observation]) -> set[str]:
     }
 
 
+def commands_repeated(workload: Workload) -> set[str]:
+    """Return the commands of who is erased that are sent before the erasure, and may come again after it.
+
+    Which of the two a worker decides on depends on what it has folded by then: either is right.
+    """
+    erasure = workload.erasure
+    if erasure is None:
+        return set()
+    return {
+        codec.decode(step.record.value).envelope.event_id
+        for number, phase in enumerate(workload.phases)
+        for steps in phase.asked
+        for step in steps
+        if step.record.key == erasure.owner.key
+        and (number < erasure.phase or (number == erasure.phase and (step.again or erasure.stage == "after")))
+    }
+
+
 def reminders_due(workload: Workload, after: AfterErasure | None) -> dict[str, datetime]:
     """Return when each reminder is due of which a run must still know."""
     gone = set[str]()
