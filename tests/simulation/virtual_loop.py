@@ -152,7 +152,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._tasks.append(task)
         return task
 
-    def run_in_executor(  # type: ignore[override]
+    def run_in_executor(
         self, executor: object, func: Callable[[*Arguments], Result], *args: *Arguments
     ) -> asyncio.Future[Result]:
         """Do a thread's work at once: there are no threads here."""
