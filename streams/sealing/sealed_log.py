@@ -54,6 +54,8 @@ class SealedLog:
         """See `Log.append`. A user's first record waits until the user's key is durable."""
         if not self._seals:
             return await self._log.append(records)
+        if not self._keys.are_fresh:
+            await self._keys.follow()
         owners = [owner_of(record) for record in records]
         if not all(map(self._keys.has_key, owners)):
             await self._keys.make(owners)

@@ -11,6 +11,7 @@ import pytest
 from schemas.identity import Owner
 from schemas.log import ERASED_VALUE, NewRecord
 from schemas.topics import CONVERSATIONS, INBOX, KEYS, LEDGER
+from streams.sealing import sealed_record
 from streams.sealing.master_key import MasterKeys, MasterKeyUnknown
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.sealed_record import OVERHEAD_BYTES
@@ -266,3 +267,16 @@ async def test_who_stops_waiting_for_a_key_or_for_an_append_stops_nobody_else(
     let_go.set()
     await appends
     assert await world.values() == [WORDS] * 3
+
+
+async def test_a_key_that_was_read_too_long_ago_seals_nothing(world: World):
+    keys = UserKeys(world.inner, MASTERS, lease_seconds=0.05)
+    other = SealedLog(world.inner, keys)
+    await other.append([record()])
+    [former] = keys.ids_of(ZARA)
+    await world.keys.follow()
+    await world.keys.renew(ZARA)
+    await asyncio.sleep(0.06)
+    await other.append([record()])
+    assert sealed_record.key_id_of((await world.lying())[0]) == former
+    assert sealed_record.key_id_of((await world.lying())[1]) == world.keys.ids_of(ZARA)[-1] != former
