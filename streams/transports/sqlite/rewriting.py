@@ -12,8 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from schemas.log import ERASED_VALUE
+from schemas.messages.dead_letters import headers_in_clear
 from streams.transports.sqlite.file import LOG_FILE, OFFSET_BITS
-from streams.transports.sqlite.rows import checksum_of
+from streams.transports.sqlite.rows import checksum_of, headers_from_bytes, headers_to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -32,7 +33,10 @@ async def overwrite(log: SqliteLog, topic: str, partition: int, key: bytes, befo
 async def replace_records(
     log: SqliteLog, topic: str, partition: int, contents: Mapping[int, tuple[bytes | None, bytes]]
 ) -> None:
-    """Replace the key and the value of records, by their offsets, in one transaction; headers stay."""
+    """Replace the key and the value of records, by their offsets, in one transaction.
+
+    Of their headers only where a record was sent back from stays.
+    """
     await log.edit(topic, partition, partial(_replace, contents=contents), len(contents))
 
 
@@ -94,7 +98,8 @@ def _replace(
     first = partition_id << OFFSET_BITS
     for offset, (key, value) in contents.items():
         (headers,) = connection.execute("select headers from records where id = ?", (first | offset,)).fetchone()
+        kept = headers_to_bytes(headers_in_clear(headers_from_bytes(headers))) if headers else None
         connection.execute(
-            "update records set key=?, value=?, checksum=? where id = ?",
-            (key, value, checksum_of(key, value, headers), first | offset),
+            "update records set key=?, value=?, headers=?, checksum=? where id = ?",
+            (key, value, kept, checksum_of(key, value, kept), first | offset),
         )
