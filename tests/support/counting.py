@@ -10,6 +10,8 @@ from schemas.identity import Owner, partition_owner
 from schemas.messages.decision import Decision
 from schemas.topics import GLOBALS, LEDGER
 
+ERASE = "EraseUser"
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -42,7 +44,9 @@ def decisions(ledger: Sequence[Record | NewRecord]) -> Iterator[Decision]:
 
 
 def _is_next(chain: list[Decision], decision: Decision) -> bool:
-    if decision.version != len(chain) + 1:
+    if decision.item_type == ERASE and decision.version > (chain[-1].version if chain else 0):
+        return True  # what was decided before cannot be read any more, unless it was read in time
+    if decision.version != (chain[-1].version if chain else 0) + 1:
         return False
     if chain and not chain[-1].last_part and chain[-1].item_id == decision.item_id:
         return decision.part == chain[-1].part + 1
