@@ -11,7 +11,8 @@ from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from schemas.log import ERASED_VALUE
+from projections.stale_bytes import StillWritten, clear_gaps
+from schemas.log import ERASED_VALUE, LogUnavailable
 from schemas.messages.dead_letters import headers_in_clear
 from streams.transports.sqlite.file import LOG_FILE, OFFSET_BITS
 from streams.transports.sqlite.rows import checksum_of, headers_from_bytes, headers_to_bytes
@@ -67,6 +68,22 @@ async def empty_write_ahead_log(log: SqliteLog) -> None:
             connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
     await asyncio.to_thread(empty)
+
+
+async def clear_stale_bytes(log: SqliteLog) -> None:
+    """Overwrite what the file still has of records that were moved in it, before they were overwritten.
+
+    Raises LogUnavailable where others read an old state of the file for long.
+    """
+
+    def clear() -> None:
+        with closing(_connect(log)) as connection:
+            clear_gaps(log.directory / LOG_FILE, connection)
+
+    try:
+        await asyncio.to_thread(clear)
+    except (StillWritten, sqlite3.Error, OSError) as error:
+        raise LogUnavailable(f"the log's file cannot be rid of what was erased: {error}") from error
 
 
 async def write_anew(log: SqliteLog) -> None:

@@ -74,7 +74,7 @@ async def each(numbers: range, live: Callable[[int], Awaitable[None]]) -> None:
         await asyncio.gather(*(live(number) for number in numbers[start : start + AT_ONCE]))
 
 
-@pytest.mark.parametrize("encryption", ["on"])
+@pytest.mark.parametrize("encryption", ["on", "off"])
 async def test_of_twenty_of_a_hundred_who_are_erased_no_word_stays(tmp_path: Path, encryption: str):
     everyone = [one for number in range(USERS) for one in words(number)]
     gone = [one for number in ERASED for one in words(number)]
