@@ -95,11 +95,15 @@ class Remember:
         ticked: Callable[[str, str], None] = lambda _policy, _outcome: None,
         remove: Callable[[int, datetime], Awaitable[int]] = keep_all,
         destroy: Callable[[Sequence[bytes]], Awaitable[None]] = keep_keys,
+        is_only_writer: bool = False,
     ) -> None:
         """Take `remove`, which removes a partition's observations logged before an instant and returns how many.
 
         `destroy` destroys the data keys of a user who was erased; again, where the item is delivered again.
+        `is_only_writer`: no other process decides for these users. Then decisions are appended together; else another
+        worker's might take the place of the first, and those behind it would count on a state that they did not see.
         """
+        self._most = MOST_TOGETHER if is_only_writer else 1
         self._log = log
         self._shards = shards
         self._index_sync = index_sync
@@ -166,14 +170,14 @@ class Remember:
     async def _remember(self, items: Sequence[_Queued]) -> None:
         """Decide on items of one user until the fold has counted a decision on each: another worker's may come first.
 
-        Those of several items are appended and folded together.
+        Those of several items are appended and folded together, where nobody can come between.
         """
         owner = items[0].owner
         left = deque(items)
         repeated = sum(is_decided(self._shards.state(owner), one.item.envelope.event_id) for one in items)
         for _ in range(repeated):
             self._counted("remember", "repeated")
-        most = MOST_TOGETHER
+        most = self._most
         while left:
             first = left[0]
             if is_decided(self._shards.state(owner), first.item.envelope.event_id):
@@ -207,7 +211,7 @@ class Remember:
     async def _decide(self, owner: Owner, items: Iterable[_Queued], most: int) -> list[Decision]:
         """Return decisions to append together, at least one: each is made of the state that the one before leaves.
 
-        So each counts only if the one before does. Raises _Undecidable where the first item is.
+        Raises _Undecidable where the first item is.
         """
         state = self._shards.state(owner)
         decisions: list[Decision] = []
