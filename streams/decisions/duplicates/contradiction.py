@@ -113,6 +113,11 @@ _cached_takings_back: Final = WordCache(_takings_back)
 """Every memory of a user is asked whenever the user says something new."""
 
 
+def may_end(content: str) -> bool:
+    """Return whether a statement can contradict another one, or be contradicted, in the way of `ends`."""
+    return _comparable(content_words(content))
+
+
 def ends(newer: str, older: str) -> bool:
     """Return whether a statement that is said after another one, of the same user, contradicts it."""
     one, other = content_words(newer), content_words(older)
