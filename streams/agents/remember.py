@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import ChainMap, deque
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never, cast
@@ -32,7 +33,7 @@ from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import append_with_retry, catch_up, retry
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from projections.index.sync import IndexSync
@@ -114,6 +115,7 @@ class Remember:
         self._remove = remove
         self._destroy = destroy
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
+        self._listeners: dict[Owner, list[asyncio.Event]] = {}
 
     async def handle(self, delivery: Delivery) -> None:
         """Handle one record; return when the next may be delivered."""
@@ -166,6 +168,20 @@ class Remember:
                 waiting.remove(waiter)
                 if not waiting:
                     self._waiters.pop((owner, item_id), None)
+
+    @contextmanager
+    def settled(self, owners: Collection[Owner]) -> Iterator[asyncio.Event]:
+        """Set an event, while the block lasts, each time that an item of one of the users needs nothing more here."""
+        event = asyncio.Event()
+        for owner in owners:
+            self._listeners.setdefault(owner, []).append(event)
+        try:
+            yield event
+        finally:
+            for owner in owners:
+                self._listeners[owner].remove(event)
+                if not self._listeners[owner]:
+                    del self._listeners[owner]
 
     async def _remember(self, items: Sequence[_Queued]) -> None:
         """Decide on items of one user until the fold has counted a decision on each: another worker's may come first.
@@ -393,6 +409,8 @@ class Remember:
         self._counted("remember", "dead")
 
     def _notify(self, owner: Owner, item_id: str) -> None:
+        for listener in self._listeners.get(owner, ()):
+            listener.set()
         for waiter in self._waiters.get((owner, item_id), ()):
             if not waiter.done():
                 waiter.set_result(None)
