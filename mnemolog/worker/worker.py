@@ -311,6 +311,7 @@ class Worker:
             remove=self.retention.remove,
             destroy=self.sealing.keys.destroy,
             is_only_writer=settings.is_embedded,  # its directory is locked
+            resume=self.observe.resume_later,
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()

@@ -12,21 +12,23 @@ from typing import TYPE_CHECKING, Final, assert_never, cast
 
 from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardDamaged, ShardUnavailable
-from projections.state.evolve import ERASE, Unfit, events_of, evolve, is_decided, is_passed
+from projections.state.evolve import ERASE, Unfit, events_of, evolve, is_cut_off, is_decided, is_passed
 from schemas import codec
 from schemas.disclosure import describe
 from schemas.identity import GLOBAL_USER, InvalidOwner, Owner, partition_owner
 from schemas.log import LogUnavailable, NewRecord, RecordTooLarge
 from schemas.messages.dead_letters import TOO_LARGE
-from schemas.messages.erasure import EraseMemory, EraseUser
+from schemas.messages.erasure import EraseMemory, EraseUser, UserErased
 from schemas.messages.events import MemoryFormed, MemoryImported, MemoryRevised
-from schemas.messages.inbox import DecayDue, RetentionDue, Tick
+from schemas.messages.inbox import CandidatesExtracted, DecayDue, ExtractionRejected, RetentionDue, Tick
 from schemas.messages.wakes import WakeDue
+from schemas.topics import INBOX
 from streams.agents.inbox import item_of_record
 from streams.decisions.decay import touched_by
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.decide import close_tick, decide, decide_tick, policy_of
 from streams.decisions.draft import ItemPosition
+from streams.decisions.erasure import is_erased
 from streams.decisions.wakes import shows_memories
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.priority import LONGEST_TURN_SECONDS
@@ -84,7 +86,7 @@ class _Undecidable(Exception):
 class Remember:
     """Decides on the inbox: in order for each user, users concurrently, a tick alone."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - built once, at the composition root, all by name
         self,
         *,
         log: Log,
@@ -96,11 +98,13 @@ class Remember:
         ticked: Callable[[str, str], None] = lambda _policy, _outcome: None,
         remove: Callable[[int, datetime], Awaitable[int]] = keep_all,
         destroy: Callable[[Sequence[bytes]], Awaitable[None]] = keep_keys,
+        resume: Callable[[Owner], None] = lambda _: None,
         is_only_writer: bool = False,
     ) -> None:
         """Take `remove`, which removes a partition's observations logged before an instant and returns how many.
 
-        `destroy` destroys the data keys of a user who was erased; again, where the item is delivered again.
+        `destroy` destroys the data keys of a user who was erased; again, where the item is delivered again. `resume`
+        is told of a user of whom something may have outlived an erasure, and is not extracted.
         `is_only_writer`: no other process decides for these users. Then decisions are appended together; else another
         worker's might take the place of the first, and those behind it would count on a state that they did not see.
         """
@@ -114,6 +118,7 @@ class Remember:
         self._ticked = ticked
         self._remove = remove
         self._destroy = destroy
+        self._resume = resume
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
         self._listeners: dict[Owner, list[asyncio.Event]] = {}
 
@@ -196,7 +201,12 @@ class Remember:
         most = self._most
         while left:
             first = left[0]
-            if is_decided(self._shards.state(owner), first.item.envelope.event_id):
+            state = self._shards.state(owner)
+            if is_decided(state, first.item.envelope.event_id):
+                await self._settle(left.popleft())
+                continue
+            if is_cut_off(state, INBOX.name, first.delivery.record.position.offset):
+                self._counted("remember", "erased")
                 await self._settle(left.popleft())
                 continue
             try:
@@ -219,10 +229,15 @@ class Remember:
 
     async def _settle(self, one: _Queued) -> None:
         """Acknowledge an item about which nothing more will be decided."""
-        if isinstance(one.item, EraseUser):  # only now: the decision is durable, and says it again when folded anew
-            await retry(partial(self._destroy, one.item.key_ids), LogUnavailable)
+        owner, item = one.owner, one.item
+        if isinstance(item, EraseUser):
+            await self._destroy_keys(owner, item.envelope.event_id)
         one.delivery.ack()
-        self._notify(one.owner, one.item.envelope.event_id)
+        self._notify(owner, item.envelope.event_id)
+        if isinstance(item, ERASURES) or (
+            isinstance(item, (CandidatesExtracted, ExtractionRejected)) and is_erased(self._shards.state(owner), item)
+        ):
+            self._resume(owner)
 
     async def _decide(self, owner: Owner, items: Iterable[_Queued], most: int) -> list[Decision]:
         """Return decisions to append together, at least one: each is made of the state that the one before leaves.
@@ -231,14 +246,15 @@ class Remember:
         """
         state = self._shards.state(owner)
         decisions: list[Decision] = []
+        last: Decision | None = None
         vectors: dict[str, bytes] = {}
         size, began = 0, time.monotonic()
         for one in items:
-            if decisions:
-                if len(decisions) >= most or size > BYTES_TOGETHER or isinstance(one.item, ERASURES):
-                    break
+            if decisions and (len(decisions) >= most or size > BYTES_TOGETHER or isinstance(one.item, ERASURES)):
+                break
+            if last is not None:
                 try:
-                    state = _after(state, decisions[-1], vectors)
+                    state, last = _after(state, last, vectors), None
                 except Unfit:
                     break
                 if time.monotonic() - began > LONGEST_TURN_SECONDS:
@@ -247,14 +263,14 @@ class Remember:
             if is_decided(state, one.item.envelope.event_id):
                 continue
             try:
-                decision = self._decision(state, one, vectors)
+                last = self._decision(state, one, vectors)
             except _Undecidable:
                 if decisions:
                     break  # its turn as the first comes
                 raise
-            decisions.append(decision)
-            size += sum(map(len, decision.events))
-            if isinstance(one.item, ERASURES) or not decision.last_part:
+            decisions.append(last)
+            size += sum(map(len, last.events))
+            if isinstance(one.item, ERASURES) or not last.last_part:
                 break
         return decisions
 
@@ -271,6 +287,18 @@ class Remember:
             raise  # the item is decided once the shard is whole
         except Exception as error:
             raise _Undecidable(describe(error)) from error
+
+    async def _destroy_keys(self, owner: Owner, item_id: str) -> None:
+        """Destroy the keys that an erasure names: only now, for its decision is durable.
+
+        An item that was appended twice is decided once. The keys of the other one may be those of what was accepted
+        since.
+        """
+        decisions = self._shards.of(owner).ledger.decided(owner, item_id)
+        events = (event for decision in decisions for event in events_of(decision))
+        for event in events:
+            if isinstance(event, UserErased):
+                await retry(partial(self._destroy, event.key_ids), LogUnavailable)
 
     async def _apply_tick(self, delivery: Delivery, tick: Tick) -> None:
         """Apply the tick to every user of the partition, then close it by a decision of the partition itself."""

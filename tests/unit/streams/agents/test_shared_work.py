@@ -93,10 +93,13 @@ async def test_what_waits_for_a_user_is_decided_as_if_each_had_come_alone(bench:
         forget(known, "f-7", later(hours=7)),
         remember(RUNNING, "c-8", later(hours=8)),
         remember(RUNNING, "c-8", later(hours=8)),
+        remember(RUNNING, "c-9", later(hours=9)),
+        remember(RUNNING, "c-9", later(hours=9)),
+        remember(COFFEE, "c-10", later(hours=10)),
     ]
     records = await queued(bench, *items)
     await bench.remembers(*records)
-    assert appends(bench, LEDGER.name) == [1, 8]
+    assert appends(bench, LEDGER.name) == [1, 10]
     alone = Workbench(tmp_path / "alone", MemoryLog())
     for record in (first, *records):
         await alone.publish(INBOX.name, record.value, record.key)
