@@ -311,6 +311,7 @@ class Worker:
             ticked=metrics.ticked,
             remove=self.retention.remove,
             destroy=self.sealing.keys.destroy,
+            is_only_writer=settings.is_embedded,  # its directory is locked
             resume=self.observe.resume_later,
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
@@ -360,7 +361,9 @@ class Worker:
         """Build what appends events, here or at the worker that has their user, and what says how far they are."""
         priority = self._priority.first if self.settings.is_embedded else nullcontext
         self.publisher = Publisher(self.log, self.shards, priority)
-        self.event_states = EventStates(self.log, self.shards, self.observe, suspend_deadline=suspend_deadline)
+        self.event_states = EventStates(
+            self.log, self.shards, self.observe, settled=self.remember.settled, suspend_deadline=suspend_deadline
+        )
         self.publish_router = PublishRouter(
             self.shards, self.publisher, self.event_states, self.peers, suspend_deadline=suspend_deadline
         )
