@@ -25,7 +25,7 @@ READ_ONLY_INDEXES: Final = (
     "observations_by_session",
 )
 """Made faster of a whole table than row by row; folds do not read them."""
-VERSION: Final = 5
+VERSION: Final = 6
 """Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
 create table if not exists offsets(
