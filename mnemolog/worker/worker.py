@@ -310,6 +310,7 @@ class Worker:
             ticked=metrics.ticked,
             remove=self.retention.remove,
             destroy=self.sealing.keys.destroy,
+            resume=self.observe.resume_later,
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()

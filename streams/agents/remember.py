@@ -8,20 +8,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 from projections.shard.errors import ShardDamaged, ShardUnavailable
-from projections.state.evolve import ERASE, is_decided, is_passed
+from projections.state.evolve import ERASE, events_of, is_cut_off, is_decided, is_passed
 from schemas import codec
 from schemas.disclosure import describe
 from schemas.identity import GLOBAL_USER, InvalidOwner, Owner, partition_owner
 from schemas.log import LogUnavailable, NewRecord, RecordTooLarge
 from schemas.messages.dead_letters import TOO_LARGE
-from schemas.messages.erasure import EraseUser
-from schemas.messages.inbox import DecayDue, RetentionDue, Tick
+from schemas.messages.erasure import EraseMemory, EraseUser, UserErased
+from schemas.messages.inbox import CandidatesExtracted, DecayDue, ExtractionRejected, RetentionDue, Tick
 from schemas.messages.wakes import WakeDue
+from schemas.topics import INBOX
 from streams.agents.inbox import item_of_record
 from streams.decisions.decay import touched_by
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.decide import close_tick, decide, decide_tick, policy_of
 from streams.decisions.draft import ItemPosition
+from streams.decisions.erasure import is_erased
 from streams.decisions.wakes import shows_memories
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import append_with_retry, catch_up, retry
@@ -71,10 +73,12 @@ class Remember:
         ticked: Callable[[str, str], None] = lambda _policy, _outcome: None,
         remove: Callable[[int, datetime], Awaitable[int]] = keep_all,
         destroy: Callable[[Sequence[bytes]], Awaitable[None]] = keep_keys,
+        resume: Callable[[Owner], None] = lambda _: None,
     ) -> None:
         """Take `remove`, which removes a partition's observations logged before an instant and returns how many.
 
-        `destroy` destroys the data keys of a user who was erased; again, where the item is delivered again.
+        `destroy` destroys the data keys of a user who was erased; again, where the item is delivered again. `resume`
+        is told of a user of whom something may have outlived an erasure, and is not extracted.
         """
         self._log = log
         self._shards = shards
@@ -85,6 +89,7 @@ class Remember:
         self._ticked = ticked
         self._remove = remove
         self._destroy = destroy
+        self._resume = resume
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
 
     async def handle(self, delivery: Delivery) -> None:
@@ -145,6 +150,9 @@ class Remember:
         if is_decided(self._shards.state(owner), item.envelope.event_id):
             self._counted("remember", "repeated")
         while not is_decided(state := self._shards.state(owner), item.envelope.event_id):
+            if is_cut_off(state, INBOX.name, place.offset):
+                self._counted("remember", "erased")
+                break
             if is_passed(state, item.envelope.event_id, place.offset):
                 detail = f"the inbox item at {place.offset} came after {state.last_offset} was decided"
                 await self._give_up(delivery.record, detail)
@@ -163,10 +171,26 @@ class Remember:
                 await self._give_up(delivery.record, str(error))
                 break
             self._counted("remember", _outcome(decision))
-        if isinstance(item, EraseUser):  # only now: the decision is durable, and says it again when it is folded anew
-            await retry(partial(self._destroy, item.key_ids), LogUnavailable)
+        if isinstance(item, EraseUser):
+            await self._destroy_keys(owner, item.envelope.event_id)
         delivery.ack()
         self._notify(owner, item.envelope.event_id)
+        if isinstance(item, (EraseUser, EraseMemory)) or (
+            isinstance(item, (CandidatesExtracted, ExtractionRejected)) and is_erased(self._shards.state(owner), item)
+        ):
+            self._resume(owner)
+
+    async def _destroy_keys(self, owner: Owner, item_id: str) -> None:
+        """Destroy the keys that an erasure names: only now, for its decision is durable.
+
+        An item that was appended twice is decided once. The keys of the other one may be those of what was accepted
+        since.
+        """
+        decisions = self._shards.of(owner).ledger.decided(owner, item_id)
+        events = (event for decision in decisions for event in events_of(decision))
+        for event in events:
+            if isinstance(event, UserErased):
+                await retry(partial(self._destroy, event.key_ids), LogUnavailable)
 
     async def _apply_tick(self, delivery: Delivery, tick: Tick) -> None:
         """Apply the tick to every user of the partition, then close it by a decision of the partition itself."""

@@ -260,6 +260,7 @@ def _covered(window: Window) -> list[CoveredPiece]:
             by_user=p.speaker == "user",
             occurred_at=p.occurred_at,
             recorded_at=p.recorded_at,
+            position=str(p.position) if p.position else None,
         )
         for p in window.pieces
     ]

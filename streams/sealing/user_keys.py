@@ -65,7 +65,8 @@ class UserKeys:
         """Why a key cannot be unwrapped; after a rotation a later record of it can."""
         self._ciphers: OrderedDict[bytes, AESGCM] = OrderedDict()
         self._following = asyncio.Lock()
-        self._making: dict[Owner, asyncio.Future[None]] = {}
+        self._making: dict[Owner, asyncio.Event] = {}
+        """Set when who makes an owner's key has ended. A future would be cancelled with the first who waits."""
 
     @property
     def is_empty(self) -> bool:
@@ -99,7 +100,7 @@ class UserKeys:
         own = [owner for owner in missing if owner not in self._making]
         others = [self._making[owner] for owner in missing if owner in self._making]
         if own:
-            done = asyncio.get_running_loop().create_future()
+            done = asyncio.Event()
             self._making.update(dict.fromkeys(own, done))
             try:
                 await self._log.append([self._new(owner) for owner in own])
@@ -107,9 +108,9 @@ class UserKeys:
             finally:
                 for owner in own:
                     del self._making[owner]
-                done.set_result(None)
+                done.set()
         for other in others:
-            await other
+            await other.wait()
         if others:
             await self.make(missing)  # who was making them may have failed
 

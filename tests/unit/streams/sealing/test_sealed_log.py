@@ -19,8 +19,10 @@ from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import empty_write_ahead_log, overwrite
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
+
+    from schemas.log import Appended
 
 MASTERS = MasterKeys([bytes(32)])
 ZARA, YURI = Owner("default", "zara"), Owner("default", "yuri")
@@ -231,3 +233,36 @@ async def test_the_installations_keys_differ_by_purpose_and_outlive_a_rotation(w
     newer = UserKeys(world.inner, MasterKeys([bytes(range(32)), bytes(32)]))
     await newer.rotate()
     assert newer.derive("shards") == shards
+
+
+async def test_who_stops_waiting_for_a_key_or_for_an_append_stops_nobody_else(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    arrived, let_go = asyncio.Event(), asyncio.Event()
+    append = world.inner.append
+
+    async def slow(records: Sequence[NewRecord]) -> list[Appended]:
+        arrived.set()
+        await let_go.wait()
+        return await append(records)
+
+    monkeypatch.setattr(world.inner, "append", slow)
+    makes = asyncio.create_task(world.log.append([record()]))
+    await arrived.wait()
+    waits = [asyncio.create_task(world.keys.make([ZARA])), asyncio.create_task(world.log.append([record()]))]
+    await asyncio.sleep(0)
+    waits[0].cancel()
+    await asyncio.gather(waits[0], return_exceptions=True)
+    let_go.set()
+    await asyncio.gather(makes, waits[1])
+    arrived.clear()
+    let_go.clear()
+    appends = asyncio.create_task(world.log.append([record()]))
+    await arrived.wait()
+    settles = asyncio.create_task(world.log.settle(ZARA))
+    await asyncio.sleep(0)
+    settles.cancel()
+    await asyncio.gather(settles, return_exceptions=True)
+    let_go.set()
+    await appends
+    assert await world.values() == [WORDS] * 3
