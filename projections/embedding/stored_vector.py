@@ -2,7 +2,7 @@
 
     int8 of each dimension, the largest being 127 | 0x80, and once more where the length were a multiple of four
 
-That is a quarter of float32, and moves a cosine by less than a thousandth (a test says so). Vectors that others append,
+That is a quarter of float32, and moves a cosine by a thousandth or two at most. Vectors that others append,
 and those of older versions, are little-endian float32; their length is a multiple of four, which tells them apart.
 """
 

@@ -30,11 +30,11 @@ def test_a_byte_a_dimension_and_never_the_length_of_float32(dimensions: int, sto
     assert vector_bytes(vector_of(data)) == data
 
 
-def test_a_cosine_moves_by_less_than_a_thousandth_and_the_length_stays_one() -> None:
+def test_a_cosine_moves_by_a_thousandth_or_two_and_the_length_stays_one() -> None:
     exact = around_topics(2_000, 512, 0.7, 1)
     stored = np.stack([vector_of(vector_bytes(vector)) for vector in exact])
 
-    assert np.abs(stored @ exact[:200].T - exact @ exact[:200].T).max() < 0.003
+    assert np.abs(stored @ exact[:200].T - exact @ exact[:200].T).max() < 0.0025
     assert np.abs(stored @ exact[:200].T - exact @ exact[:200].T).mean() < 0.0005
     assert np.linalg.norm(stored, axis=1) == pytest.approx(1, abs=1e-6)
 
