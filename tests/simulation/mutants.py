@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from schemas.messages.wakes import WakeDue
     from streams.decisions.draft import ItemPosition
     from streams.delivery.delivery import Delivery
+    from streams.extraction.protocol import Piece
 
 
 class _AcknowledgesAtOnce(Observe):
@@ -44,6 +45,10 @@ class _ObservesOn(Observe):
 class _LeavesWhatOutlivesAnErasure(Observe):
     async def resume(self) -> None:
         """Extract nothing again."""
+
+    def _surviving(self, owner: Owner, pieces: Sequence[Piece]) -> list[Piece]:
+        left = super()._surviving(owner, pieces)
+        return left if len(left) == len(pieces) else []
 
 
 class _RemembersOn(Remember):
