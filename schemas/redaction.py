@@ -11,16 +11,26 @@ from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
+from schemas.own_patterns import compiled
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from schemas.own_patterns import OwnPattern
 
     Span: TypeAlias = tuple[int, int]
+    _Finder: TypeAlias = tuple[str, str, "Action", Callable[[str], Iterator[Span]]]
+    """Its mark, what it is counted as, what is done, and what finds it."""
 
 Kind: TypeAlias = Literal["secret", "email", "iban", "id_card", "card", "phone"]
 Action: TypeAlias = Literal["redact", "refuse"]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 """In the order in which they are looked for: what one takes the next do not see."""
+OWN: Final = "own"
+"""What own patterns are counted as: their names are a tenant's words."""
+ALL: Final = "all"
+KEEP: Final = "keep"
 
 _SECRET = re.compile(
     r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[A-Za-z0-9+/=\s]{0,16384}(?:-----END [A-Z ]{0,20}PRIVATE KEY-----)?"
@@ -64,7 +74,7 @@ _CARD_BEGINNINGS: Final = range(2, 7)
 class Refused(ValueError):
     """A text holds what is refused; the message names the kinds and quotes nothing."""
 
-    def __init__(self, kinds: list[Kind]) -> None:
+    def __init__(self, kinds: list[str]) -> None:
         named = ", ".join(kinds)
         super().__init__(f"holds what is not accepted here ({named}): remove it, and send the rest")
         self.kinds = kinds
@@ -92,31 +102,73 @@ def actions_of(setting: str) -> dict[Kind, Action]:
     return actions
 
 
+def actions_said(said: Mapping[str, str]) -> dict[Kind, Action]:
+    """Return the actions of a policy: a kind's own, else that of `all`; `keep` is none."""
+    actions: dict[Kind, Action] = {}
+    for kind in KINDS:
+        match said.get(kind, said.get(ALL, KEEP)):
+            case "redact" | "refuse" as action:
+                actions[kind] = action
+    return actions
+
+
+def stricter(one: Mapping[Kind, Action], other: Mapping[Kind, Action]) -> dict[Kind, Action]:
+    """Return the actions of both: where both name a kind, refusing goes before replacing."""
+    both: dict[Kind, Action] = {}
+    for kind in KINDS:
+        wanted = {one.get(kind), other.get(kind)} - {None}
+        if wanted:
+            both[kind] = "refuse" if "refuse" in wanted else "redact"
+    return both
+
+
 class Redaction:
     """Replaces or refuses what must not be kept, as each kind's action says; kinds without one stay."""
 
     def __init__(
-        self, actions: Mapping[Kind, Action], count: Callable[[Kind, Action, int], None] = lambda *_: None
+        self,
+        actions: Mapping[Kind, Action],
+        count: Callable[[str, Action, int], None] = lambda *_: None,
+        patterns: Iterable[OwnPattern] = (),
     ) -> None:
-        """Take the actions; `count` is told how often a kind was found, and nothing of what was found."""
-        self._actions = [(kind, actions[kind]) for kind in KINDS if kind in actions]
+        """Take the actions, and a tenant's own patterns; `count` is told how often a kind was found.
+
+        It is told nothing of what was found, and all own patterns are `own`. Raises UnfitPattern.
+        """
+        self._finders: list[_Finder] = [
+            (kind, kind, actions[kind], _FINDERS[kind]) for kind in KINDS if kind in actions
+        ]
+        for own in patterns:
+            action: Action = "refuse" if own.action == "refuse" else "redact"
+            self._finders.append((own.name, OWN, action, _finder(compiled(own.pattern))))
         self._count = count
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether nothing is looked for."""
+        return not self._finders
+
+    def replacing(self) -> Redaction:
+        """Return one that replaces also what this one refuses, and counts nothing."""
+        other = Redaction({})
+        other._finders = [(name, label, "redact", finder) for name, label, _, finder in self._finders]
+        return other
 
     def value(self, given: Any) -> Any:  # noqa: ANN401 - any JSON
         """Return a JSON value with every text in it redacted, keys and whole numbers too. Raises Refused."""
-        if not self._actions:
+        if not self._finders:
             return given
-        found: Counter[tuple[Kind, Action]] = Counter()
+        found: Counter[tuple[str, str, Action]] = Counter()
         redacted = self._value(given, found)
-        refused = [kind for kind, action in found if action == "refuse"]
-        for (kind, action), times in found.items():
+        refused = [name for name, _, action in found if action == "refuse"]
+        for (_, label, action), times in found.items():
             if action == "refuse" or not refused:
-                self._count(kind, action, times)
+                self._count(label, action, times)
         if refused:
             raise Refused(refused)
         return redacted
 
-    def _value(self, given: Any, found: Counter[tuple[Kind, Action]]) -> Any:  # noqa: ANN401 - any JSON
+    def _value(self, given: Any, found: Counter[tuple[str, str, Action]]) -> Any:  # noqa: ANN401 - any JSON
         match given:
             case str():
                 return self._text(given, found)
@@ -131,13 +183,17 @@ class Redaction:
             case _:
                 return given
 
-    def _text(self, text: str, found: Counter[tuple[Kind, Action]]) -> str:
-        for kind, action in self._actions:
-            spans = list(_FINDERS[kind](text))
+    def _text(self, text: str, found: Counter[tuple[str, str, Action]]) -> str:
+        for name, label, action, finder in self._finders:
+            spans = list(finder(text))
             if spans:
-                found[kind, action] += len(spans)
-                text = _without(text, spans, f"[{kind}]")
+                found[name, label, action] += len(spans)
+                text = _without(text, spans, f"[{name}]")
         return text
+
+
+def _finder(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Span]]:
+    return lambda text: (found.span() for found in pattern.finditer(text))
 
 
 def _without(text: str, spans: list[Span], mark: str) -> str:

@@ -68,7 +68,7 @@ from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.clock import SystemClock
 from schemas.disclosure import describe
 from schemas.identity import Owner
-from schemas.redaction import Redaction, actions_of
+from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
 from streams.agents.observe import Observe
 from streams.agents.project import Project
@@ -81,6 +81,7 @@ from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import RetryingReads, fold_with_retry
 from streams.extraction.assisted import AssistedModel
 from streams.extraction.policies import Policies
+from streams.extraction.redactions import Redactions
 from streams.extraction.request import ExtractionService
 from streams.extraction.rules.process import RuleProcess
 from streams.extraction.second_model import SecondModel
@@ -138,7 +139,6 @@ class Worker:
         self.trust = components.make_trust(settings)
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
-        self.redaction = Redaction(actions_of(settings.redaction or ""), self.metrics.redacted)
         self.deadlines = RequestDeadlines()
         self.log_watch = LogWatch(self.deadlines)
         self.failure: asyncio.Future[None] | None = None
@@ -202,6 +202,7 @@ class Worker:
         self._retrying_log = RetryingReads(self.log)
         self.policies = Policies(self._retrying_log)
         await self.policies.follow()
+        self.redactions = Redactions(self.policies, actions_of(self.settings.redaction or ""), self.metrics.redacted)
         if isinstance(inner, KafkaLog):
             # As early as possible: the group settles while this worker starts.
             self._membership = Membership(self.settings, inner, self.url)
@@ -287,6 +288,7 @@ class Worker:
                 FairSlots(asked_at_once),
                 vision=settings.vision,
                 policy_of=self.policies.of,
+                redaction_of=self.redactions.of,
                 within_budget=self._is_within_budget,
                 rules=self._rules,
             ),

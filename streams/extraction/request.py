@@ -19,11 +19,13 @@ from schemas.inputs.images import VisionPolicy
 from schemas.log import NewRecord
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
+from schemas.redaction import Redaction
 from schemas.text import MAX_MARKS, has_many_marks, without_many_marks
 from schemas.topics import INBOX
 from streams.delivery.fair_slots import FairSlots
 from streams.delivery.retry import append_with_retry, pauses
-from streams.extraction.protocol import Outage, Rejected
+from streams.extraction.protocol import Extraction, Outage, Rejected
+from streams.extraction.redacted_window import redacted_extraction, redacted_window
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder, Vectors
     from schemas.log import Log, RecordTooLarge
     from schemas.policy import Policy
-    from streams.extraction.protocol import Extraction, Extractor, Proposal, Window
+    from streams.extraction.protocol import Extractor, Proposal, Window
 
 log = logging.getLogger("mnemolog")
 _BUGS: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
@@ -43,6 +45,11 @@ MAX_FAILURES: Final = 8
 
 def _without_policy(_tenant: str, _agent_id: str | None) -> None:
     """Return the default policy."""
+
+
+def _without_redaction(_tenant: str, _agent_id: str | None) -> Redaction:
+    """Return the redaction that looks for nothing."""
+    return Redaction({})
 
 
 def ignore(_: str) -> None:
@@ -63,6 +70,8 @@ class ExtractionService:
     """Which pictures the model can see."""
     policy_of: Callable[[str, str | None], Policy | None] = _without_policy
     """Returns the policy of a tenant's agent, None where it is the default."""
+    redaction_of: Callable[[str, str | None], Redaction] = _without_redaction
+    """Returns what must not be kept of what is said to a tenant's agent."""
     within_budget: Callable[[Window, int], Awaitable[bool]] | None = None
     """Whether a window's user may cost so many model tokens today; None: budgets are not kept."""
     rules: Extractor | None = None
@@ -97,7 +106,7 @@ class ExtractionService:
         while True:
             try:
                 async with self.slots.slot(window.tenant):
-                    extraction = extraction or await _extracted(window, extractor)
+                    extraction = extraction or await self._extracted(window, extractor)
                     vectors = await self._vectors(extraction)
             except Rejected as rejected:
                 return rejection(window, extractor, rejected)
@@ -116,6 +125,22 @@ class ExtractionService:
                 self.successes += 1
                 item = self._answer(window, extractor, extraction, vectors)
                 return replace(item, provisional=True) if provisional else item
+
+    async def _extracted(self, window: Window, extractor: Extractor) -> Extraction:
+        """Return the answer to what may be read of a window. Raises Outage and Rejected."""
+        redaction = self.redaction_of(window.tenant, window.agent_id)
+        if redaction.is_idle:
+            return await _extracted(window, extractor)
+        readable, places, left_out = redacted_window(window, redaction)
+        if not places:
+            return Extraction(proposals=(), dropped=left_out)
+        try:
+            extraction = await _extracted(readable, extractor)
+        except Rejected as rejected:
+            replacing = redaction.replacing()
+            rejected.reason, rejected.answer = replacing.value(rejected.reason), replacing.value(rejected.answer)
+            raise
+        return redacted_extraction(extraction, redaction, places, left_out)
 
     async def _is_over_budget(self, window: Window, extractor: Extractor) -> bool:
         """Return whether the window's user has cost as many model tokens today as the policy allows."""

@@ -6,7 +6,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemolog.http.problems import Problem, summary
-from schemas.inputs.input_events import Fault, InvalidEvent
+from schemas.inputs.input_events import MAX_CONTENT_BYTES, Fault, InvalidEvent
+from schemas.inputs.nesting import check_depth
 from schemas.redaction import Redaction, Refused
 
 if TYPE_CHECKING:
@@ -16,9 +17,27 @@ EVENT_TEXTS: Final = ("name", "content", "text", "summary", "app", "title", "con
 """The fields of an event that hold words; ids, times and images are taken as they are."""
 
 
-def redacted_event(redaction: Redaction, raw: dict[str, Any]) -> dict[str, Any]:
-    """Return an input event without what must not be kept. Raises InvalidEvent, which quotes nothing."""
-    redacted, faults = _redacted(redaction, raw, EVENT_TEXTS)
+LINE_TEXTS: Final = (
+    *("content", "attribute", "value", "event_type", "emotion", "key_dialogue", "metadata"),
+    *("text", "query"),
+)
+"""The fields of an export's line that hold words: of memories, and of reminders and wakes."""
+
+
+def agent_of(raw: object) -> str | None:
+    """Return the agent that an unchecked line names, if it is a name."""
+    agent_id = raw.get("agent_id") if isinstance(raw, dict) else None
+    return agent_id if isinstance(agent_id, str) else None
+
+
+def redacted_event(redaction: Redaction, raw: Any, texts: Iterable[str] = EVENT_TEXTS) -> Any:  # noqa: ANN401 - any JSON
+    """Return an input event, or a line, without what must not be kept. Raises InvalidEvent, which quotes nothing.
+
+    What is no object is returned as it is, to be refused where it is read.
+    """
+    if not isinstance(raw, dict):
+        return raw
+    redacted, faults = _redacted(redaction, raw, texts)
     if faults:
         raise InvalidEvent(faults)
     return redacted
@@ -35,12 +54,37 @@ def redacted_fields(redaction: Redaction, fields: Mapping[str, Any], texts: Iter
 def _redacted(
     redaction: Redaction, fields: Mapping[str, Any], texts: Iterable[str]
 ) -> tuple[dict[str, Any], list[Fault]]:
-    redacted, faults = dict(fields), []
+    redacted = dict(fields)
+    faults: list[Fault] = []
+    if redaction.is_idle:
+        return redacted, faults
     for name in texts:
-        if redacted.get(name) is None:
+        given = redacted.get(name)
+        if given is None or _is_too_deep(given):
             continue
         try:
-            redacted[name] = redaction.value(redacted[name])
+            redacted[name] = redaction.value(given)
         except Refused as refused:
             faults.append(Fault(f"$.{name}", str(refused)))
+            continue
+        if _has_outgrown(given, redacted[name]):
+            faults.append(
+                Fault(f"$.{name}", f"has more than {MAX_CONTENT_BYTES} bytes when marks stand in it: split it")
+            )
     return redacted, faults
+
+
+def _is_too_deep(given: object) -> bool:
+    """Return whether it is refused where it is read."""
+    try:
+        check_depth(given)
+    except ValueError:
+        return True
+    return False
+
+
+def _has_outgrown(given: object, redacted: object) -> bool:
+    """Return whether the marks of own patterns, longer than what they stand for, made a text too long."""
+    if not (isinstance(given, str) and isinstance(redacted, str)) or len(redacted) <= len(given):
+        return False
+    return len(redacted.encode("utf-8", "replace")) > MAX_CONTENT_BYTES

@@ -8,7 +8,7 @@ from uuid import uuid4
 from fastapi import Query, Request, Response
 
 from mnemolog.http.bounds.json_body import NDJSON, read_events
-from mnemolog.http.bounds.redacted import redacted_event
+from mnemolog.http.bounds.redacted import agent_of, redacted_event
 from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, IdempotencyKey, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
@@ -71,7 +71,7 @@ async def publish(
         else:
             event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
-            redacted = redacted_event(worker.redaction, raw) if isinstance(raw, dict) else raw
+            redacted = redacted_event(worker.redactions.of(tenant, agent_of(raw)), raw)
             event = new_event(redacted, tenant=tenant, accepted_at=now, event_id=event_id)
             _check_vision(event, vision)
             events.append(event)
