@@ -173,12 +173,23 @@ class Redaction:
         other._own = [(name, label, "redact", finder) for name, label, _, finder in self._own]
         return other
 
-    def value(self, given: Any) -> Any:  # noqa: ANN401 - any JSON
-        """Return a JSON value with every text in it redacted, keys and whole numbers too. Raises Refused."""
+    def counts(self, given: Any) -> dict[str, int]:  # noqa: ANN401 - any JSON
+        """Return how often what would be found in a JSON value, by its mark; this is not counted."""
+        found: Counter[tuple[str, str, Action]] = Counter()
+        self._value(given, found)
+        return {name: times for (name, _, _), times in sorted(found.items())}
+
+    def value(self, given: Any, tally: Counter[str] | None = None) -> Any:  # noqa: ANN401 - any JSON
+        """Return a JSON value with every text in it redacted, keys and whole numbers too. Raises Refused.
+
+        `tally` is told how often each was found, by its mark.
+        """
         if self.is_idle:
             return given
         found: Counter[tuple[str, str, Action]] = Counter()
         redacted = self._value(given, found)
+        if tally is not None:
+            tally.update({name: times for (name, _, _), times in found.items()})
         refused = [name for name, _, action in found if action == "refuse"]
         for (_, label, action), times in found.items():
             if action == "refuse" or not refused:

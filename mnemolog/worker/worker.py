@@ -360,7 +360,13 @@ class Worker:
         """Build what appends events, here or at the worker that has their user, and what says how far they are."""
         priority = self._priority.first if self.settings.is_embedded else nullcontext
         self.publisher = Publisher(self.log, self.shards, priority)
-        self.event_states = EventStates(self.log, self.shards, self.observe, suspend_deadline=suspend_deadline)
+        self.event_states = EventStates(
+            self.log,
+            self.shards,
+            self.observe,
+            redaction_of=self.redactions.of,
+            suspend_deadline=suspend_deadline,
+        )
         self.publish_router = PublishRouter(
             self.shards, self.publisher, self.event_states, self.peers, suspend_deadline=suspend_deadline
         )

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
+
+import orjson
 
 from mnemolog.http.problems import Problem, summary
 from schemas.inputs.input_events import MAX_CONTENT_BYTES, Fault, InvalidEvent
 from schemas.inputs.nesting import check_depth
+from schemas.messages.observations import SessionEnded
 from schemas.redaction import Redaction, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from schemas.messages.observations import Observation
 
 EVENT_TEXTS: Final = ("name", "content", "text", "summary", "app", "title", "context", "metadata")
 """The fields of an event that hold words; ids, times and images are taken as they are."""
@@ -30,14 +37,32 @@ def agent_of(raw: object) -> str | None:
     return agent_id if isinstance(agent_id, str) else None
 
 
-def redacted_event(redaction: Redaction, raw: Any, texts: Iterable[str] = EVENT_TEXTS) -> Any:  # noqa: ANN401 - any JSON
-    """Return an input event, or a line, without what must not be kept. Raises InvalidEvent, which quotes nothing.
+def redacted_event(redaction: Redaction, raw: Any) -> tuple[Any, str | None]:  # noqa: ANN401 - any JSON
+    """Return an input event without what must not be kept, and how often what was replaced, for `with_counts`.
 
-    What is no object is returned as it is, to be refused where it is read.
+    What is no object is returned as it is, to be refused where it is read. Raises InvalidEvent, which quotes nothing.
     """
+    tally: Counter[str] = Counter()
+    redacted = redacted_line(redaction, raw, EVENT_TEXTS, tally)
+    counted = None if redaction.is_idle else orjson.dumps(tally, option=orjson.OPT_SORT_KEYS).decode()
+    return redacted, counted
+
+
+def with_counts(event: Observation, counted: str | None) -> Observation:
+    """Return an event that says how often what was replaced in it; the end of a session holds no words."""
+    return event if counted is None or isinstance(event, SessionEnded) else replace(event, redacted=counted)
+
+
+def redacted_line(
+    redaction: Redaction,
+    raw: Any,  # noqa: ANN401 - any JSON
+    texts: Iterable[str] = LINE_TEXTS,
+    tally: Counter[str] | None = None,
+) -> Any:  # noqa: ANN401 - any JSON
+    """Return a line of an export without what must not be kept. Raises InvalidEvent, which quotes nothing."""
     if not isinstance(raw, dict):
         return raw
-    redacted, faults = _redacted(redaction, raw, texts)
+    redacted, faults = _redacted(redaction, raw, texts, tally)
     if faults:
         raise InvalidEvent(faults)
     return redacted
@@ -52,7 +77,7 @@ def redacted_fields(redaction: Redaction, fields: Mapping[str, Any], texts: Iter
 
 
 def _redacted(
-    redaction: Redaction, fields: Mapping[str, Any], texts: Iterable[str]
+    redaction: Redaction, fields: Mapping[str, Any], texts: Iterable[str], tally: Counter[str] | None = None
 ) -> tuple[dict[str, Any], list[Fault]]:
     redacted = dict(fields)
     faults: list[Fault] = []
@@ -63,7 +88,7 @@ def _redacted(
         if given is None or _is_too_deep(given):
             continue
         try:
-            redacted[name] = redaction.value(given)
+            redacted[name] = redaction.value(given, tally)
         except Refused as refused:
             faults.append(Fault(f"$.{name}", str(refused)))
             continue

@@ -125,6 +125,7 @@ class AcceptedEvent(Shape):
     reason: str | None = None
     memory_ids: list[str] | None = None
     decisions: list[str] | None = None
+    redacted: dict[str, int] | None = None
 
 
 class Accepted(Shape):
@@ -147,6 +148,7 @@ class EventState(Shape):
     reason: str | None
     memory_ids: list[str]
     decisions: list[str]
+    redacted: dict[str, int]
     position: str | None
 
 

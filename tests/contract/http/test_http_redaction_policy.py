@@ -200,3 +200,25 @@ async def test_a_turn_over_http_is_redacted_by_the_policy_of_its_agent(tmp_path:
         assert (await door.post("/v1/events", [event, other])).status_code == 202
         turns = (await door.http.get("/v1/sessions/s1/turns", params={"user_id": "u1"})).json()["items"]
         assert [each["content"] for each in turns] == ["mine is [card]", f"mine is {CARD}"]
+
+
+async def test_the_state_of_an_event_counts_what_was_replaced_in_it(tmp_path: Path):
+    async with front_door(tmp_path) as door:
+        await append_turn(door, "a-0", f"Mine is {CARD}.")
+        plain = (await door.get("/v1/events/a-0", user_id="u1")).json()
+        assert plain["redacted"] == {}
+        await set_policy(door, redaction={"card": "redact", "email": "refuse"}, redaction_patterns=[STAFF])
+        said = f"{CARD} EMP-123456, {CARD}"
+        event = turn("e-1", said, session_id="e", metadata={"card": CARD})
+        screen = {"type": "ScreenshotAnalysed", "event_id": "s-1", "user_id": "u1", "text": said}
+        clean = turn("e-2", "Mine is [card].", session_id="e")
+        answer = await door.post("/v1/events?wait=20", [event, screen, clean])
+        counts = [item["redacted"] for item in answer.json()["accepted"]]
+        assert counts == [{"card": 3, "staff": 1}, {"card": 2, "staff": 1}, {}]
+        await append_turn(door, "a-1", f"Mine is {CARD}, not ann@mail.example.")
+        found = await door.post("/v1/events/status", {"user_id": "u1", "event_ids": ["e-1", "e-2", "a-1"]})
+        by_id = {item["event_id"]: item["redacted"] for item in found.json()["items"]}
+        assert by_id == {"e-1": {"card": 3, "staff": 1}, "e-2": {}, "a-1": {"card": 1, "email": 1}}
+        assert (await door.post("/v1/admin/rebuild", {})).json()["equal"]
+        again = await door.get("/v1/events/e-1", user_id="u1")
+        assert again.json()["redacted"] == {"card": 3, "staff": 1}
