@@ -26,7 +26,6 @@ _OF_LEDGER: Final = (
 """Tables that the ledger alone fills: the fold of an erasure finds in them what was decided before it, and no more."""
 _BY_TOPIC: Final = ("observations", "shown_texts", "repeats", "dead")
 _OF_OBSERVATIONS: Final = ("observations", "shown_texts", "repeats", "said", "dead")
-_BY_INBOX: Final = ("extracted", "model_calls")
 
 
 class ErasedUsers:
@@ -74,8 +73,9 @@ class ErasedUsers:
         for cut in event.cut:
             for table in _BY_TOPIC:
                 run(f"delete from {table} where owner=? and topic=? and offset<?", (name, cut.topic, cut.before))  # noqa: S608
-        for table in _BY_INBOX:
-            run(f"delete from {table} where owner=? and offset<?", (name, inbox[1]))  # noqa: S608
+            run("delete from extracted where owner=? and topic=? and place<?", (name, cut.topic, cut.before))
+        run("delete from extracted where owner=? and topic is null and offset<?", (name, inbox[1]))
+        run("delete from model_calls where owner=? and offset<?", (name, inbox[1]))
         run(
             "delete from said where owner=? and not exists(select 1 from observations as o"
             " where o.owner=said.owner and o.event_id=said.event_id and o.offset=said.offset)",

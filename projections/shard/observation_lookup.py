@@ -40,6 +40,19 @@ class Seen:
     """0: nothing is extracted from it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A piece that an item in the inbox answers."""
+
+    event_id: str
+    position: Position
+    """Where its observation stands."""
+    piece_id: str
+    item_id: str
+    item_offset: int
+    """Where the item stands in the inbox."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """How far an observation has come; `waiting` is known only to who extracts."""
@@ -177,6 +190,22 @@ class ObservationLookup:
         }
         cited = [o for d in decisions for o in d.outcomes if (d.item_id, o.subject) in subjects]
         return cited or [o for d in decisions for o in d.outcomes]
+
+    def answered(self, owner: Owner) -> list[Answered]:
+        """Return the pieces of a user's observations that were answered and not decided on, in the order of the log."""
+        query = """
+            select o.event_id, o.topic, o.offset, e.piece, e.item_id, e.offset
+            from extracted e join observations o on o.owner = e.owner
+                and o.event_id = substr(e.piece, 1, length(rtrim(e.piece, '0123456789')) - 1)
+            where e.owner = ?1 and not exists(select 1 from covered c where c.owner = ?1 and c.piece = e.piece)
+                and not exists(select 1 from given_up g where g.owner = ?1 and g.piece = e.piece)
+            order by o.topic, o.offset, e.piece
+        """
+        found = self._connection.execute(query, (name_of(owner),)).fetchall()
+        return [
+            Answered(event_id, Position(topic, self._partition, offset), piece, item_id, inbox_offset)
+            for event_id, topic, offset, piece, item_id, inbox_offset in found
+        ]
 
     def count_of(self, owner: Owner) -> int:
         """Return how many observations of a user are held."""

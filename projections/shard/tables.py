@@ -53,7 +53,7 @@ create table if not exists cited(
     primary key(owner, event_id, memory_id)) without rowid;
 create table if not exists extracted(
     owner text not null, piece text not null, item_id text not null, cited_by text not null,
-    offset integer not null, primary key(owner, piece)) without rowid;
+    offset integer not null, topic text, place integer, primary key(owner, piece)) without rowid;
 create table if not exists model_calls(
     owner text not null, item_id text not null, agent_id text, at text not null, model text not null,
     tokens_in integer not null, tokens_out integer not null, offset integer not null,

@@ -25,6 +25,8 @@ class CoveredPiece:
     """Effective time."""
     recorded_at: datetime
     """Log time."""
+    position: str | None = None
+    """Where the observation stands; None in older logs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

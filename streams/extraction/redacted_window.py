@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 def redacted_window(window: Window, redaction: Redaction) -> tuple[Window, tuple[int, ...], tuple[str, ...]]:
     """Return what an extractor may read of a window, the places of its pieces in it, and why others were left out."""
+    if redaction.is_idle:
+        return window, tuple(range(len(window.pieces))), ()
     pieces: list[Piece] = []
     places: list[int] = []
     left_out: list[str] = []
