@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from projections.shard.memory_rows import decision_of_row
 from projections.shard.tables import name_of
 from projections.state.lifetime import sql_instant
 from schemas import codec
 from schemas.log import Position
-from schemas.messages.decision import Decision
 from schemas.messages.observations import TurnRecorded
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from projections.shard.dead_letters import DeadLettersFold
     from schemas.identity import Owner
-    from schemas.messages.decision import Outcome
+    from schemas.messages.decision import Decision, Outcome
 
 MAX_RECENT: Final = 4096
 """First records kept in memory."""
@@ -308,4 +308,4 @@ class ObservationLookup:
         (body,) = self._connection.execute(
             "select body from decisions where owner=? and version=?", (name, version)
         ).fetchone()
-        return codec.decode_as(body, Decision)
+        return decision_of_row(body)

@@ -25,7 +25,7 @@ READ_ONLY_INDEXES: Final = (
     "observations_by_session",
 )
 """Made faster of a whole table than row by row; folds do not read them."""
-VERSION: Final = 5
+VERSION: Final = 6
 """Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
 create table if not exists offsets(
@@ -217,7 +217,7 @@ def _opened(path: Path) -> ShardConnection:
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
         connection.execute(f"pragma wal_autocheckpoint={WAL_PAGES}")
-        connection.execute(f"pragma journal_size_limit={WAL_PAGES // 4 * PAGE_BYTES}")
+        connection.execute(f"pragma journal_size_limit={WAL_PAGES // 8 * PAGE_BYTES}")
         connection.execute("pragma temp_store=memory")
         connection.execute("pragma secure_delete=on")  # what is deleted is overwritten, for erasures
         if connection.execute("pragma user_version").fetchone() != (VERSION,):

@@ -35,7 +35,7 @@ class Candidate:
 
     content: Sealed
     vector: Sealed
-    """Little-endian float32, unit length."""
+    """Of unit length, as `projections/embedding/stored_vector.py` says: little-endian float32, or int8."""
     kind: str
     category: str
     memory_type: str

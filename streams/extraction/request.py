@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.embedding.stored_vector import vector_bytes
 from projections.shard.observations import WITHOUT_MODEL
 from schemas import codec
 from schemas.disclosure import describe
@@ -332,7 +333,7 @@ def _candidate(window: Window, proposal: Proposal, vector: Vectors) -> Candidate
     dialogue = list(proposal.key_dialogue)
     return Candidate(
         content=Sealed.clear(proposal.content),
-        vector=Sealed.clear(np.asarray(vector, "<f4").tobytes()),
+        vector=Sealed.clear(vector_bytes(vector)),
         kind=proposal.kind,
         category=proposal.category,
         memory_type=proposal.memory_type,

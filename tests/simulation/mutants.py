@@ -68,10 +68,11 @@ class _AcknowledgesBeforeItAppends(Remember):
 
 
 class _UpdatesStateBeforeTheAcknowledgement(Remember):
-    async def _append(self, owner: Owner, decision: Decision) -> None:
+    async def _append(self, owner: Owner, decisions: Sequence[Decision]) -> None:
         ledger = self._shards.of(owner).ledger
-        ledger.states.keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
-        await super()._append(owner, decision)
+        for decision in decisions:
+            ledger.states.keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
+        await super()._append(owner, decisions)
 
 
 class _WakesBeforeTheTime(Remember):
