@@ -69,7 +69,7 @@ from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.clock import SystemClock
 from schemas.disclosure import describe
 from schemas.identity import Owner
-from schemas.redaction import Redaction, actions_of
+from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
 from streams.agents.observe import Observe
 from streams.agents.project import Project
@@ -82,6 +82,7 @@ from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import RetryingReads, fold_with_retry
 from streams.extraction.assisted import AssistedModel
 from streams.extraction.policies import Policies
+from streams.extraction.redactions import Redactions
 from streams.extraction.request import ExtractionService
 from streams.extraction.rules.process import RuleProcess
 from streams.extraction.second_model import SecondModel
@@ -139,7 +140,6 @@ class Worker:
         self.trust = components.make_trust(settings)
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
-        self.redaction = Redaction(actions_of(settings.redaction or ""), self.metrics.redacted)
         self.deadlines = RequestDeadlines()
         self.log_watch = LogWatch(self.deadlines)
         self.failure: asyncio.Future[None] | None = None
@@ -203,6 +203,7 @@ class Worker:
         self._retrying_log = RetryingReads(self.log)
         self.policies = Policies(self._retrying_log)
         await self.policies.follow()
+        self.redactions = Redactions(self.policies, actions_of(self.settings.redaction or ""), self.metrics.redacted)
         if isinstance(inner, KafkaLog):
             # As early as possible: the group settles while this worker starts.
             self._membership = Membership(self.settings, inner, self.url)
@@ -288,6 +289,7 @@ class Worker:
                 FairSlots(asked_at_once),
                 vision=settings.vision,
                 policy_of=self.policies.of,
+                redaction_of=self.redactions.of,
                 within_budget=self._is_within_budget,
                 rules=self._rules,
             ),
@@ -362,7 +364,12 @@ class Worker:
         priority = self._priority.first if self.settings.is_embedded else nullcontext
         self.publisher = Publisher(self.log, self.shards, priority)
         self.event_states = EventStates(
-            self.log, self.shards, self.observe, settled=self.remember.settled, suspend_deadline=suspend_deadline
+            self.log,
+            self.shards,
+            self.observe,
+            settled=self.remember.settled,
+            redaction_of=self.redactions.of,
+            suspend_deadline=suspend_deadline,
         )
         self.publish_router = PublishRouter(
             self.shards, self.publisher, self.event_states, self.peers, suspend_deadline=suspend_deadline

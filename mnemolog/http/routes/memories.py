@@ -46,7 +46,8 @@ COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPSt
 )
 async def remember(body: NewMemory, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
     """Remember as is: 201 with the memory, 200 with the known one when it is an exact duplicate."""
-    given = redacted_fields(worker.redaction, body.model_dump(exclude={"user_id"}), REMEMBERED_TEXTS)
+    redaction = worker.redactions.of(tenant, body.agent_id)
+    given = redacted_fields(redaction, body.model_dump(exclude={"user_id"}), REMEMBERED_TEXTS)
     fact = Fact(**given)
     owner = Owner(tenant, GLOBAL_USER if fact.scope == "global" else body.user_id)
     command = await worker.commands.remember(Owner(tenant, body.user_id), fact, command_id)
@@ -113,12 +114,12 @@ async def revise(
     user_id: UserOrNone | None = None,
 ) -> Response:
     """Change what is given; 409 when the memory has moved on from `expected_version`."""
-    given = redacted_fields(worker.redaction, body.model_dump(exclude={"expected_version"}), REVISED_TEXTS)
-    changes = Changes(**given)
-    if changes == Changes():
+    given = body.model_dump(exclude={"expected_version"})
+    if Changes(**given) == Changes():
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
     owner = owner_of(worker.queries, tenant, memory_id, user_id)
     _, memory = worker.queries.memory(tenant, memory_id, worker.clock.now())
+    changes = Changes(**redacted_fields(worker.redactions.of(tenant, memory.agent_id), given, REVISED_TEXTS))
     if changes.event_type is not None and memory.kind != "episodic":
         wrong = Fault("$.event_type", "only an episode has one, and this memory is semantic")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
