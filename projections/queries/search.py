@@ -212,10 +212,9 @@ class IndexSearch:
         if asked_for is None or question.scope not in ("all", "personal"):
             return [], {}
         filters, state = question.filters, self.state(owner, now, question.as_of)
-        filled = filling(
-            state, asked_for, question.as_of or now, agent_id=filters.agent_id, with_past=question.with_past
-        )
-        shown = [memory for i in filled if filters.accept(memory := state.memories[i]) and sees(memory)]
+        at = question.as_of or now
+        filled = filling(state, asked_for, at, agent_id=filters.agent_id, with_past=question.with_past)
+        shown = [memory for i in filled if filters.passes(memory := state.memories[i], owner, at) and sees(memory)]
         return shown, {memory.memory_id: filled[memory.memory_id] for memory in shown}
 
     def _hop(self, asked: Asked, best: list[Found], turns: TurnMatches | None) -> Asked:
@@ -276,13 +275,14 @@ class IndexSearch:
                 source_type=filters.source_type,
                 since=filters.since,
                 until=filters.until,
+                among=_meeting(state, at, filters),
             )
             while True:
                 legs = await self._legs(one, state, query, asked)
                 hits = {hit.memory_id for hit in (*legs.keyword, *legs.semantic)}
                 legs, wrong = _right(state, legs)
                 found = {h.memory_id: state.memories[h.memory_id] for h in (*legs.keyword, *legs.semantic)}
-                mine = {i: m for i, m in found.items() if _is_shown(m, at, filters) and sees(m)}
+                mine = {i: m for i, m in found.items() if _is_shown(m, one, at, filters) and sees(m)}
                 if asked.past is None and wrong:
                     if any(memory_id not in state.memories for memory_id in wrong):
                         # of another log, or decided by another worker, who has the user now
@@ -296,7 +296,7 @@ class IndexSearch:
             semantic.extend(legs.semantic)
             if one == owner and turns is not None:
                 cited = (state.memories.get(i) for i in self._cited(owner, turns))
-                mine |= {m.memory_id: m for m in cited if m and _is_shown(m, at, filters) and sees(m)}
+                mine |= {m.memory_id: m for m in cited if m and _is_shown(m, one, at, filters) and sees(m)}
             shown.update({i: (one, memory) for i, memory in mine.items()})
             if len(legs.semantic) >= query.limit:
                 deepest = max(deepest, legs.semantic[-1].score)
@@ -387,8 +387,15 @@ class IndexSearch:
         return await search_state(owner, state, Chosen(owner, logged, self._shards.encoding), asked)
 
 
-def _is_shown(memory: Memory, at: datetime, filters: Filters) -> bool:
-    return memory.status_at(at) == ACTIVE and filters.accept(memory)
+def _meeting(state: UserState, at: datetime, filters: Filters) -> frozenset[str] | None:
+    """Return the memories that are shown where the filters have a condition, which an index knows nothing of."""
+    if filters.condition is None:
+        return None
+    return frozenset(i for i, memory in state.memories.items() if _is_shown(memory, state.owner, at, filters))
+
+
+def _is_shown(memory: Memory, owner: Owner, at: datetime, filters: Filters) -> bool:
+    return memory.status_at(at) == ACTIVE and filters.passes(memory, owner, at)
 
 
 def _score(found: Found | FoundTurn) -> float:
