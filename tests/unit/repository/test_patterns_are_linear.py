@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 from support.pumping import Tried, calls, compiled_at_import, is_possessive, modules, patterns, pumped
 
-from mnemolog.diagnostics import residue
 from streams.extraction.model import wording
 from streams.extraction.rules.english import people
 
@@ -35,9 +34,6 @@ PATTERNS = {
     for name, tried in patterns().items()
 }
 BUILT_LATER: dict[tuple[str, str], list[Tried]] = {
-    ("mnemolog.diagnostics.residue", "b'|'.join(map(re.escape, ordered)) or b'(?!)'"): [
-        Tried(residue.Spellings(["quokka", "a" * 200])._pattern)
-    ],
     ("streams.decisions.edited_value", "f'{begin}{re.escape(value)}{end}'"): [
         Tried(re.compile(rf"(?<!\w){value}(?!\w)", re.IGNORECASE)) for value in ("tea", "a" * 200)
     ],
