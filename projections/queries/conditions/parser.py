@@ -16,6 +16,7 @@ from projections.queries.conditions.operators import (
     OPERATORS,
     ORDERED,
 )
+from schemas.inputs.nesting import check_depth
 from schemas.instant import read_instant
 
 if TYPE_CHECKING:
@@ -118,6 +119,10 @@ class _Parser:
 
     def _count(self, place: str, value: Any) -> None:  # noqa: ANN401
         """Count what a value is made of. Raises BadCondition beyond the bounds."""
+        try:
+            check_depth(value)
+        except ValueError as error:
+            raise _bad(place, str(error)) from None
         left = [value]
         while left:
             one = left.pop()

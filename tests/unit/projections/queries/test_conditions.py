@@ -78,6 +78,10 @@ def nested(depth: int) -> dict[str, Any]:
     return {"NOT": nested(depth - 1)} if depth else {"category": "fact"}
 
 
+def listed(depth: int) -> list[Any]:
+    return [listed(depth - 1)] if depth else []
+
+
 @pytest.mark.parametrize(
     ("filters", "message"),
     [
@@ -98,6 +102,7 @@ def nested(depth: int) -> dict[str, Any]:
         ({"category": {"in": "fact"}}, "at category.in: must be a list"),
         ({"category": {"in": [1]}}, r"at category.in\[0\]: must be text"),
         ({"value": {"exists": 1}}, "must be true or false"),
+        ({"metadata.tags": {"icontains": listed(40)}}, "at metadata.tags.icontains: is nested too deep"),
         (nested(9), "is nested too deep: at most 8"),
         ({"OR": [{"category": "fact"}] * 101}, "at most 100"),
         ({"AND": [{"OR": [{"category": "fact"}] * 60}] * 2}, "is one comparison too many: at most 100"),
