@@ -15,6 +15,7 @@ from projections.index.embedded.state_search import search_state
 from projections.index.encoding import Chosen
 from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
 from projections.profile.slot_question import filling, slot_asked
+from projections.queries.conditions.fields import Subject
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_score
 from projections.queries.turn_index import TurnIndex, said_by, source_of
@@ -389,10 +390,15 @@ class IndexSearch:
 
 
 def _meeting(state: UserState, at: datetime, filters: Filters) -> frozenset[str] | None:
-    """Return the memories that are shown where the filters have a condition, which an index knows nothing of."""
-    if filters.condition is None:
+    """Return the active memories that meet the condition of the filters, which an index knows nothing of."""
+    if (condition := filters.condition) is None:
         return None
-    return frozenset(i for i, memory in state.memories.items() if _is_shown(memory, state.owner, at, filters))
+    user_id = state.owner.user_id
+    return frozenset(
+        memory_id
+        for memory_id, memory in state.memories.items()
+        if memory.status == ACTIVE and condition.accepts(Subject(memory, user_id, at))
+    )
 
 
 def _is_shown(memory: Memory, owner: Owner, at: datetime, filters: Filters) -> bool:

@@ -65,7 +65,7 @@ def ids(items: list[dict[str, Any]]) -> set[str]:
 
 def at(item: dict[str, Any], name: str) -> Any:
     for key in name.split("."):
-        item = item.get(key, MISSING) if isinstance(item, dict) else MISSING  # type: ignore[assignment]
+        item = item.get(key, MISSING) if isinstance(item, dict) else MISSING
     return None if item is MISSING else item
 
 
