@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import ChainMap, deque
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -248,7 +247,8 @@ class Remember:
         decisions: list[Decision] = []
         last: Decision | None = None
         vectors: dict[str, bytes] = {}
-        size, began = 0, time.monotonic()
+        size, clock = 0, asyncio.get_running_loop().time
+        began = clock()
         for one in items:
             if decisions and (len(decisions) >= most or size > BYTES_TOGETHER or isinstance(one.item, ERASURES)):
                 break
@@ -257,9 +257,9 @@ class Remember:
                     state, last = _after(state, last, vectors), None
                 except Unfit:
                     break
-                if time.monotonic() - began > LONGEST_TURN_SECONDS:
+                if clock() - began > LONGEST_TURN_SECONDS:
                     await asyncio.sleep(0)
-                    began = time.monotonic()
+                    began = clock()
             if is_decided(state, one.item.envelope.event_id):
                 continue
             try:
