@@ -31,7 +31,7 @@ from schemas.messages.erasure import Cut, EraseMemory, EraseUser, MemoryErased, 
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER
 from streams.agents.observe import ErasureRunning
 from streams.delivery.retry import pauses
-from streams.sealing.user_keys import INSTALLATION
+from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import clear_stale_bytes, empty_write_ahead_log, overwrite
 
@@ -249,6 +249,8 @@ class Erasures:
             key_ids = keys.ids_of(owner)
             if self._settings.encrypts and key_ids:
                 await keys.renew(owner)
+                if not self._settings.is_embedded:  # until no other worker seals with the former key
+                    await asyncio.sleep(LEASE_SECONDS)
             await self._sealing.log.settle(owner)
             item = EraseUser(
                 envelope=await self._commands.envelope(owner, command_id),

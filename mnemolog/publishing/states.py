@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.topics import DEAD_LETTERS, INPUTS, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from projections.partitions.shards import Shards
     from schemas.identity import Owner
@@ -21,8 +21,17 @@ FINAL: Final = ("remembered", "nothing", "rejected", "dead")
 UNDECIDED: Final = ("extracted", "dead")
 """States in which a dead letter may say more than the ledger."""
 POLL_SECONDS: Final = 0.02
+LONGEST_POLL_SECONDS: Final = 0.2
+"""Pauses between looks double up to it: decisions are told, and only what leads to none is looked for."""
+FEW_EVENTS: Final = 16
 PAUSE_FACTOR: Final = 9
-"""A pause between two looks is so many times as long as the look took."""
+"""A pause after a look at more events is at least so many times as long as the look took."""
+
+
+@contextmanager
+def untold(_owners: Collection[Owner]) -> Iterator[asyncio.Event]:
+    """Give an event that nobody sets."""
+    yield asyncio.Event()
 
 
 class EventStates:
@@ -34,12 +43,15 @@ class EventStates:
         shards: Shards,
         observe: Observe,
         *,
+        settled: Callable[[Collection[Owner]], AbstractContextManager[asyncio.Event]] = untold,
         suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         """Take what the states are read from.
 
-        `suspend_deadline` is entered while a caller waits for something else than the log.
+        `settled` tells of the decisions of users, as `Remember.settled` does. `suspend_deadline` is entered while a
+        caller waits for something else than the log.
         """
+        self._settled = settled
         self._log = log
         self._shards = shards
         self._observe = observe
@@ -98,17 +110,25 @@ class EventStates:
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         pending = list(dict.fromkeys(events))
-        while True:
-            began = loop.time()
-            pending = await self._pending(pending)
-            if not pending:
-                return True
-            if loop.time() >= until:
-                return False
-            # A look takes time from the agents that work: many events are looked at less often.
-            pause = max(POLL_SECONDS, PAUSE_FACTOR * (loop.time() - began))
-            with self._suspend_deadline():
-                await asyncio.sleep(pause)
+        pause = POLL_SECONDS
+        with self._settled({owner for owner, _ in pending}) as settled:
+            while True:
+                settled.clear()
+                began = loop.time()
+                pending = await self._pending(pending)
+                if not pending:
+                    return True
+                looked = loop.time() - began
+                if loop.time() >= until:
+                    return False
+                with self._suspend_deadline():
+                    if len(pending) > FEW_EVENTS:  # a look takes time from the agents that work
+                        await asyncio.sleep(PAUSE_FACTOR * looked)
+                    try:
+                        async with asyncio.timeout(pause):
+                            await settled.wait()
+                    except TimeoutError:
+                        pause = min(LONGEST_POLL_SECONDS, 2 * pause)
 
     async def _pending(self, events: Sequence[tuple[Owner, str]]) -> list[tuple[Owner, str]]:
         """Return those of the events that are in no final state yet."""

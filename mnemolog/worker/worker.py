@@ -34,7 +34,7 @@ from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
 from mnemolog.operations.encryption import MasterKeyRotation
 from mnemolog.operations.erasure import Erasures
-from mnemolog.operations.generations import active_folder
+from mnemolog.operations.generations import Generations, active_folder
 from mnemolog.operations.model_usage import ModelUsages
 from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
@@ -51,6 +51,7 @@ from mnemolog.worker import components
 from mnemolog.worker.background import (
     BackgroundTasks,
     GroupMaintenance,
+    delete_idle_files,
     keep_followed,
     measure_lag,
     wait_unless_failed,
@@ -310,6 +311,8 @@ class Worker:
             ticked=metrics.ticked,
             remove=self.retention.remove,
             destroy=self.sealing.keys.destroy,
+            is_only_writer=settings.is_embedded,  # its directory is locked
+            resume=self.observe.resume_later,
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()
@@ -358,7 +361,9 @@ class Worker:
         """Build what appends events, here or at the worker that has their user, and what says how far they are."""
         priority = self._priority.first if self.settings.is_embedded else nullcontext
         self.publisher = Publisher(self.log, self.shards, priority)
-        self.event_states = EventStates(self.log, self.shards, self.observe, suspend_deadline=suspend_deadline)
+        self.event_states = EventStates(
+            self.log, self.shards, self.observe, settled=self.remember.settled, suspend_deadline=suspend_deadline
+        )
         self.publish_router = PublishRouter(
             self.shards, self.publisher, self.event_states, self.peers, suspend_deadline=suspend_deadline
         )
@@ -453,6 +458,7 @@ class Worker:
                 partial(keep_followed, self.policies),
                 partial(keep_followed, self.sealing.keys),
                 group.keep_globals_folded,
+                partial(delete_idle_files, self.shards, Generations(self.settings.data_dir)),
                 group.report_other_settings,
                 group.catch_up,
             ]

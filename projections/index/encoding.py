@@ -43,7 +43,7 @@ class Encoding:
         self._connection.executescript(_TABLES)
 
     def put(self, owner: Owner, vectors: Iterable[tuple[Memory, bytes]]) -> None:
-        """Keep vectors of a user's memories, little-endian float32, in one transaction."""
+        """Keep vectors of a user's memories, as they are stored, in one transaction."""
         rows = [(owner.tenant, owner.user_id, m.memory_id, m.text_version, vector) for m, vector in vectors]
         with closing(self._connection.cursor()) as cursor:
             cursor.execute("begin")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 from projections.embedding.serving import views_of
+from projections.embedding.stored_vector import vector_of
 from projections.index.embedded.state_search import search_state
 from projections.index.encoding import Chosen
 from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
@@ -240,9 +241,9 @@ class IndexSearch:
         """Return the vector by which a memory is found, and its encoder's name."""
         encoding, memory = self._shards.encoding, found.memory
         if encoding is not None and (own := encoding.vector(found.owner, memory)) is not None:
-            return np.frombuffer(own, "<f4"), encoding.model
+            return vector_of(own), encoding.model
         raw = self._shards.of(found.owner).ledger.vectors(found.owner)[memory.memory_id]
-        return np.frombuffer(raw, "<f4"), memory.embedding_model
+        return vector_of(raw), memory.embedding_model
 
     async def _hits(
         self, owner: Owner, asked: Asked, turns: TurnMatches | None, sees: Callable[[Memory], bool]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from projections.shard.memory_rows import decision_of_row, row_of_decision
 from projections.shard.tables import name_of
 from projections.state.erased_words import ErasedWords
 from schemas import codec
-from schemas.messages.decision import Decision
 from schemas.topics import DEAD_LETTERS
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ _OF_LEDGER: Final = (
 """Tables that the ledger alone fills: the fold of an erasure finds in them what was decided before it, and no more."""
 _BY_TOPIC: Final = ("observations", "shown_texts", "repeats", "dead")
 _OF_OBSERVATIONS: Final = ("observations", "shown_texts", "repeats", "said", "dead")
-_BY_INBOX: Final = ("extracted", "model_calls")
 
 
 class ErasedUsers:
@@ -74,8 +73,9 @@ class ErasedUsers:
         for cut in event.cut:
             for table in _BY_TOPIC:
                 run(f"delete from {table} where owner=? and topic=? and offset<?", (name, cut.topic, cut.before))  # noqa: S608
-        for table in _BY_INBOX:
-            run(f"delete from {table} where owner=? and offset<?", (name, inbox[1]))  # noqa: S608
+            run("delete from extracted where owner=? and topic=? and place<?", (name, cut.topic, cut.before))
+        run("delete from extracted where owner=? and topic is null and offset<?", (name, inbox[1]))
+        run("delete from model_calls where owner=? and offset<?", (name, inbox[1]))
         run(
             "delete from said where owner=? and not exists(select 1 from observations as o"
             " where o.owner=said.owner and o.event_id=said.event_id and o.offset=said.offset)",
@@ -104,9 +104,10 @@ class ErasedUsers:
             run("delete from given_up where letter=?", (letter,))
         words = ErasedWords(event.memory_id, frozenset(event.event_ids))
         for version, body in run("select version, body from decisions where owner=?", (name,)).fetchall():
-            decision = codec.decode_as(body, Decision)
+            decision = decision_of_row(body)
             if (without := words.without(decision)) is not decision:
-                run("update decisions set body=? where owner=? and version=?", (codec.encode(without), name, version))
+                row = row_of_decision(codec.encode(without), ())
+                run("update decisions set body=? where owner=? and version=?", (row, name, version))
         run("insert or replace into erased_memories values(?,?,?)", (name, event.memory_id, item_id))
         sources = [(name, source) for source in (*event.event_ids, *event.letters)]
         self._connection.executemany("insert or ignore into erased_sources values(?,?)", sources)

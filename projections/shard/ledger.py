@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.shard.erased_users import ErasedUsers
 from projections.shard.intimacy_rows import IntimacyRows
-from projections.shard.memory_rows import Vectors, row_of_memory
+from projections.shard.memory_rows import Vectors, decision_of_row, row_of_decision, row_of_memory
 from projections.shard.tables import name_of
 from projections.shard.user_states import UserStates
 from projections.shard.wake_rows import WakeChanges, WakeRows
@@ -163,7 +163,7 @@ class LedgerFold:
         if not is_many:
             try:
                 for name, body in self._connection.execute(f"select owner, body {_SINCE}", (offset,)):
-                    events = events_of(codec.decode_as(body, Decision))
+                    events = events_of(decision_of_row(body))
                     named += [(name, event.memory_id) for event in events if isinstance(event, MEMORY_EVENTS)]
             except codec.Undecodable:
                 is_many = True
@@ -193,14 +193,14 @@ class LedgerFold:
         query = "select offset, body from decisions where owner=? and version>? order by version limit ?"
         rows = self._connection.execute(query, (name_of(owner), after, most)).fetchall()
         for offset, body in rows:
-            yield offset, codec.decode_as(body, Decision)
+            yield offset, decision_of_row(body)
 
     def decided(self, owner: Owner, item_id: str) -> list[Decision]:
         """Return the counted decisions about an item, one for each part."""
         # The index is named because SQLite would otherwise scan all decisions of the user.
         query = "select body from decisions indexed by decisions_by_item where owner=? and item_id=? order by version"
         rows = self._connection.execute(query, (name_of(owner), item_id)).fetchall()
-        return [codec.decode_as(body, Decision) for (body,) in rows]
+        return [decision_of_row(body) for (body,) in rows]
 
     def tick_applied(self, partition: int, tick_id: str) -> TickApplied | None:
         """Return how a tick was closed, or None while it is open."""
@@ -301,7 +301,7 @@ def _iso(instant: datetime | None) -> str | None:
 
 def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequence[LedgerEvent], record: Record) -> None:
     name = name_of(owner)
-    batch.decisions.append((name, decision.version, record.position.offset, decision.item_id, record.value))
+    vectors: list[bytes] = []
     batch.items.append((name, item_key(decision.item_id)))
     batch.covered.extend((name, piece, decision.rejected, decision.version) for piece in decision.covered)
     for number, event in enumerate(events):
@@ -314,6 +314,9 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
         # A row keeps the sequence that it was inserted with, whatever later events about it come with.
         batch.memories.setdefault(owner, {}).setdefault(event.memory_id, decision.version * (MAX_CHANGES + 1) + number)
         if isinstance(event, (MemoryFormed, MemoryImported, MemoryRevised)) and event.vector is not None:
+            vectors.append(event.vector.data)
             batch.vectors.append((name, event.memory_id, event.vector.data))
         if isinstance(event, (MemoryFormed, MemoryReinforced, MemoryRevised)):
             batch.cited.extend((name, source, event.memory_id, decision.version) for source in event.source_ids)
+    row = row_of_decision(record.value, vectors)
+    batch.decisions.append((name, decision.version, record.position.offset, decision.item_id, row))

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from projections.shard.memory_rows import decision_of_row
 from projections.shard.tables import name_of
 from projections.state.lifetime import sql_instant
 from schemas import codec
 from schemas.log import Position
-from schemas.messages.decision import Decision
 from schemas.messages.observations import TurnRecorded
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from projections.shard.dead_letters import DeadLettersFold
     from schemas.identity import Owner
-    from schemas.messages.decision import Outcome
+    from schemas.messages.decision import Decision, Outcome
 
 MAX_RECENT: Final = 4096
 """First records kept in memory."""
@@ -38,6 +38,19 @@ class Seen:
     kind: str
     pieces: int
     """0: nothing is extracted from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A piece that an item in the inbox answers."""
+
+    event_id: str
+    position: Position
+    """Where its observation stands."""
+    piece_id: str
+    item_id: str
+    item_offset: int
+    """Where the item stands in the inbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +191,22 @@ class ObservationLookup:
         cited = [o for d in decisions for o in d.outcomes if (d.item_id, o.subject) in subjects]
         return cited or [o for d in decisions for o in d.outcomes]
 
+    def answered(self, owner: Owner) -> list[Answered]:
+        """Return the pieces of a user's observations that were answered and not decided on, in the order of the log."""
+        query = """
+            select o.event_id, o.topic, o.offset, e.piece, e.item_id, e.offset
+            from extracted e join observations o on o.owner = e.owner
+                and o.event_id = substr(e.piece, 1, length(rtrim(e.piece, '0123456789')) - 1)
+            where e.owner = ?1 and not exists(select 1 from covered c where c.owner = ?1 and c.piece = e.piece)
+                and not exists(select 1 from given_up g where g.owner = ?1 and g.piece = e.piece)
+            order by o.topic, o.offset, e.piece
+        """
+        found = self._connection.execute(query, (name_of(owner),)).fetchall()
+        return [
+            Answered(event_id, Position(topic, self._partition, offset), piece, item_id, inbox_offset)
+            for event_id, topic, offset, piece, item_id, inbox_offset in found
+        ]
+
     def count_of(self, owner: Owner) -> int:
         """Return how many observations of a user are held."""
         query = "select count(*) from observations where owner=?"
@@ -279,4 +308,4 @@ class ObservationLookup:
         (body,) = self._connection.execute(
             "select body from decisions where owner=? and version=?", (name, version)
         ).fetchone()
-        return codec.decode_as(body, Decision)
+        return decision_of_row(body)

@@ -16,13 +16,14 @@ from schemas import codec
 from schemas.inputs.decoding import claimed, digest_of, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.inputs.pieces import is_extractable, piece_count
+from schemas.log import Position
 from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, TurnRecorded
 from schemas.vocabulary.words import ARTICLE, SCREENSHOT
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from projections.shard.erased_users import ErasedUsers
     from projections.shard.observation_lookup import ObservationLookup
@@ -38,8 +39,9 @@ _INSERT_REPEAT: Final = """
     where not exists(select 1 from observations where owner = ? and event_id = ? and topic = ? and offset = ?)
 """
 _INSERT_EXTRACTED: Final = """
-    insert into extracted values(?, ?, ?, ?, ?) on conflict(owner, piece)
-    do update set item_id = excluded.item_id, cited_by = excluded.cited_by, offset = excluded.offset
+    insert into extracted values(?, ?, ?, ?, ?, ?, ?) on conflict(owner, piece)
+    do update set item_id = excluded.item_id, cited_by = excluded.cited_by, offset = excluded.offset,
+        topic = excluded.topic, place = excluded.place
     where extracted.cited_by = ''
 """
 """What a piece led to stands; an answer that cites it takes the place of one that did not, such as a rejection."""
@@ -136,7 +138,7 @@ class ObservationsFold:
 
         Raises UnknownSchema for what only a newer version knows.
         """
-        rows: list[tuple[str, str, str, str, int]] = []
+        rows: list[tuple[object, ...]] = []
         calls: list[tuple[object, ...]] = []
         for record in records:
             try:
@@ -147,15 +149,27 @@ class ObservationsFold:
                 continue
             codec.cache_decoded(record.value, item)  # remember decides on it next
             if isinstance(item, (CandidatesExtracted, ExtractionRejected)):
-                name, offset = name_of(item.envelope.owner), record.position.offset
-                if self._erased.drops(name, record.position):
-                    continue
-                cited, item_id = _citing(item), item.envelope.event_id
-                rows.extend((name, c.piece_id, item_id, cited.get(c.piece_id, ""), offset) for c in item.covered)
-                if item.model not in WITHOUT_MODEL:
+                name = name_of(item.envelope.owner)
+                rows.extend(self._extracted(name, item, record.position))
+                if item.model not in WITHOUT_MODEL and not self._erased.drops(name, record.position):
                     calls.append(_model_call(name, item, record))
         self._connection.executemany(_INSERT_EXTRACTED, rows)
         self._connection.executemany("insert or ignore into model_calls values(?,?,?,?,?,?,?,?)", calls)
+
+    def _extracted(
+        self, name: str, item: CandidatesExtracted | ExtractionRejected, position: Position
+    ) -> Iterator[tuple[object, ...]]:
+        """Yield the rows of the pieces that an item covers, without those that were erased.
+
+        A piece may outlive an erasure that its answer does not: the answer stood before it in the inbox.
+        """
+        cited = _citing(item)
+        for piece in item.covered:
+            place = Position.of(piece.position) if piece.position else None
+            if self._erased.drops(name, place or position):
+                continue
+            where = (place.topic, place.offset) if place else (None, None)
+            yield name, piece.piece_id, item.envelope.event_id, cited.get(piece.piece_id, ""), position.offset, *where
 
 
 def as_turn(message: Observation) -> TurnRecorded | None:

@@ -234,13 +234,14 @@ class Shard:
             if not records or self.retired:
                 return 0
             await run_in_thread(self.fold, topic, records)
+            self.checkpoints.committed()
             return len(records)
 
     async def _fold_some(self, topic: str) -> int:
         records = await self._log.read(topic, self.partition, self.offset(topic), BATCH_RECORDS)
         if records and not self.retired:
             self.fold(topic, records)
-            self.checkpoints.committed(sum(len(record.value) for record in records))
+            self.checkpoints.committed()
         return len(records)
 
     def fold(self, topic: str, records: Sequence[Record]) -> None:

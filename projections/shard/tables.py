@@ -25,7 +25,7 @@ READ_ONLY_INDEXES: Final = (
     "observations_by_session",
 )
 """Made faster of a whole table than row by row; folds do not read them."""
-VERSION: Final = 5
+VERSION: Final = 6
 """Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
 create table if not exists offsets(
@@ -53,7 +53,7 @@ create table if not exists cited(
     primary key(owner, event_id, memory_id)) without rowid;
 create table if not exists extracted(
     owner text not null, piece text not null, item_id text not null, cited_by text not null,
-    offset integer not null, primary key(owner, piece)) without rowid;
+    offset integer not null, topic text, place integer, primary key(owner, piece)) without rowid;
 create table if not exists model_calls(
     owner text not null, item_id text not null, agent_id text, at text not null, model text not null,
     tokens_in integer not null, tokens_out integer not null, offset integer not null,
@@ -217,7 +217,7 @@ def _opened(path: Path) -> ShardConnection:
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
         connection.execute(f"pragma wal_autocheckpoint={WAL_PAGES}")
-        connection.execute(f"pragma journal_size_limit={WAL_PAGES // 4 * PAGE_BYTES}")
+        connection.execute(f"pragma journal_size_limit={WAL_PAGES // 8 * PAGE_BYTES}")
         connection.execute("pragma temp_store=memory")
         connection.execute("pragma secure_delete=on")  # what is deleted is overwritten, for erasures
         if connection.execute("pragma user_version").fetchone() != (VERSION,):

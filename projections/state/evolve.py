@@ -34,6 +34,7 @@ from schemas.messages.events import (
     MemorySuperseded,
 )
 from schemas.text import digest
+from schemas.topics import INBOX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,6 +77,11 @@ def is_decided(state: UserState, item_id: str) -> bool:
 def is_passed(state: UserState, item_id: str, offset: int) -> bool:
     """Return whether a later item was decided, so that no decision about this one can count."""
     return offset <= state.last_offset and item_id != state.last_item
+
+
+def is_cut_off(state: UserState, topic: str, offset: int) -> bool:
+    """Return whether a record of the user's stems from before the last erasure of the user."""
+    return offset < state.cut.get(topic, 0)
 
 
 def next_part(state: UserState, item_id: str) -> int:
@@ -152,6 +158,7 @@ def _erased(state: UserState, event: UserErased) -> UserState:
         last_part_closed=state.last_part_closed,
         items=Map({item_key(state.last_item): None}),
         erased_at=event.erased_at,
+        cut=Map({cut.topic: cut.before for cut in event.cut} | {INBOX.name: state.last_offset + 1}),
     )
 
 

@@ -25,6 +25,8 @@ class CoveredPiece:
     """Effective time."""
     recorded_at: datetime
     """Log time."""
+    position: str | None = None
+    """Where the observation stands; None in older logs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class Candidate:
 
     content: Sealed
     vector: Sealed
-    """Little-endian float32, unit length."""
+    """Of unit length, as `projections/embedding/stored_vector.py` says: little-endian float32, or int8."""
     kind: str
     category: str
     memory_type: str

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from projections.state.evolve import is_cut_off
 from projections.state.memory import ACTIVE
+from schemas.log import Position
 from schemas.messages.erasure import MemoryErased, UserErased
 from schemas.vocabulary.refusals import Refusal
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from projections.state.memory import UserState
     from schemas.messages.erasure import EraseMemory, EraseUser
-    from schemas.messages.inbox import Extraction
+    from schemas.messages.inbox import CoveredPiece, Extraction
     from streams.decisions.draft import Draft
 
 
@@ -56,5 +60,15 @@ def decide_memory_erasure(draft: Draft, item: EraseMemory) -> None:
 
 
 def is_erased(state: UserState, item: Extraction) -> bool:
-    """Return whether an answer is of words that were logged before the user was erased, if only in part."""
-    return state.erased_at is not None and any(piece.recorded_at <= state.erased_at for piece in item.covered)
+    """Return whether an answer is of words that were logged before the user was erased, if only in part.
+
+    The part that outlived the erasure is extracted again by itself (`Observe.resume`).
+    """
+    return state.erased_at is not None and any(_is_erased(state, state.erased_at, piece) for piece in item.covered)
+
+
+def _is_erased(state: UserState, erased_at: datetime, piece: CoveredPiece) -> bool:
+    if piece.position is None:  # written by an older version
+        return piece.recorded_at <= erased_at
+    position = Position.of(piece.position)
+    return is_cut_off(state, position.topic, position.offset)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import orjson
 
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.embedding.stored_vector import vector_bytes
 from projections.shard.observations import WITHOUT_MODEL
 from schemas import codec
 from schemas.disclosure import describe
@@ -117,6 +119,33 @@ class ExtractionService:
                 item = self._answer(window, extractor, extraction, vectors)
                 return replace(item, provisional=True) if provisional else item
 
+    async def extract_together(
+        self, windows: Sequence[Window], extractor: Extractor
+    ) -> list[CandidatesExtracted | ExtractionRejected] | None:
+        """Return the answers to windows of one user by an extractor without model; their texts are embedded together.
+
+        None where anything stands in the way of one of them: `extract` says of each what it is.
+        """
+        if extractor.model not in WITHOUT_MODEL:
+            return None
+        windows = [replace(window, policy=self.policy_of(window.tenant, window.agent_id)) for window in windows]
+        pieces = [piece for window in windows for piece in window.pieces]
+        if any(piece.image is not None or has_many_marks(piece.text) for piece in pieces):
+            return None
+        try:
+            async with self.slots.slot(windows[0].tenant):
+                extractions = [await _extracted(window, extractor) for window in windows]
+                said = [proposal.content for extraction in extractions for proposal in extraction.proposals]
+                vectors = await self.embedder.embed(said) if said else ()
+        except (Rejected, EmbedderRefused, Outage, EmbedderUnavailable):
+            return None
+        self.successes += len(windows)
+        rest = iter(vectors)
+        return [
+            self._answer(window, extractor, extraction, list(islice(rest, len(extraction.proposals))))
+            for window, extraction in zip(windows, extractions, strict=True)
+        ]
+
     async def _is_over_budget(self, window: Window, extractor: Extractor) -> bool:
         """Return whether the window's user has cost as many model tokens today as the policy allows."""
         budget = window.policy.tokens_per_user_day if window.policy else None
@@ -215,12 +244,14 @@ def too_large(
     return replace(rejected, model=item.model, prompt_hash=item.prompt_hash)
 
 
-async def append_answer(log: Log, partition: int, item: CandidatesExtracted | ExtractionRejected) -> int:
-    """Append an answer to a partition's inbox; return the offset behind it. Raises RecordTooLarge."""
-    value = codec.encode_cached(item)
-    record = NewRecord(topic=INBOX.name, partition=partition, key=item.envelope.owner.key, value=value)
-    [appended] = await append_with_retry(log, [record])
-    return appended.position.offset + 1
+async def append_answers(log: Log, partition: int, items: Sequence[CandidatesExtracted | ExtractionRejected]) -> int:
+    """Append answers to a partition's inbox; return the offset behind the last. Raises RecordTooLarge."""
+    records = [
+        NewRecord(topic=INBOX.name, partition=partition, key=item.envelope.owner.key, value=codec.encode_cached(item))
+        for item in items
+    ]
+    appended = await append_with_retry(log, records)
+    return appended[-1].position.offset + 1
 
 
 def _envelope(window: Window, extractor: Extractor) -> Envelope:
@@ -259,6 +290,7 @@ def _covered(window: Window) -> list[CoveredPiece]:
             by_user=p.speaker == "user",
             occurred_at=p.occurred_at,
             recorded_at=p.recorded_at,
+            position=str(p.position) if p.position else None,
         )
         for p in window.pieces
     ]
@@ -268,7 +300,7 @@ def _candidate(window: Window, proposal: Proposal, vector: Vectors) -> Candidate
     dialogue = list(proposal.key_dialogue)
     return Candidate(
         content=Sealed.clear(proposal.content),
-        vector=Sealed.clear(np.asarray(vector, "<f4").tobytes()),
+        vector=Sealed.clear(vector_bytes(vector)),
         kind=proposal.kind,
         category=proposal.category,
         memory_type=proposal.memory_type,

@@ -27,7 +27,7 @@ class _Appending:
     """A call that has sealed records, and not yet heard what became of them."""
 
     owners: frozenset[Owner]
-    done: asyncio.Future[None]
+    done: asyncio.Event
 
 
 class SealedLog:
@@ -56,17 +56,19 @@ class SealedLog:
         """See `Log.append`. A user's first record waits until the user's key is durable."""
         if not self._seals:
             return await self._log.append(records)
+        if not self._keys.are_fresh:
+            await self._keys.follow()
         owners = [owner_of(record) for record in records]
         if not all(map(self._keys.has_key, owners)):
             await self._keys.make(owners)
         sealed = [self._sealed(record, owner) for record, owner in zip(records, owners, strict=True)]
-        appending = _Appending(frozenset(owners), asyncio.get_running_loop().create_future())
+        appending = _Appending(frozenset(owners), asyncio.Event())
         self._appending.add(appending)
         try:
             return await self._log.append(sealed)
         finally:
             self._appending.discard(appending)
-            appending.done.set_result(None)
+            appending.done.set()
 
     async def sealed_forms(self, records: Sequence[Record]) -> dict[int, bytes]:
         """Return the sealed value, by offset, of each of some records that lies in clear. Raises LogError."""
@@ -83,7 +85,8 @@ class SealedLog:
 
     async def settle(self, owner: Owner) -> None:
         """Wait until the appends of an owner's records that are under way have ended, each in the log or not."""
-        await asyncio.gather(*(one.done for one in self._appending if owner in one.owners))
+        for one in [one for one in self._appending if owner in one.owners]:
+            await one.done.wait()
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
         """See `Log.read`."""
