@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from bench.footprint import size_of
 from bench.pipeline import BATCH, ReadyVectors, texts, turns
 from bench.publish import EVENTS, events, posting, running_worker
 from bench.rounds import Rounds
@@ -95,6 +94,11 @@ async def rebuilding(side: Side, memories: int) -> float:
     rebuilt = await side.worker.rebuild.run("all")
     assert rebuilt["equal"], rebuilt
     return memories / (time.process_time() - began)
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes that a folder's files occupy."""
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
 
 
 def publishing() -> dict[str, object]:
