@@ -14,7 +14,7 @@ from projections.queries.conditions.fields import Subject
 from projections.queries.conditions.parser import BadCondition, condition_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-TEA = {
+TEA: dict[str, Any] = {
     "content": "likes green Tea",
     "category": "preference",
     "importance": 0.5,
