@@ -5,9 +5,9 @@
 Turns of 1 in 100 as many users are published over HTTP and remembered word for word, with the built-in embedder's
 vectors. The bytes a memory of the whole data folder are taken before the worker ends: at once, and when it has rested,
 so that its write-ahead logs are empty. Then the worker is stopped and started again, and then once more without its
-shards, so that it folds them anew from the log. Printed are the seconds until it is ready and until a search for each of 50 users has been answered,
-the resident memory of its own process (not of the embedder's child) when it is ready and after those searches, and the
-bytes a memory of log and shards.
+shards, so that it folds them anew from the log. Printed are the seconds until it is ready and until a search for each
+of 50 users has been answered, the resident memory of its own process (not of the embedder's child) when it is ready and
+after those searches, and the bytes a memory of log and shards.
 An index that outlives the worker is written again what it got in the last SAFE_AFTER_SECONDS before the worker ended.
 So there the worker is started a second time, "settled", when all is written and nothing new came for longer than that.
 This is done on the embedded engine, or on Kafka and Weaviate, for which `make engines` is needed: one worker, with a
