@@ -12,7 +12,7 @@ else:
     # SQLite of its own: no other may open these files in the same process.
     from sqlcipher3 import dbapi2 as sqlite3
 
-__all__ = ["is_clear", "open_database", "sqlite3", "unlock"]
+__all__ = ["is_clear", "key_of", "open_database", "sqlite3", "unlock"]
 
 PAGE_BYTES: Final = 8192
 """A row of 2,000 bytes lies beside others: of SQLite's 4,096, what is longer than 980 takes a page of its own."""

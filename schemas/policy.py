@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from schemas.own_patterns import OwnPattern, compiled
 from schemas.text import plain_words, stands_in
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ class Policy:
     never_attributes: tuple[str, ...] = ()
     tokens_per_user_day: int | None = None
     """Model tokens of a user's UTC day; beyond them the rules extract. None: as many as it takes."""
+    redaction: Mapping[str, str] = field(default_factory=dict)
+    """What is done with each kind of number or secret: `redact`, `refuse` or `keep`; `all` is the others."""
+    redaction_patterns: tuple[OwnPattern, ...] = ()
+    """What else must not be kept."""
 
     @property
     def is_default(self) -> bool:
@@ -56,7 +61,7 @@ class Policy:
         if not isinstance(document, dict):
             raise TypeError("a policy is a JSON object")
         texts, tokens = document.get("instructions", ""), document.get("tokens_per_user_day")
-        maps = {name: document.get(name, {}) for name in ("categories", "attributes")}
+        maps = {name: document.get(name, {}) for name in ("categories", "attributes", "redaction")}
         lists = {name: document.get(name, []) for name in ("never", "never_categories", "never_attributes")}
         if not (
             isinstance(texts, str)
@@ -74,6 +79,7 @@ class Policy:
             never=tuple(lists["never"]),
             never_categories=tuple(lists["never_categories"]),
             never_attributes=tuple(lists["never_attributes"]),
+            redaction_patterns=_patterns_of(document.get("redaction_patterns", [])),
         )
 
     def forbids(self, content: str, *, category: str, attribute: str | None, value: str | None) -> str | None:
@@ -86,3 +92,15 @@ class Policy:
         if any(stands_in(plain_words(phrase), said) for phrase in self.never):
             return "the policy never remembers such words"
         return None
+
+
+def _patterns_of(said: object) -> tuple[OwnPattern, ...]:
+    """Return the patterns of some JSON. Raises TypeError, and UnfitPattern for one that may take long."""
+    if not isinstance(said, list):
+        raise TypeError("the patterns are no list")
+    found = tuple(OwnPattern(**each) for each in said)
+    for own in found:
+        if not all(isinstance(part, str) for part in (own.name, own.pattern, own.action)):
+            raise TypeError("a field of a pattern has another type")
+        compiled(own.pattern)
+    return found

@@ -31,9 +31,9 @@ from schemas.messages.erasure import Cut, EraseMemory, EraseUser, MemoryErased, 
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER
 from streams.agents.observe import ErasureRunning
 from streams.delivery.retry import pauses
-from streams.sealing.user_keys import INSTALLATION
+from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS
 from streams.transports.sqlite.log import SqliteLog
-from streams.transports.sqlite.rewriting import empty_write_ahead_log, overwrite
+from streams.transports.sqlite.rewriting import clear_stale_bytes, empty_write_ahead_log, overwrite
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -182,6 +182,9 @@ class Erasures:
             raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
         await words.overwrite(owner, known)
         generations = await self._delete_copies(owner, memory_id)
+        if isinstance(self._inner, SqliteLog):
+            await clear_stale_bytes(self._inner)  # sealed with a key that lives on
+        await run_in_thread(self._shards.of(owner).checkpoints.close)
         await self._index_sync.flush_user(owner)
         erased_at = str(instant(known.erased_at))
         receipt: dict[str, Any] = {
@@ -246,6 +249,8 @@ class Erasures:
             key_ids = keys.ids_of(owner)
             if self._settings.encrypts and key_ids:
                 await keys.renew(owner)
+                if not self._settings.is_embedded:  # until no other worker seals with the former key
+                    await asyncio.sleep(LEASE_SECONDS)
             await self._sealing.log.settle(owner)
             item = EraseUser(
                 envelope=await self._commands.envelope(owner, command_id),
@@ -338,10 +343,14 @@ class Erasures:
                 one for one in self._shards.of(owner).ledger.decisions(owner) if one[1].item_type == EraseUser.__name__
             ]
             own = [(INBOX.name, decision.item_offset), (LEDGER.name, offset)]
+            lay_in_clear = 0
             for topic, before in [*((cut.topic, cut.before) for cut in event.cut), *own]:
-                await overwrite(self._inner, topic, partition, owner.key, before)
+                lay_in_clear += await overwrite(self._inner, topic, partition, owner.key, before)
             await self._inner.compact(KEYS.name)
             await empty_write_ahead_log(self._inner)
+            if lay_in_clear or not self._settings.encrypts:
+                await clear_stale_bytes(self._inner)
+        await run_in_thread(self._shards.of(owner).checkpoints.close)
         return generations
 
     async def _delete_copies(self, owner: Owner, memory_id: str | None = None) -> int:

@@ -34,7 +34,7 @@ from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
 from mnemolog.operations.encryption import MasterKeyRotation
 from mnemolog.operations.erasure import Erasures
-from mnemolog.operations.generations import active_folder
+from mnemolog.operations.generations import Generations, active_folder
 from mnemolog.operations.model_usage import ModelUsages
 from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
@@ -51,6 +51,7 @@ from mnemolog.worker import components
 from mnemolog.worker.background import (
     BackgroundTasks,
     GroupMaintenance,
+    delete_idle_files,
     keep_followed,
     measure_lag,
     wait_unless_failed,
@@ -68,7 +69,7 @@ from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.clock import SystemClock
 from schemas.disclosure import describe
 from schemas.identity import Owner
-from schemas.redaction import Redaction, actions_of
+from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
 from streams.agents.observe import Observe
 from streams.agents.project import Project
@@ -81,6 +82,7 @@ from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import RetryingReads, fold_with_retry
 from streams.extraction.assisted import AssistedModel
 from streams.extraction.policies import Policies
+from streams.extraction.redactions import Redactions
 from streams.extraction.request import ExtractionService
 from streams.extraction.rules.process import RuleProcess
 from streams.extraction.second_model import SecondModel
@@ -138,7 +140,6 @@ class Worker:
         self.trust = components.make_trust(settings)
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
-        self.redaction = Redaction(actions_of(settings.redaction or ""), self.metrics.redacted)
         self.deadlines = RequestDeadlines()
         self.log_watch = LogWatch(self.deadlines)
         self.failure: asyncio.Future[None] | None = None
@@ -202,6 +203,7 @@ class Worker:
         self._retrying_log = RetryingReads(self.log)
         self.policies = Policies(self._retrying_log)
         await self.policies.follow()
+        self.redactions = Redactions(self.policies, actions_of(self.settings.redaction or ""), self.metrics.redacted)
         if isinstance(inner, KafkaLog):
             # As early as possible: the group settles while this worker starts.
             self._membership = Membership(self.settings, inner, self.url)
@@ -287,6 +289,7 @@ class Worker:
                 FairSlots(asked_at_once),
                 vision=settings.vision,
                 policy_of=self.policies.of,
+                redaction_of=self.redactions.of,
                 within_budget=self._is_within_budget,
                 rules=self._rules,
             ),
@@ -310,6 +313,7 @@ class Worker:
             ticked=metrics.ticked,
             remove=self.retention.remove,
             destroy=self.sealing.keys.destroy,
+            is_only_writer=settings.is_embedded,  # its directory is locked
             resume=self.observe.resume_later,
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
@@ -359,7 +363,14 @@ class Worker:
         """Build what appends events, here or at the worker that has their user, and what says how far they are."""
         priority = self._priority.first if self.settings.is_embedded else nullcontext
         self.publisher = Publisher(self.log, self.shards, priority)
-        self.event_states = EventStates(self.log, self.shards, self.observe, suspend_deadline=suspend_deadline)
+        self.event_states = EventStates(
+            self.log,
+            self.shards,
+            self.observe,
+            settled=self.remember.settled,
+            redaction_of=self.redactions.of,
+            suspend_deadline=suspend_deadline,
+        )
         self.publish_router = PublishRouter(
             self.shards, self.publisher, self.event_states, self.peers, suspend_deadline=suspend_deadline
         )
@@ -454,6 +465,7 @@ class Worker:
                 partial(keep_followed, self.policies),
                 partial(keep_followed, self.sealing.keys),
                 group.keep_globals_folded,
+                partial(delete_idle_files, self.shards, Generations(self.settings.data_dir)),
                 group.report_other_settings,
                 group.catch_up,
             ]

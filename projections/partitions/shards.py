@@ -158,6 +158,20 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
 
     # -- files
 
+    def has(self, partition: int) -> bool:
+        """Return whether a partition is this worker's, or may become so at once."""
+        assigned = self.assignment.partitions
+        return assigned is None or partition in assigned or self._is_open(partition)
+
+    def delete_files(self, partition: int, folders: Iterable[Path]) -> int:
+        """Delete the files of a partition's shard in some generations, unless the worker has it; return how many."""
+        if self.has(partition):
+            return 0
+        files = [file for folder in folders for file in folder.glob(f"{path_in(folder, partition).name}*")]
+        for file in files:
+            file.unlink(missing_ok=True)
+        return len(files)
+
     def open(self, partition: int) -> Shard:
         """Open a partition's shard, as far as it was folded. Raises ShardDamaged, ShardUnavailable."""
         return open_shard(self._folder, self._log, partition, self.partitions, self._mark_dirty)

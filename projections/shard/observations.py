@@ -174,6 +174,7 @@ class ObservationsFold:
 
 def as_turn(message: Observation) -> TurnRecorded | None:
     """Return what a screenshot or an article says as if it were a turn, said by its app or title; None for others."""
+    redacted = message.redacted if isinstance(message, (ScreenshotAnalysed, ArticleInferred)) else None
     match message:
         case ScreenshotAnalysed():
             role, ref, name, text = SCREENSHOT, message.screenshot_id, message.app or message.title, message.text
@@ -183,7 +184,9 @@ def as_turn(message: Observation) -> TurnRecorded | None:
             return None
     if not text.strip():
         return None
-    return TurnRecorded(envelope=message.envelope, session_id=ref, role=role, name=name, content=text)
+    return TurnRecorded(
+        envelope=message.envelope, session_id=ref, role=role, name=name, content=text, redacted=redacted
+    )
 
 
 def _insert_repeats(connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> None:

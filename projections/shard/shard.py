@@ -83,7 +83,7 @@ class Shard:
 
     def _open(self) -> None:
         self._connection = connect(self.path)
-        self._checkpoints = Checkpoints(self.path)
+        self.checkpoints = Checkpoints(self.path)
         self._offsets: dict[str, int] = self._read_offsets()
         self.ledger = LedgerFold(self._connection, None if self._holds_globals else self.partition, self._belongs)
         self.dead_letters = DeadLettersFold(self._connection, self.ledger.erased_users)
@@ -95,7 +95,7 @@ class Shard:
 
     def close(self) -> None:
         """Close the file."""
-        self._checkpoints.close()
+        self.checkpoints.close()
         self._connection.close()
 
     def reopen(self, put_in_place: Callable[[], None]) -> None:
@@ -234,14 +234,14 @@ class Shard:
             if not records or self.retired:
                 return 0
             await run_in_thread(self.fold, topic, records)
-            self._checkpoints.committed()
+            self.checkpoints.committed()
             return len(records)
 
     async def _fold_some(self, topic: str) -> int:
         records = await self._log.read(topic, self.partition, self.offset(topic), BATCH_RECORDS)
         if records and not self.retired:
             self.fold(topic, records)
-            self._checkpoints.committed()
+            self.checkpoints.committed()
         return len(records)
 
     def fold(self, topic: str, records: Sequence[Record]) -> None:
@@ -269,7 +269,7 @@ class Shard:
             if batch.erased or batch.erased_memories:
                 self._forget_folded()
                 if not self._is_building:
-                    self._checkpoints.truncate()
+                    self.checkpoints.truncate()
 
     def is_erased(self, owner: Owner, event_id: str) -> bool:
         """Return whether an observation went with a memory that was erased."""

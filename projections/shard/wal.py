@@ -11,7 +11,8 @@ import threading
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from projections.encrypted_files import open_database, sqlite3
+from projections.encrypted_files import key_of, open_database, sqlite3
+from projections.stale_bytes import StillWritten, clear_gaps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +59,7 @@ class Checkpoints:
             self._look_later()
 
     def truncate(self) -> None:
-        """Have the write-ahead log emptied, because what was deleted still stands in it."""
+        """Have the write-ahead log emptied and stale bytes overwritten: what was deleted still stands in them."""
         self.close()
         self._start("truncate")
 
@@ -104,6 +105,9 @@ class Checkpoints:
             if how == "truncate":  # waits for those who read, and leaves nothing to be begun anew
                 connection.execute("pragma busy_timeout=10000")
                 connection.execute("pragma wal_checkpoint(truncate)")
+                if key_of(self._path) is None:
+                    with suppress(StillWritten, OSError):
+                        clear_gaps(self._path, connection)
                 return
             with held(self._path):
                 connection.execute("pragma wal_checkpoint(passive)")

@@ -21,7 +21,7 @@ from schemas.topics import CONVERSATIONS, INBOX
 from streams.agents.pending_observations import PendingObservations
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import catch_up
-from streams.extraction.request import append_answer, too_large
+from streams.extraction.request import append_answers, too_large
 from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:
@@ -263,7 +263,10 @@ class Observe:
 
     async def _submit(self, partition: int, window: Window, extractor: Extractor) -> None:
         owner = Owner(window.tenant, window.user_id)
-        await self._pool.submit(partition, owner, lambda: self._extract(partition, owner, window, extractor))
+        if extractor is self._verbatim:
+            await self._pool.share(partition, owner, self._keep, (partition, window))
+        else:
+            await self._pool.submit(partition, owner, lambda: self._extract(partition, owner, window, extractor))
 
     @asynccontextmanager
     async def erasing(self, owner: Owner) -> AsyncIterator[None]:
@@ -368,6 +371,34 @@ class Observe:
                 left = self._surviving(owner, left)
         self._done(partition, owner, window.pieces)
 
+    async def _keep(self, queued: Sequence[tuple[int, Window]]) -> None:
+        """Extract windows of one user that are kept word for word: together, or else one by one."""
+        partition, first = queued[0]
+        owner = Owner(first.tenant, first.user_id)
+        windows = [window for _, window in queued]
+        if len(windows) == 1 or not await self._keep_together(partition, owner, windows):
+            for window in windows:
+                await self._extract(partition, owner, window, self._verbatim)
+
+    async def _keep_together(self, partition: int, owner: Owner, windows: Sequence[Window]) -> bool:
+        """Extract windows at once, with one append; return whether nothing stood in the way."""
+        pieces = [piece for window in windows for piece in window.pieces]
+        if len(self._surviving(owner, pieces)) < len(pieces):
+            return False
+        items = await self._extraction.extract_together(windows, self._verbatim)
+        if items is None or owner in self._erasing or len(self._surviving(owner, pieces)) < len(pieces):
+            return False
+        try:
+            end = await append_answers(self._log, partition, items)
+        except RecordTooLarge:
+            return False
+        for item, window in zip(items, windows, strict=True):
+            self._counted("extract", type(item).__name__)
+            self._extracted(item, window)
+        await catch_up(self._shards, INBOX.name, partition, end)
+        self._done(partition, owner, pieces)
+        return True
+
     async def extract_again(
         self, partition: int, observations: Sequence[tuple[Observation, datetime]], pieces: frozenset[str], version: int
     ) -> tuple[CandidatesExtracted | ExtractionRejected, int]:
@@ -394,10 +425,10 @@ class Observe:
         if len(self._surviving(owner, window.pieces)) < len(window.pieces):
             raise Erased("some of the words were erased meanwhile")
         try:
-            end = await append_answer(self._log, partition, item)
+            end = await append_answers(self._log, partition, [item])
         except RecordTooLarge as error:
             item = too_large(window, extractor, item, error)
-            end = await append_answer(self._log, partition, item)
+            end = await append_answers(self._log, partition, [item])
         self._counted("extract", type(item).__name__)
         self._extracted(item, window)
         await catch_up(self._shards, INBOX.name, partition, end)

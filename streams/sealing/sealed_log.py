@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from schemas.identity import InvalidOwner, Owner
 from schemas.log import ERASED_VALUE, NewRecord
+from schemas.messages.dead_letters import headers_in_clear
 from streams.sealing import sealed_record
 from streams.sealing.user_keys import INSTALLATION, KeyUnknown
 
@@ -34,7 +35,8 @@ class SealedLog:
 
     A record that lies in clear is read as it is: what upstream publishes itself, and what is older than the keys. One
     whose key was destroyed is read as erased, without its key and value. One that was tampered with stays as it lies,
-    so that whoever decodes it puts it aside as a dead letter.
+    so that whoever decodes it puts it aside as a dead letter. Headers would lie in clear, and what they say stands in
+    the value too, so a sealed record has none but where it was sent back from.
     """
 
     def __init__(
@@ -54,6 +56,8 @@ class SealedLog:
         """See `Log.append`. A user's first record waits until the user's key is durable."""
         if not self._seals:
             return await self._log.append(records)
+        if not self._keys.are_fresh:
+            await self._keys.follow()
         owners = [owner_of(record) for record in records]
         if not all(map(self._keys.has_key, owners)):
             await self._keys.make(owners)
@@ -123,9 +127,8 @@ class SealedLog:
 
     def _sealed(self, record: NewRecord, owner: Owner) -> NewRecord:
         key_id, cipher = self._keys.sealing(owner)
-        return replace(
-            record, key=None, value=sealed_record.seal(cipher, key_id, record.topic, record.key, record.value)
-        )
+        value = sealed_record.seal(cipher, key_id, record.topic, record.key, record.value)
+        return replace(record, key=None, value=value, headers=headers_in_clear(record.headers))
 
 
 def _erased(record: Record) -> Record:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from schemas.messages.wakes import WakeDue
     from streams.decisions.draft import ItemPosition
     from streams.delivery.delivery import Delivery
+    from streams.extraction.protocol import Piece
 
 
 class _AcknowledgesAtOnce(Observe):
@@ -44,6 +45,10 @@ class _ObservesOn(Observe):
 class _LeavesWhatOutlivesAnErasure(Observe):
     async def resume(self) -> None:
         """Extract nothing again."""
+
+    def _surviving(self, owner: Owner, pieces: Sequence[Piece]) -> list[Piece]:
+        left = super()._surviving(owner, pieces)
+        return left if len(left) == len(pieces) else []
 
 
 class _RemembersOn(Remember):
@@ -68,10 +73,11 @@ class _AcknowledgesBeforeItAppends(Remember):
 
 
 class _UpdatesStateBeforeTheAcknowledgement(Remember):
-    async def _append(self, owner: Owner, decision: Decision) -> None:
+    async def _append(self, owner: Owner, decisions: Sequence[Decision]) -> None:
         ledger = self._shards.of(owner).ledger
-        ledger.states.keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
-        await super()._append(owner, decision)
+        for decision in decisions:
+            ledger.states.keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
+        await super()._append(owner, decisions)
 
 
 class _WakesBeforeTheTime(Remember):

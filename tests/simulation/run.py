@@ -15,6 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
+from unittest.mock import patch
 
 from simulation.erasures import AfterErasure, Opened, erase_somewhere, reminders_due
 from simulation.faults import Faults
@@ -29,6 +30,7 @@ from simulation.virtual_loop import VirtualLoop
 from simulation.workload import FIRST_DAY, PARTITIONS, Workload
 from support.counting import counted
 
+from projections.shard.wal import Checkpoints
 from schemas import codec
 from schemas.identity import partition_owner
 from schemas.log import LogUnavailable
@@ -246,7 +248,8 @@ async def _catch_up(worker: SimulatedWorker) -> None:
 def play(workload: Workload, parts: Parts = PRODUCTION, *, calm: bool = False) -> Played:
     """Play a workload and check it. Raises AssertionError."""
     memory = Path("/dev/shm")  # noqa: S108 - a file system in memory, where there is one
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None, prefix="mnemolog-") as folder:
+    resting = patch.object(Checkpoints, "_look_later", lambda _: None)  # it depends on a thread, and on nothing else
+    with resting, tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None, prefix="mnemolog-") as folder:
         run = _Run(workload, Path(folder), parts, calm=calm)
         try:
             states = run.loop.run(run.play())

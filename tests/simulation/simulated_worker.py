@@ -39,7 +39,7 @@ from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.registry.registry import NoRegistry
 from streams.sealing.sealed_log import SealedLog
-from streams.sealing.user_keys import INSTALLATION, UserKeys
+from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS, UserKeys
 from streams.ticks.scheduler import TickScheduler, decay_due
 from streams.ticks.wake_scheduler import WakeScheduler
 
@@ -134,7 +134,7 @@ class SimulatedWorker:
 
     def _compose(self) -> None:
         world = self._world
-        self.keys = UserKeys(world.log, MASTERS)
+        self.keys = UserKeys(world.log, MASTERS, lease_seconds=LEASE_SECONDS)
         self.log = log = SealedLog(world.log, self.keys, seals=world.sealed)
         self.shards = world.parts.shards(self.folder, log, world.group.partitions)
         self.index_sync = IndexSync(EmbeddedIndex, ShardIndexSource(self.shards))

@@ -97,6 +97,7 @@ class Workbench:
         *,
         partitions: int = 1,
         schemas: WriterSchemas | None = None,
+        is_only_writer: bool = False,
         **observing: Any,
     ) -> None:
         """Open shards in the folder; `schemas` is what a registry would say, `observing` goes to Observe."""
@@ -132,6 +133,7 @@ class Workbench:
             pool=self.deciding_pool,
             parameters=Parameters(),
             counted=self._count,
+            is_only_writer=is_only_writer,
             destroy=self._destroy,
             resume=self.observe.resume_later,
         )

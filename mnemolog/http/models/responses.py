@@ -125,6 +125,7 @@ class AcceptedEvent(Shape):
     reason: str | None = None
     memory_ids: list[str] | None = None
     decisions: list[str] | None = None
+    redacted: dict[str, int] | None = None
 
 
 class Accepted(Shape):
@@ -147,6 +148,7 @@ class EventState(Shape):
     reason: str | None
     memory_ids: list[str]
     decisions: list[str]
+    redacted: dict[str, int]
     position: str | None
 
 
@@ -312,6 +314,14 @@ class EntityPage(EntityRow):
     related: list[RelatedEntity]
 
 
+class RedactionPattern(Shape):
+    """What else must not be kept: an expression, the mark that takes its place, and what is done."""
+
+    name: str
+    pattern: str
+    action: str
+
+
 class PolicyInForce(Shape):
     """What is wanted remembered, and how; `version` counts the policies of the tenant or agent, from 1."""
 
@@ -327,6 +337,8 @@ class PolicyInForce(Shape):
     never_categories: list[str]
     never_attributes: list[str]
     tokens_per_user_day: int | None
+    redaction: dict[str, str]
+    redaction_patterns: list[RedactionPattern]
 
 
 class Reextracted(Shape):

@@ -13,8 +13,16 @@ from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.exchange_responses import MemoryPreview, MemoryReceipt
 from mnemolog.http.models.memory_requests import NewMemory, Revision
-from mnemolog.http.models.requests import MAX_POINTS, Instant, KnownAt, MemoriesAsked, MemoryId, UserOrNone
-from mnemolog.http.permissions import OF_USERS, check_erasing
+from mnemolog.http.models.requests import (
+    MAX_POINTS,
+    Instant,
+    KnownAt,
+    MemoriesAsked,
+    MemoriesQuery,
+    MemoryId,
+    UserOrNone,
+)
+from mnemolog.http.permissions import OF_USERS, check_erasing, reads
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routing import answer, answers, refused, routes
 from mnemolog.operations.erasure import NotErasedYet, NotRewritable
@@ -46,7 +54,8 @@ COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPSt
 )
 async def remember(body: NewMemory, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
     """Remember as is: 201 with the memory, 200 with the known one when it is an exact duplicate."""
-    given = redacted_fields(worker.redaction, body.model_dump(exclude={"user_id"}), REMEMBERED_TEXTS)
+    redaction = worker.redactions.of(tenant, body.agent_id)
+    given = redacted_fields(redaction, body.model_dump(exclude={"user_id"}), REMEMBERED_TEXTS)
     fact = Fact(**given)
     owner = Owner(tenant, GLOBAL_USER if fact.scope == "global" else body.user_id)
     command = await worker.commands.remember(Owner(tenant, body.user_id), fact, command_id)
@@ -57,32 +66,23 @@ async def remember(body: NewMemory, worker: CurrentWorker, tenant: Tenant, comma
 @router.get("", response_model=responses.Memories)
 async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
     """List memories, the most important first, then those last accessed; an unknown user has none."""
-    if query.user_id is None and query.scope != "global":
-        fault = Fault("$.user_id", "is missing: say whose memories to list, or scope=global")
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
+    _check_whose(query.user_id, query.scope)
     if query.limit is not None and query.model_fields_set & {"page", "page_size"}:
         fault = Fault("$.limit", "cannot be used with page or page_size: give limit for the first ones, or a page")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
-    global_owner, now = Owner(tenant, GLOBAL_USER), worker.clock.now()
-    owners = [global_owner] if query.scope == "global" else [Owner(tenant, query.user_id or "")]
-    if query.include_global and query.scope is None:
-        owners.append(global_owner)
-    if global_owner in owners:
-        await worker.fold_globals()
     names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
     filters = Filters(**{name: getattr(query, name) for name in names})
-    memories = [
-        (owner, memory)
-        for owner in owners
-        for memory in worker.queries.memories(
-            owner, filters, now=now, as_of=query.as_of, status=query.status, scope=query.scope
-        )
-    ]
-    if len(owners) > 1:
-        memories.sort(key=lambda pair: (pair[1].importance, pair[1].last_accessed_at), reverse=True)
     page, size = (1, query.limit) if query.limit else (query.page, query.page_size)
-    known = {owner: worker.queries.state(owner, now, query.as_of).memories for owner in owners}
-    return answer(paged(memories, page, size, query.as_of or now, known))
+    return await _listed(query, filters, worker, tenant, page=page, size=size)
+
+
+@router.post("/query", response_model=responses.Memories)
+@reads
+async def queried(body: MemoriesQuery, worker: CurrentWorker, tenant: Tenant) -> Response:
+    """List the memories that meet a filter, in the order of the list; an unknown user has none."""
+    _check_whose(body.user_id, body.scope)
+    filters = Filters(agent_id=body.agent_id, **dict(body.filters))
+    return await _listed(body, filters, worker, tenant, page=body.page, size=body.page_size)
 
 
 @router.get("/{memory_id}", response_model=responses.DatedMemory, responses=UNKNOWN)
@@ -113,12 +113,12 @@ async def revise(
     user_id: UserOrNone | None = None,
 ) -> Response:
     """Change what is given; 409 when the memory has moved on from `expected_version`."""
-    given = redacted_fields(worker.redaction, body.model_dump(exclude={"expected_version"}), REVISED_TEXTS)
-    changes = Changes(**given)
-    if changes == Changes():
+    given = body.model_dump(exclude={"expected_version"})
+    if Changes(**given) == Changes():
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
     owner = owner_of(worker.queries, tenant, memory_id, user_id)
     _, memory = worker.queries.memory(tenant, memory_id, worker.clock.now())
+    changes = Changes(**redacted_fields(worker.redactions.of(tenant, memory.agent_id), given, REVISED_TEXTS))
     if changes.event_type is not None and memory.kind != "episodic":
         wrong = Fault("$.event_type", "only an episode has one, and this memory is semantic")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
@@ -217,6 +217,36 @@ def paged(
     shown = memories[(page - 1) * size : page * size]
     items = [dated_view(owner, memory, known.get(owner, {}), at) for owner, memory in shown]
     return {"items": items, "total": len(memories), "page": page, "page_size": size}
+
+
+def _check_whose(user_id: str | None, scope: str | None) -> None:
+    """Check that a list says whose memories it is of. Raises Problem."""
+    if user_id is None and scope != "global":
+        fault = Fault("$.user_id", "is missing: say whose memories to list, or scope=global")
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
+
+
+async def _listed(
+    asked: MemoriesAsked | MemoriesQuery, filters: Filters, worker: Worker, tenant: str, *, page: int, size: int
+) -> Response:
+    """Answer with a page of the memories that pass the filters."""
+    global_owner, now = Owner(tenant, GLOBAL_USER), worker.clock.now()
+    owners = [global_owner] if asked.scope == "global" else [Owner(tenant, asked.user_id or "")]
+    if asked.include_global and asked.scope is None:
+        owners.append(global_owner)
+    if global_owner in owners:
+        await worker.fold_globals()
+    memories = [
+        (owner, memory)
+        for owner in owners
+        for memory in worker.queries.memories(
+            owner, filters, now=now, as_of=asked.as_of, status=asked.status, scope=asked.scope
+        )
+    ]
+    if len(owners) > 1:
+        memories.sort(key=lambda pair: (pair[1].importance, pair[1].last_accessed_at), reverse=True)
+    known = {owner: worker.queries.state(owner, now, asked.as_of).memories for owner in owners}
+    return answer(paged(memories, page, size, asked.as_of or now, known))
 
 
 async def _erased(

@@ -11,9 +11,11 @@ from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from schemas.log import ERASED_VALUE
+from projections.stale_bytes import StillWritten, clear_gaps
+from schemas.log import ERASED_VALUE, LogUnavailable
+from schemas.messages.dead_letters import headers_in_clear
 from streams.transports.sqlite.file import LOG_FILE, OFFSET_BITS
-from streams.transports.sqlite.rows import checksum_of
+from streams.transports.sqlite.rows import checksum_of, headers_from_bytes, headers_to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -32,7 +34,10 @@ async def overwrite(log: SqliteLog, topic: str, partition: int, key: bytes, befo
 async def replace_records(
     log: SqliteLog, topic: str, partition: int, contents: Mapping[int, tuple[bytes | None, bytes]]
 ) -> None:
-    """Replace the key and the value of records, by their offsets, in one transaction; headers stay."""
+    """Replace the key and the value of records, by their offsets, in one transaction.
+
+    Of their headers only where a record was sent back from stays.
+    """
     await log.edit(topic, partition, partial(_replace, contents=contents), len(contents))
 
 
@@ -65,6 +70,22 @@ async def empty_write_ahead_log(log: SqliteLog) -> None:
     await asyncio.to_thread(empty)
 
 
+async def clear_stale_bytes(log: SqliteLog) -> None:
+    """Overwrite what the file still has of records that were moved in it, before they were overwritten.
+
+    Raises LogUnavailable where others read an old state of the file for long.
+    """
+
+    def clear() -> None:
+        with closing(_connect(log)) as connection:
+            clear_gaps(log.directory / LOG_FILE, connection)
+
+    try:
+        await asyncio.to_thread(clear)
+    except (StillWritten, sqlite3.Error, OSError) as error:
+        raise LogUnavailable(f"the log's file cannot be rid of what was erased: {error}") from error
+
+
 async def write_anew(log: SqliteLog) -> None:
     """Write the file anew, without the gaps that replaced records left; the caller is the log's only user."""
 
@@ -94,7 +115,8 @@ def _replace(
     first = partition_id << OFFSET_BITS
     for offset, (key, value) in contents.items():
         (headers,) = connection.execute("select headers from records where id = ?", (first | offset,)).fetchone()
+        kept = headers_to_bytes(headers_in_clear(headers_from_bytes(headers))) if headers else None
         connection.execute(
-            "update records set key=?, value=?, checksum=? where id = ?",
-            (key, value, checksum_of(key, value, headers), first | offset),
+            "update records set key=?, value=?, headers=?, checksum=? where id = ?",
+            (key, value, kept, checksum_of(key, value, kept), first | offset),
         )

@@ -35,7 +35,7 @@ def spell(record: NewRecord) -> Content:
     """Return the columns of a record besides its position and time. Raises TypeError for anything but bytes."""
     if not isinstance(record.value, bytes) or not isinstance(record.key, bytes | None):
         raise TypeError("a record's value is bytes, its key bytes or None")
-    headers = _headers_to_bytes(record.headers)
+    headers = headers_to_bytes(record.headers)
     return record.key, record.value, headers, checksum_of(record.key, record.value, headers)
 
 
@@ -51,7 +51,7 @@ def from_row(topic: str, partition: int, row: Row) -> Record:
         recorded_at=from_ms(recorded_ms),
         key=key,
         value=value,
-        headers=_headers_from_bytes(headers) if headers else (),
+        headers=headers_from_bytes(headers) if headers else (),
     )
 
 
@@ -112,10 +112,12 @@ def checksum_of(key: bytes | None, value: bytes, headers: bytes | None) -> int:
     return zlib.crc32(headers or b"", zlib.crc32(value, zlib.crc32(key or b"")))
 
 
-def _headers_to_bytes(headers: Headers) -> bytes | None:
+def headers_to_bytes(headers: Headers) -> bytes | None:
+    """Return headers as a row has them; None for none."""
     # latin-1 maps each byte to one character and back, so that the file stays readable JSON
     return orjson.dumps([(name, value.decode("latin-1")) for name, value in headers]) if headers else None
 
 
-def _headers_from_bytes(stored: bytes) -> Headers:
+def headers_from_bytes(stored: bytes) -> Headers:
+    """Return the headers of a row that has some."""
     return tuple((name, value.encode("latin-1")) for name, value in orjson.loads(stored))

@@ -33,6 +33,8 @@ DEFAULT: dict[str, Any] = {
     "never_categories": [],
     "never_attributes": [],
     "tokens_per_user_day": None,
+    "redaction": {},
+    "redaction_patterns": [],
 }
 
 

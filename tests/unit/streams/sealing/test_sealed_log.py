@@ -10,13 +10,15 @@ import pytest
 
 from schemas.identity import Owner
 from schemas.log import ERASED_VALUE, NewRecord
+from schemas.messages.dead_letters import SENT_BACK_FROM
 from schemas.topics import CONVERSATIONS, INBOX, KEYS, LEDGER
+from streams.sealing import sealed_record
 from streams.sealing.master_key import MasterKeys, MasterKeyUnknown
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.sealed_record import OVERHEAD_BYTES
 from streams.sealing.user_keys import INSTALLATION, KeysMissing, UserKeys
 from streams.transports.sqlite.log import SqliteLog
-from streams.transports.sqlite.rewriting import empty_write_ahead_log, overwrite
+from streams.transports.sqlite.rewriting import empty_write_ahead_log, overwrite, replace_records
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -68,6 +70,22 @@ async def test_what_is_appended_is_read_and_lies_sealed(world: World):
         assert WORDS not in lying.value
         assert b"zara" not in lying.value
         assert len(lying.value) == OVERHEAD_BYTES + len(ZARA.key) + len(WORDS)
+
+
+async def test_no_header_says_a_word_and_where_a_record_was_sent_back_from_stays(world: World):
+    sent_back = (SENT_BACK_FROM, b"mnemolog.conversations:0:7")
+    await world.log.append([replace(record(), headers=(("ce_id", b"zara-7"), ("trace", WORDS), sent_back))])
+    [lying] = await world.inner.read(INBOX.name, 0, 0)
+    assert lying.headers == (sent_back,)
+
+
+async def test_a_record_that_is_sealed_later_loses_its_headers(world: World):
+    clear = SealedLog(world.inner, world.keys, seals=False)
+    await clear.append([replace(record(), headers=(("ce_id", b"zara-7"),))])
+    sealed = await world.log.sealed_forms(await world.inner.read(INBOX.name, 0, 0))
+    await replace_records(world.inner, INBOX.name, 0, {0: (None, sealed[0])})
+    [lying] = await world.inner.read(INBOX.name, 0, 0)
+    assert (lying.headers, await world.values()) == ((), [WORDS])
 
 
 async def test_equal_records_lie_as_different_bytes(world: World):
@@ -266,3 +284,16 @@ async def test_who_stops_waiting_for_a_key_or_for_an_append_stops_nobody_else(
     let_go.set()
     await appends
     assert await world.values() == [WORDS] * 3
+
+
+async def test_a_key_that_was_read_too_long_ago_seals_nothing(world: World):
+    keys = UserKeys(world.inner, MASTERS, lease_seconds=0.05)
+    other = SealedLog(world.inner, keys)
+    await other.append([record()])
+    [former] = keys.ids_of(ZARA)
+    await world.keys.follow()
+    await world.keys.renew(ZARA)
+    await asyncio.sleep(0.06)
+    await other.append([record()])
+    assert sealed_record.key_id_of((await world.lying())[0]) == former
+    assert sealed_record.key_id_of((await world.lying())[1]) == world.keys.ids_of(ZARA)[-1] != former
