@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from mnemolog.cluster.peers import PeerUnavailable
 from mnemolog.operations.generations import Generations
 from mnemolog.operations.memory_erasure import WordsOfMemories
 from mnemolog.operations.receipts import Erasure, Receipts
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
+    from mnemolog.cluster.peers import WorkerAnswer
     from mnemolog.commands.commands import Commands
     from mnemolog.log.sealing import Sealing
     from mnemolog.settings import Settings
@@ -50,7 +54,11 @@ if TYPE_CHECKING:
     from schemas.log import TrimmedLog
     from streams.agents.observe import Observe
 
+    AskOthers = Callable[[str, object, float | None], Awaitable[Sequence[WorkerAnswer]]]
+
 log = logging.getLogger("mnemolog")
+ASK_SECONDS: Final = 5.0
+LOOK_SECONDS: Final = 5.0
 KEY_KEPT: Final = timedelta(days=1)
 """How long Kafka may keep a destroyed key before it is compacted away (`max.compaction.lag.ms`)."""
 
@@ -80,9 +88,10 @@ class Erasures:
         observe: Observe,
         commands: Commands,
         index_sync: IndexSync,
+        ask_others: AskOthers,
         clock: Clock,
     ) -> None:
-        """Take the log as it lies (`inner`), and what seals it."""
+        """Take the log as it lies (`inner`), what seals it, and how the other workers of the group are asked."""
         self._settings = settings
         self._inner = inner
         self._sealing = sealing
@@ -90,6 +99,7 @@ class Erasures:
         self._observe = observe
         self._commands = commands
         self._index_sync = index_sync
+        self._ask_others = ask_others
         self._clock = clock
         secret = sealing.keys.derive("receipts") if sealing.keys.has_key(INSTALLATION) else None
         self.receipts = Receipts(settings.data_dir, secret)
@@ -266,9 +276,9 @@ class Erasures:
         events = (event for decision in decisions for event in events_of(decision))
         return next((event for event in events if isinstance(event, UserErased)), None)
 
-    def listed(self, tenant: str) -> dict[str, Any]:
-        """Return the erasures of a tenant that this data directory knows, and the key that checks their receipts."""
-        kept = [one for one in self.receipts.kept() if one.tenant == tenant]
+    async def listed(self, tenant: str) -> dict[str, Any]:
+        """Return the erasures of a tenant, and the key that checks their receipts. Raises PeerUnavailable, OSError."""
+        await self._learn()
         items = [
             {
                 "receipt_id": one.receipt_id,
@@ -276,9 +286,37 @@ class Erasures:
                 "erased_at": one.erased_at,
                 "memories": one.memories,
             }
-            for one in kept
+            for one in sorted(self.receipts.kept(), key=lambda one: one.erased_at)
+            if one.tenant == tenant
         ]
         return {"items": items, "public_key": self.receipts.public_key if items else None}
+
+    async def listed_here(self) -> dict[str, Any]:
+        """Return the list that this worker keeps, of every tenant, for the other workers."""
+        return {"items": [asdict(one) for one in self.receipts.kept()]}
+
+    async def _learn(self) -> None:
+        """Add to the list what other workers have on theirs, so that it outlives the one that erased.
+
+        Raises PeerUnavailable, OSError.
+        """
+        others = await self._ask_others("erasures", {}, ASK_SECONDS)
+        self.receipts.keep(*(Erasure(**one) for other in others for one in other.body["items"]))
+
+    async def keep_repeated(self) -> None:
+        """Repeat erasures at the start, and wherever partitions come to this worker, until it is cancelled."""
+        looked_at: dict[int, int] = {}
+        while True:
+            leases = self._shards.assignment.leases()
+            if leases != looked_at:
+                with suppress(PeerUnavailable):  # who comes back moves partitions again
+                    await self._learn()
+                with suppress(NotHeld):  # then they have moved once more
+                    await self.repeat()
+                    looked_at = leases
+            if self._settings.is_embedded:
+                return
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def repeat(self) -> None:
         """Finish erasures that a crash has cut off, and erase those again whom a backup has brought back.
@@ -293,9 +331,10 @@ class Erasures:
         latest = {one.subject: one for one in self.receipts.kept() if not one.of_memory}
         for owner in self._shards.owners() if latest else ():
             one = latest.get(self.receipts.subject(owner))
+            if one is None:
+                continue
             state = self._shards.state(owner)
-            known_at = state.erased_at
-            if one is None or (known_at is not None and known_at >= datetime.fromisoformat(one.erased_at)):
+            if state.erased_at is not None and state.erased_at >= datetime.fromisoformat(one.erased_at):
                 continue
             log.warning("a user who was erased on %s is in the log again: erased again", one.erased_at)
             again = derived_id("erased-again", one.receipt_id, str(state.version))

@@ -64,14 +64,16 @@ class Receipts:
         """Return a receipt with its signature."""
         return {**receipt, "signature": b64encode(self._key().sign(_bytes_of(receipt))).decode()}
 
-    def keep(self, erasure: Erasure) -> None:
-        """Add an erasure to the list, durably and once. Raises OSError."""
-        if any(one.receipt_id == erasure.receipt_id for one in self.kept()):
+    def keep(self, *erasures: Erasure) -> None:
+        """Add erasures to the list, durably and each once. Raises OSError."""
+        kept = {one.receipt_id for one in self.kept()}
+        new = {one.receipt_id: one for one in erasures if one.receipt_id not in kept}
+        if not new:
             return
         self._folder.mkdir(0o700, parents=True, exist_ok=True)
         descriptor = os.open(self._list, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _MODE)
         with os.fdopen(descriptor, "ab") as file:
-            file.write(orjson.dumps(erasure) + b"\n")
+            file.writelines(orjson.dumps(one) + b"\n" for one in new.values())
             file.flush()
             os.fsync(file.fileno())
 

@@ -411,6 +411,7 @@ class Worker:
             observe=self.observe,
             commands=self.commands,
             index_sync=self.index_sync,
+            ask_others=self.cluster.ask_others,
             clock=self.clock,
         )
         self.digests = Digests(self.shards, self.cluster)
@@ -450,7 +451,7 @@ class Worker:
             self.project.check_index,
             self.observe.close_idle,
             self.recalls.run,
-            self.erasures.repeat,
+            self.erasures.keep_repeated,
             self.registry.register_later,
             self.retention.run,
             self.wake_scheduler.run,

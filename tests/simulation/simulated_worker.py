@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from simulation.simulated_log import SimulatedLog
     from simulation.virtual_loop import VirtualLoop
 
+    from mnemolog.cluster.peers import WorkerAnswer
     from projections.partitions.assignment import Lease
     from schemas.clock import Clock
     from schemas.identity import Owner
@@ -198,9 +199,10 @@ class SimulatedWorker:
             observe=self.observe,
             commands=commands,
             index_sync=self.index_sync,
+            ask_others=_nobody,
             clock=world.clock,
         )
-        self._start(self._erasures.repeat)
+        self._start(self._erasures.keep_repeated)
         self._start(self._keep_followed)
 
     async def _run(self, tick_scheduler: TickScheduler, wake_scheduler: WakeScheduler) -> None:
@@ -323,3 +325,8 @@ class SimulatedWorker:
                 if offset > books.committed:
                     books.committed = offset
                     self._world.group.commit(self, books.generation, topic, partition, offset)
+
+
+async def _nobody(_operation: str, _request: object, _seconds: float | None) -> list[WorkerAnswer]:
+    """Answer as a worker that is alone: each keeps its own list of erasures."""
+    return []

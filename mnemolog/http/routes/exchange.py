@@ -158,7 +158,7 @@ async def erase(
 @needs(OF_ERASURES)
 async def erasures(worker: CurrentWorker, tenant: Tenant) -> Response:
     """Return the erasures of the tenant, the oldest first, without names, and the key that checks their receipts."""
-    return answer(worker.erasures.listed(tenant))
+    return answer(await worker.erasures.listed(tenant))
 
 
 async def _chunks(lines: Iterator[dict[str, Any]], is_in_session: Callable[[], bool]) -> AsyncIterator[bytes]:
