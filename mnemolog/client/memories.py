@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from mnemolog.client.call import Call, Instant, Json, command, get, given, path_of, query_of, whole
+from mnemolog.client.call import Call, Instant, Json, command, filter_of, get, given, path_of, query_of, spelt, whole
 from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 from mnemolog.client.errors import Refused
 
@@ -98,7 +97,7 @@ def search(  # noqa: PLR0913 - one for each field of the request
         limit=limit,
         scope=scope,
         include_global=include_global,
-        filters=_spelt(filters) if filters else None,
+        filters=spelt(filters) if filters else None,
         min_score=min_score,
         as_of=as_of,
         recall=recall,
@@ -109,11 +108,6 @@ def search(  # noqa: PLR0913 - one for each field of the request
     )
     # Recalls are counted once for each user and minute, however often they are reported.
     return Call(method="POST", path="/v1/search", body=body, is_repeatable=True, read=whole)
-
-
-def _spelt(filters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return filters with times as text; None is a value to compare with, and must not be left out."""
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in filters.items()}
 
 
 def get_user_profile(user_id: str, agent_id: str | None = None) -> Call[str]:
@@ -200,9 +194,12 @@ def _arguments(arguments: Mapping[str, Any] | str) -> Mapping[str, Any]:
     return {name: value for name, value in read.items() if name not in ("user_id", "agent_id")}
 
 
-def memories(user_id: str, **filters: Any) -> Call[Json]:  # noqa: ANN401 - any scalar
-    """List memories, the most important first: `{items, total, page, page_size}`; `filters` as `GET /v1/memories`."""
-    return get("/v1/memories", user_id=user_id, **filters)
+def memories(user_id: str, *, filter: Mapping[str, Any] | None = None, **filters: Any) -> Call[Json]:  # noqa: A002, ANN401 - as the query has them
+    """List memories, the most important first: `{items, total, page, page_size}`; `filters` as `GET /v1/memories`.
+
+    `filter` is in the filter language, such as `{"metadata.shelf": "top", "NOT": {"category": "fact"}}`.
+    """
+    return get("/v1/memories", user_id=user_id, filter=filter_of(filter), **filters)
 
 
 def memory(memory_id: str, *, user_id: str | None = None, as_of: Instant | None = None) -> Call[Json]:

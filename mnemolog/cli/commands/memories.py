@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from mnemolog.cli.invocation import command
-from mnemolog.cli.options import AGENT, AS_OF, SOME_USER, USER
+from mnemolog.cli.options import AGENT, AS_OF, FILTER, SOME_USER, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
@@ -41,7 +41,7 @@ def install(app: typer.Typer) -> None:
     command(app, "restore", restore)
 
 
-async def memories(
+async def memories(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
     *,
@@ -50,6 +50,7 @@ async def memories(
     status: STATUS = "active",
     kind: KIND = None,
     category: CATEGORY = None,
+    filters: FILTER = None,
     as_of: AS_OF = None,
     page: PAGE = 1,
     page_size: PAGE_SIZE = 50,
@@ -61,6 +62,7 @@ async def memories(
         status=status,
         kind=kind,
         category=category,
+        filter=filters,
         as_of=as_of,
         page=page,
         page_size=page_size,

@@ -18,6 +18,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 from starlette.convertors import Convertor, register_url_convertor
 
+from projections.queries.conditions.condition import Condition
 from projections.queries.conditions.parser import condition_of
 from projections.queries.model_usage import Grouping
 from schemas.identity import check_user_id, no_controls
@@ -33,6 +34,8 @@ MAX_EVENTS = 1_000
 MAX_QUERY_BYTES = 4 * 1024
 """Of UTF-8; what it means is read from the first 2,000 characters anyway."""
 MAX_VALUE_CHARACTERS = 200
+MAX_FILTER_CHARACTERS = 16 * 1024
+"""Of a filter in a query string."""
 MAX_PAGE_SIZE = 200
 MAX_FOUND = 100
 DEFAULT_LIMIT = 10
@@ -123,6 +126,27 @@ Shallow = Annotated[dict[str, Any], AfterValidator(_not_too_deep)]
 Metadata = Annotated[Shallow, AfterValidator(_json)]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
+
+def _condition_in(text: object) -> Condition | None:
+    """Return the condition that a filter in a query string means; of memories, all meet {}."""
+    if not isinstance(text, str):
+        return None
+    if len(text) > MAX_FILTER_CHARACTERS:
+        raise ValueError(f"has {len(text)} characters: at most {MAX_FILTER_CHARACTERS} are allowed")
+    try:
+        filters = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f'is not JSON: {error}: write a filter such as {{"category": "fact"}}') from None
+    return condition_of(filters)
+
+
+InQuery = Annotated[
+    Any,
+    BeforeValidator(_condition_in),
+    WithJsonSchema({"type": "string", "description": 'the filter language as JSON, such as {"metadata.shelf": "top"}'}),
+]
+"""A filter in a query string."""
+
 ExcludedSources = Annotated[list[SourceType], Field(max_length=5, description="provenances that are left out")]
 
 Limit = Annotated[
@@ -192,6 +216,7 @@ class MemoriesAsked(Asked):
     include_global: Annotated[bool, Field(description="besides the user's own; without a scope")] = False
     status: Status = "active"
     attribute: Id | None = None
+    filter: InQuery = None
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
     limit: Annotated[Limit, Field(description="the first so many, instead of a page; without a number 10")] | None = (

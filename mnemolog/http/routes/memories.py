@@ -71,7 +71,7 @@ async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker
         fault = Fault("$.limit", "cannot be used with page or page_size: give limit for the first ones, or a page")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
     names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
-    filters = Filters(**{name: getattr(query, name) for name in names})
+    filters = Filters(**{name: getattr(query, name) for name in names}, condition=query.filter)
     page, size = (1, query.limit) if query.limit else (query.page, query.page_size)
     return await _listed(query, filters, worker, tenant, page=page, size=size)
 
