@@ -58,6 +58,7 @@ from mnemolog.worker.background import (
 )
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
+from mnemolog.worker.lag import Lags
 from mnemolog.worker.metrics import Metrics
 from projections.embedding.serving import ServingEmbedder
 from projections.index.sync import IndexSync
@@ -434,7 +435,8 @@ class Worker:
         self.rebuilder = Rebuilder(self.settings.data_dir, self.log, self.shards, self.index_sync, self.reembedder)
         self.rebuild = RebuildCoordinator(self.rebuilder, self.cluster, self.shards, self.index_sync)
         self.reembed = ReembedCoordinator(self.reembedder, self.cluster, self.rebuild)
-        self.gauges = Gauges(self.log, self.shards, self.rebuilder, self.clock, self.handled)
+        self.lags = Lags(self.log, self.shards, self.cluster, self.clock, handled=self.handled, url=self.url)
+        self.gauges = Gauges(self.log, self.shards, self.rebuilder, self.lags)
         self.metrics.registry.register(self.gauges)
 
     async def _join_group(self) -> None:

@@ -258,6 +258,23 @@ class ModelUsage(Shape):
     tokens_out: int
 
 
+class PartitionLag(Shape):
+    """The items of a topic's partition that are not done, the age of the oldest, and the worker that has it."""
+
+    topic: str
+    partition: int
+    step: Literal["extract", "remember", "project"]
+    items: int
+    seconds: float
+    worker: str
+
+
+class Lags(Shape):
+    """How far behind each partition is."""
+
+    items: list[PartitionLag]
+
+
 class Digest(Shape):
     """SHA-256, hexadecimal, of each projection and over all."""
 

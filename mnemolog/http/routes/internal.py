@@ -143,6 +143,13 @@ async def erasures(worker: CurrentWorker) -> Response:
     return await _answered(worker, worker.erasures.listed_here())
 
 
+@router.post("/lag")
+@reads
+async def lag(worker: CurrentWorker) -> Response:
+    """Return how far behind this worker's partitions are."""
+    return await _answered(worker, worker.lags.read_local())
+
+
 @router.post("/model-usage")
 @reads
 @takes_long

@@ -259,6 +259,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
         seen["GET", "/v1/wakes/stream"].add(stream.status)
     await asks("GET", "/v1/admin/digest", 200)
     await asks("GET", "/v1/admin/usage?by=day", 200)
+    await asks("GET", "/v1/admin/lag", 200)
     await asks("POST", "/v1/admin/drain", 200)
     await asks("POST", "/v1/admin/ticks", 202, {"as_of": "2026-02-07", "timeout": 0.000001})
     await asks("POST", "/v1/admin/ticks", 200, as_of)
