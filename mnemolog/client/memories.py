@@ -220,6 +220,22 @@ def forget(memory_id: str, *, user_id: str | None = None, key: str | None = None
     return command("DELETE", path_of("v1", "memories", memory_id), key=key, user_id=user_id)
 
 
+def forget_memories(
+    user_id: str,
+    filters: Mapping[str, Any],
+    *,
+    agent_id: str | None = None,
+    preview: bool = False,
+    key: str | None = None,
+) -> Call[Json]:
+    """Forget the memories that meet filters, at most 1,000, or with `preview` say which: `{memory_ids, waiting, left}`.
+
+    `{}` is met by all. While some are `left` it is asked again.
+    """
+    query = {"user_id": user_id, "agent_id": agent_id, "filter": filter_of(filters), "preview": preview or None}
+    return command("DELETE", "/v1/memories", key=key, **query)
+
+
 def restore(memory_id: str, *, user_id: str | None = None, key: str | None = None) -> Call[Json]:
     """Bring a forgotten or expired memory back."""
     return command("POST", path_of("v1", "memories", memory_id, "restore"), key=key, user_id=user_id)
@@ -306,6 +322,7 @@ class AsyncMemoryMethods(AsyncCarrier):
     memory = awaited(memory)
     revise = awaited(revise)
     forget = awaited(forget)
+    forget_memories = awaited(forget_memories)
     restore = awaited(restore)
     share = awaited(share)
     history = awaited(history)
@@ -334,6 +351,7 @@ class MemoryMethods(Carrier):
     memory = direct(memory)
     revise = direct(revise)
     forget = direct(forget)
+    forget_memories = direct(forget_memories)
     restore = direct(restore)
     share = direct(share)
     history = direct(history)

@@ -39,7 +39,7 @@ from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import clear_stale_bytes, empty_write_ahead_log, overwrite
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from mnemolog.cluster.peers import WorkerAnswer
@@ -161,19 +161,26 @@ class Erasures:
 
     def preview_memory(self, owner: Owner, memory: Memory) -> dict[str, Any]:
         """Return what the erasure of a memory would take. Raises NotHeld, NotRewritable."""
+        return {"memory_id": memory.memory_id} | self._preview(owner, [memory])
+
+    def preview_memories(self, owner: Owner, memories: Sequence[Memory]) -> dict[str, Any]:
+        """Return what the erasure of some memories would take. Raises NotHeld, NotRewritable."""
+        return {"memory_ids": sorted(one.memory_id for one in memories)} | self._preview(owner, memories)
+
+    def _preview(self, owner: Owner, memories: Sequence[Memory]) -> dict[str, Any]:
         self._require_embedded()
-        state = self._shards.state(owner)
-        others = (one for one in state.memories.values() if one.memory_id != memory.memory_id)
-        sources = frozenset(memory.source_ids)
+        gone = {one.memory_id for one in memories}
+        others = [one for one in self._shards.state(owner).memories.values() if one.memory_id not in gone]
+        in_order = sorted(memories, key=lambda one: one.memory_id)
+        event_ids = dict.fromkeys(event_id for one in in_order for event_id in one.source_ids)
         return {
             "user": owner.user_id,
-            "memory_id": memory.memory_id,
-            "event_ids": list(memory.source_ids),
-            "kept": sorted(one.memory_id for one in others if not sources.isdisjoint(one.source_ids)),
-            "events": len(memory.source_ids),
-            "memories": 1,
+            "event_ids": list(event_ids),
+            "kept": sorted(one.memory_id for one in others if not event_ids.keys().isdisjoint(one.source_ids)),
+            "events": len(event_ids),
+            "memories": len(memories),
             "generations": len(Generations(self._settings.data_dir).complete()),
-            "index": int(memory.status == ACTIVE),
+            "index": sum(one.status == ACTIVE for one in memories),
             "remains": [],
         }
 
@@ -183,59 +190,104 @@ class Erasures:
         One that was erased already has its receipt again. Raises NotHeld, NotRewritable, ErasureRunning, NotErasedYet,
         LogError.
         """
+        known = await self._erase(owner, {memory_id: command_id})
+        receipt_id = _receipt_id(owner, known[0].envelope.event_id)
+        return await self._receipt(owner, known, receipt_id, {"memory_id": memory_id})
+
+    async def erase_memories(
+        self, owner: Owner, memory_ids: Sequence[str], command_id: str, left: int
+    ) -> dict[str, Any]:
+        """Erase some memories as one is, going through the log once, and return one signed receipt of them all.
+
+        Those that this command erased before are in it again, and how many are `left` to be asked for. Raises as
+        `erase_memory` does.
+        """
+        self._require_embedded()
+        item_ids = {each: derived_id("erase", command_id, each) for each in memory_ids}
+        item_ids |= {
+            memory_id: item_id
+            for whose, memory_id, item_id in self._shards.erased_memories()
+            if whose == owner and item_id == derived_id("erase", command_id, memory_id)
+        }
+        known = await self._erase(owner, item_ids)
+        names = {"memory_ids": sorted(item_ids), "left": left}
+        return await self._receipt(owner, known, _receipt_id(owner, command_id), names)
+
+    async def _erase(self, owner: Owner, item_ids: Mapping[str, str]) -> list[MemoryErased]:
+        """Decide the erasure of memories by the commands given, and overwrite their words; return what was decided."""
         words = self._require_embedded()
-        known = self._memory_event(owner, memory_id)
-        if known is None:
-            await self._decide_memory(owner, memory_id, command_id, words)
-            known = self._memory_event(owner, memory_id)
-        if known is None:
+        new = {one: item_id for one, item_id in item_ids.items() if self._memory_event(owner, one) is None}
+        if new:
+            await self._decide_memories(owner, new, words)
+        known = [event for one in sorted(item_ids) if (event := self._memory_event(owner, one)) is not None]
+        if len(known) < len(item_ids):
             raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
-        await words.overwrite(owner, known)
-        generations = await self._delete_copies(owner, memory_id)
-        if isinstance(self._inner, SqliteLog):
-            await clear_stale_bytes(self._inner)  # sealed with a key that lives on
-        await run_in_thread(self._shards.of(owner).checkpoints.close)
-        await self._index_sync.flush_user(owner)
-        erased_at = str(instant(known.erased_at))
+        if known:
+            await words.overwrite(owner, known)
+        return known
+
+    async def _receipt(
+        self, owner: Owner, known: Sequence[MemoryErased], receipt_id: str, names: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Delete what lies beside the log of erased memories, note their erasure, and return its receipt."""
+        gone = [event.memory_id for event in known]
+        generations = await self._delete_beside_memories(owner, gone) if gone else 0
+        erased_at = str(instant(max((event.erased_at for event in known), default=self._clock.now())))
+        event_ids = list(dict.fromkeys(event_id for event in known for event_id in event.event_ids))
         receipt: dict[str, Any] = {
             "user": owner.user_id,
-            "memory_id": memory_id,
-            "event_ids": known.event_ids,
-            "kept": known.kept,
-            "events": len(known.event_ids),
-            "memories": 1,
+            **names,
+            "event_ids": event_ids,
+            "kept": sorted({each for event in known for each in event.kept} - set(gone)),
+            "events": len(event_ids),
+            "memories": len(known),
             "generations": generations,
-            "index": int(known.was_active),
+            "index": sum(event.was_active for event in known),
             "remains": [],
-            "receipt_id": _receipt_id(owner, known.envelope.event_id),
+            "receipt_id": receipt_id,
             "erased_at": erased_at,
             "keys": [],
         }
         self.receipts.keep(
-            Erasure(
-                subject=self.receipts.subject(owner, memory_id),
-                tenant=owner.tenant,
-                erased_at=erased_at,
-                receipt_id=receipt["receipt_id"],
-                memories=1,
-                of_memory=True,
+            *(
+                Erasure(
+                    subject=self.receipts.subject(owner, event.memory_id),
+                    tenant=owner.tenant,
+                    erased_at=str(instant(event.erased_at)),
+                    receipt_id=receipt_id,
+                    memories=1,
+                    of_memory=True,
+                )
+                for event in known
             )
         )
-        log.info("a memory was erased: receipt %s", receipt["receipt_id"])
+        log.info("%s: receipt %s", _said(len(known)), receipt_id)
         return self.receipts.sign(receipt)
 
-    async def _decide_memory(self, owner: Owner, memory_id: str, command_id: str, words: WordsOfMemories) -> None:
+    async def _delete_beside_memories(self, owner: Owner, memory_ids: Sequence[str]) -> int:
+        """Delete what lies beside the active shards; return from how many generations the memories are gone."""
+        generations = await self._delete_copies(owner, memory_ids)
+        if isinstance(self._inner, SqliteLog):
+            await clear_stale_bytes(self._inner)  # sealed with a key that lives on
+        await run_in_thread(self._shards.of(owner).checkpoints.close)
+        await self._index_sync.flush_user(owner)
+        return generations
+
+    async def _decide_memories(self, owner: Owner, item_ids: Mapping[str, str], words: WordsOfMemories) -> None:
         async with self._observe.erasing(owner):
             await self._sealing.log.settle(owner)
-            memory = self._shards.state(owner).memories.get(memory_id)
-            event_ids = list(memory.source_ids) if memory is not None else []
-            item = EraseMemory(
-                envelope=await self._commands.envelope(owner, command_id),
-                memory_id=memory_id,
-                event_ids=event_ids,
-                letters=await words.letters(owner, ErasedWords(memory_id, frozenset(event_ids))),
-            )
-            await self._commands.submit(item)
+            letters, memories = await words.letters(owner), self._shards.state(owner).memories
+            for memory_id, item_id in item_ids.items():
+                memory = memories.get(memory_id)
+                event_ids = list(memory.source_ids) if memory is not None else []
+                own = ErasedWords(frozenset({memory_id}), frozenset(event_ids))
+                item = EraseMemory(
+                    envelope=await self._commands.envelope(owner, item_id),
+                    memory_id=memory_id,
+                    event_ids=event_ids,
+                    letters=sorted(letter.envelope.event_id for letter in letters if own.is_whole(letter)),
+                )
+                await self._commands.submit(item)
 
     def _memory_event(self, owner: Owner, memory_id: str) -> MemoryErased | None:
         """Return what was decided about a memory's erasure, None while nothing was."""
@@ -351,7 +403,7 @@ class Erasures:
                 one = subjects.get(self.receipts.subject(owner, memory_id))
                 if one is not None:
                     log.warning("a memory that was erased on %s is in the log again: erased again", one.erased_at)
-                    again = derived_id("erased-again", one.receipt_id)
+                    again = derived_id("erased-again", one.receipt_id, memory_id)
                     await self._patiently(partial(self.erase_memory, owner, memory_id, again))
 
     async def _patiently(self, erase: Callable[[], Awaitable[object]]) -> None:
@@ -392,7 +444,7 @@ class Erasures:
         await run_in_thread(self._shards.of(owner).checkpoints.close)
         return generations
 
-    async def _delete_copies(self, owner: Owner, memory_id: str | None = None) -> int:
+    async def _delete_copies(self, owner: Owner, memory_ids: Sequence[str] | None = None) -> int:
         """Delete other generations, files set aside and vectors of other encoders; return how many generations had it.
 
         What was rewritten in an embedded log leaves its write-ahead log too.
@@ -402,7 +454,7 @@ class Erasures:
         generations = Generations(data_dir)
         old = [one for one in generations.complete() if one != generations.active]
         await run_in_thread(_delete_files, data_dir, [generations.folder(one) for one in old])
-        await run_in_thread(erase_from_files, data_dir / "encodings", owner, memory_id)
+        await run_in_thread(erase_from_files, data_dir / "encodings", owner, memory_ids)
         if isinstance(self._inner, SqliteLog):
             await empty_write_ahead_log(self._inner)
         return 1 + len(old)
@@ -426,6 +478,10 @@ class Erasures:
 
 def _receipt_id(owner: Owner, command_id: str) -> str:
     return derived_id("erasure", owner.tenant, owner.user_id, command_id)
+
+
+def _said(memories: int) -> str:
+    return "a memory was erased" if memories == 1 else f"{memories} memories were erased"
 
 
 def _delete_files(data_dir: Path, folders: list[Path]) -> None:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 UNKNOWN_ID: Final = "00000000-0000-0000-0000-000000000000"
 POLICY: Final = "/v1/policy"
 ERASING: Final = ("DELETE", "/v1/users/{user_id}")
+FORGETTING: Final = ("DELETE", "/v1/memories")
+"""Asked for what it would forget: what it forgets others would miss."""
 MCP: Final = "/mcp"
 MCP_HEADERS: Final = {"Accept": "application/json, text/event-stream"}
 CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
@@ -234,6 +236,8 @@ def _filled(world: World, asked: Request, about: About) -> Request:
         path = path.replace(f"{{{name}}}", value)
     known = {each["name"] for each in document.get("parameters", ()) if each["in"] == "query"}
     wanted = {"user_id": about.user, "device_id": about.user, "agent_id": about.agent, "scope": about.scope}
+    if (asked.method, asked.template) == FORGETTING:
+        wanted |= {"filter": "{}", "preview": "true"}
     wanted |= {"page_size": "200", "wait": "0"} | ({} if about.scope else {"include_global": "true"})
     query = {name: value for name, value in wanted.items() if name in known and value is not None}
     return replace(asked, path=path, query=query, body=_body(world, asked, document, about))

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invocation import command
+from mnemolog.cli.invocation import CommandFailed, command
 from mnemolog.cli.options import AGENT, AS_OF, FILTER, SOME_USER, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
@@ -157,9 +157,30 @@ async def revise(  # noqa: PLR0913 - one for each option
     )
 
 
-async def forget(client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None) -> None:
-    """Forget a memory: it can no longer be found, and its history stays."""
-    _print(output, await client.forget(memory_id, user_id=user))
+async def forget(
+    client: AsyncClient,
+    output: Output,
+    memory_id: Annotated[str | None, typer.Argument(metavar="MEMORY_ID")] = None,
+    *,
+    user: SOME_USER = None,
+    filters: FILTER = None,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="With --filter: only say what would be forgotten.")
+    ] = False,
+) -> None:
+    """Forget a memory, or those of a user that meet a filter: they can no longer be found, and their history stays."""
+    if memory_id is not None and filters is None and not preview:
+        _print(output, await client.forget(memory_id, user_id=user))
+        return
+    if memory_id is not None or filters is None or user is None:
+        raise CommandFailed("say which memory to forget, or whose by --user and which by --filter")
+    found = await client.forget_memories(user, filters, preview=preview)
+    ids, waiting = found["memory_ids"], found["waiting"]
+    while found["left"] and not preview:
+        found = await client.forget_memories(user, filters)
+        ids, waiting = ids + found["memory_ids"], waiting + found["waiting"]
+    counts = {"forgotten": 0 if preview else len(ids), "waiting": len(waiting)}
+    output.fields(({"would_be_forgotten": len(ids) + found["left"]} if preview else counts) | {"memory_ids": ids})
 
 
 async def restore(client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None) -> None:

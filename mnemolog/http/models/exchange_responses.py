@@ -73,6 +73,22 @@ class MemoryReceipt(Receipt, MemoryPreview):
     """What the erasure of a memory took; signed as a receipt is."""
 
 
+class MemoriesPreview(Preview):
+    """What the erasure of memories by filter would take."""
+
+    memory_ids: list[str]
+    event_ids: list[str]
+    """The observations that go with them."""
+    kept: list[str]
+    """Other memories that came from these observations: they stay, in words of their own."""
+    left: int
+    """How many meet the filter besides: ask again."""
+
+
+class MemoriesReceipt(Receipt, MemoriesPreview):
+    """What the erasure of memories by filter took; signed as a receipt is."""
+
+
 class ListedErasure(Shape):
     """An erasure, without a name."""
 

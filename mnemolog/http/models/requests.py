@@ -226,6 +226,16 @@ class MemoriesAsked(Asked):
     known_at: KnownAt = None
 
 
+class MemoriesGone(Asked):
+    """Which memories to forget or to erase."""
+
+    user_id: UserId
+    filter: Annotated[InQuery, Field(description="the filter language as JSON; {} is every memory")]
+    agent_id: Id | None = None
+    forever: Annotated[bool, Field(description="erase their words, their history and their observations")] = False
+    preview: Annotated[bool, Field(description="say what would go, and change nothing")] = False
+
+
 class EpisodesAsked(Asked):
     """Which episodes to list."""
 

@@ -1,6 +1,7 @@
 """Memories over HTTP: list, read, remember, revise, forget, restore, and where each came from."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -11,20 +12,21 @@ from mnemolog.commands.commands import Answer, Changes, Fact
 from mnemolog.http.bounds.redacted import redacted_fields
 from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
-from mnemolog.http.models.exchange_responses import MemoryPreview, MemoryReceipt
+from mnemolog.http.models.exchange_responses import MemoriesPreview, MemoriesReceipt, MemoryPreview, MemoryReceipt
 from mnemolog.http.models.memory_requests import NewMemory, Revision
 from mnemolog.http.models.requests import (
     MAX_POINTS,
     Instant,
     KnownAt,
     MemoriesAsked,
+    MemoriesGone,
     MemoriesQuery,
     MemoryId,
     UserOrNone,
 )
 from mnemolog.http.permissions import OF_USERS, check_erasing, reads
 from mnemolog.http.problems import Problem, summary
-from mnemolog.http.routing import answer, answers, refused, routes
+from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.operations.erasure import NotErasedYet, NotRewritable
 from mnemolog.worker.worker import Worker
 from projections.partitions.shards import Shards
@@ -32,7 +34,7 @@ from projections.profile.attribute_values import fault_of
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries, UnknownMemory
 from projections.queries.validity import dated_view
-from projections.state.memory import Memory
+from projections.state.memory import FORGOTTEN, Memory
 from schemas.clock import Clock
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.input_events import Fault
@@ -41,6 +43,9 @@ from streams.agents.observe import ErasureRunning
 
 router = routes("memories", "/v1/memories", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
+MOST_FORGOTTEN = 1_000
+MOST_ERASED = 100
+"""By filter, in one request: each goes through all that was decided about the user."""
 REMEMBERED_TEXTS = ("content", "attribute", "value", "metadata")
 REVISED_TEXTS = ("content", "value", "event_type", "emotion", "key_dialogue")
 COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
@@ -83,6 +88,45 @@ async def queried(body: MemoriesQuery, worker: CurrentWorker, tenant: Tenant) ->
     _check_whose(body.user_id, body.scope)
     filters = Filters(agent_id=body.agent_id, **dict(body.filters))
     return await _listed(body, filters, worker, tenant, page=body.page, size=body.page_size)
+
+
+@router.delete(
+    "",
+    response_model=responses.Forgotten | MemoriesReceipt | MemoriesPreview,
+    responses=answers(s202=responses.Forgotten) | refused(HTTPStatus.CONFLICT),
+)
+@takes_long
+async def forget_by_filter(
+    *,
+    query: Annotated[MemoriesGone, Query()],
+    worker: CurrentWorker,
+    tenant: Tenant,
+    caller: Caller,
+    command_id: CommandId,
+) -> Response:
+    """Forget the memories of a user that meet a filter, of any status, at most 1,000: `left` says how many more do.
+
+    `forever` erases them, at most 100, as the erasure of one memory does, with one signed receipt; it takes a key of
+    the tenant's administrator.
+    """
+    owner, now = Owner(tenant, query.user_id), worker.clock.now()
+    filters = Filters(agent_id=query.agent_id, condition=query.filter)
+    memories = worker.queries.memories(owner, filters, now=now, status=None)
+    if query.forever:
+        check_erasing(caller)
+        some, left = memories[:MOST_ERASED], len(memories[MOST_ERASED:])
+        with _as_problems():
+            if query.preview:
+                return answer(worker.erasures.preview_memories(owner, some) | {"left": left})
+            ids = [one.memory_id for one in some]
+            return answer(await worker.erasures.erase_memories(owner, ids, command_id, left))
+    there = [one.memory_id for one in memories if one.status != FORGOTTEN]
+    some_ids, left = there[:MOST_FORGOTTEN], len(there[MOST_FORGOTTEN:])
+    if query.preview:
+        return answer({"memory_ids": sorted(some_ids), "waiting": [], "left": left})
+    forgotten, waiting = await worker.commands.forget_all(owner, some_ids, command_id)
+    body = {"memory_ids": forgotten, "waiting": waiting, "left": left}
+    return answer(body, HTTPStatus.ACCEPTED if waiting else HTTPStatus.OK)
 
 
 @router.get("/{memory_id}", response_model=responses.DatedMemory, responses=UNKNOWN)
@@ -254,13 +298,20 @@ async def _erased(
 ) -> Response:
     known = worker.shards.erased_memory(tenant, memory_id)
     owner = known[0] if known is not None else owner_of(worker.queries, tenant, memory_id, user_id)
-    try:
+    with _as_problems():
         if is_preview:
             memory = worker.shards.state(owner).memories.get(memory_id)
             if memory is None:
                 raise UnknownMemory(f"there is no memory {memory_id!r}")
             return answer(worker.erasures.preview_memory(owner, memory))
         return answer(await worker.erasures.erase_memory(owner, memory_id, command_id))
+
+
+@contextmanager
+def _as_problems() -> Iterator[None]:
+    """Answer an erasure that cannot be now, or not here, with a problem."""
+    try:
+        yield
     except (ErasureRunning, NotRewritable) as error:
         raise Problem(HTTPStatus.CONFLICT, str(error)) from error
     except NotErasedYet as error:

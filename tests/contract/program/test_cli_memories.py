@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import orjson
@@ -12,9 +12,10 @@ from contract.front_door import front_door, turn
 from mnemolog import AsyncClient, Conflict, NotFound, Refused
 from mnemolog.cli.commands.drain import reextract
 from mnemolog.cli.commands.history import MOST_WORDS, history
-from mnemolog.cli.commands.memories import memory, revise
+from mnemolog.cli.commands.memories import forget, memories, memory, revise
 from mnemolog.cli.commands.profile import entities
 from mnemolog.cli.commands.search import search
+from mnemolog.cli.erasure import erase
 from mnemolog.cli.invocation import CommandFailed
 from mnemolog.cli.output import Output
 from mnemolog.http.app import make_http
@@ -154,3 +155,35 @@ async def test_what_nobody_said_has_no_words_behind_it(client: AsyncClient, caps
     printed_streams = capsys.readouterr()
     assert "the words behind it" not in printed_streams.out
     assert printed_streams.err == ""
+
+
+async def test_what_meets_a_filter_is_listed_found_forgotten_and_erased(
+    client: AsyncClient, capsys: pytest.CaptureFixture[str]
+):
+    for name in ("red", "blue", "green"):
+        await client.remember(f"the {name} box", "u1", metadata={"colour": name})
+    output, blue = Output(as_json=True), {"metadata.colour": "blue"}
+
+    def printed() -> dict[str, Any]:
+        found: dict[str, Any] = orjson.loads(capsys.readouterr().out)
+        return found
+
+    await memories(client, output, user="u1", filters=blue)
+    [item] = printed()["items"]
+    assert item["content"] == "the blue box"
+    await search(client, output, "box", user="u1", filters=blue)
+    assert [hit["memory_id"] for hit in printed()["results"]] == [item["memory_id"]]
+    await forget(client, output, user="u1", filters=blue, preview=True)
+    assert printed() == {"would_be_forgotten": 1, "memory_ids": [item["memory_id"]]}
+    await forget(client, output, user="u1", filters=blue)
+    assert printed() == {"forgotten": 1, "waiting": 0, "memory_ids": [item["memory_id"]]}
+    for wrong in ({"user": "u1"}, {"filters": blue}, {"memory_id": item["memory_id"], "filters": blue, "user": "u1"}):
+        with pytest.raises(CommandFailed, match="say which memory to forget"):
+            await forget(client, output, **wrong)
+    await erase(client, output, user="u1", filters={}, preview=True)
+    assert printed()["memories"] == 3
+    await erase(client, output, user="u1", filters={"metadata.colour": {"ne": "red"}})
+    assert len(printed()["memory_ids"]) == 2
+    assert [m["content"] for m in (await client.memories("u1", status="active"))["items"]] == ["the red box"]
+    with pytest.raises(CommandFailed, match="say whose by --user"):
+        await erase(client, output, filters={})
