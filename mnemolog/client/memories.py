@@ -15,6 +15,7 @@ from mnemolog.client.errors import Refused
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+FORGETTING_SECONDS: Final = 120.0
 SPEAKERS: Final = ("user", "assistant")
 MESSAGE_FIELDS: Final = ("role", "content", "event_id", "occurred_at")
 """Fields of a message that are sent; agents' own fields are not."""
@@ -223,6 +224,45 @@ def forget(memory_id: str, *, user_id: str | None = None, key: str | None = None
     return command("DELETE", path_of("v1", "memories", memory_id), key=key, user_id=user_id)
 
 
+def query_memories(
+    user_id: str | None = None,
+    filters: Mapping[str, Any] | None = None,
+    **fields: Any,  # noqa: ANN401
+) -> Call[Json]:
+    """List the memories that meet a filter: as `memories`; `fields` are those of `POST /v1/memories/query`."""
+    body = given(user_id=user_id, filters=None if filters is None else _spelt(filters), **fields)
+    return Call(method="POST", path="/v1/memories/query", body=body, is_repeatable=True, read=whole)
+
+
+def forget_memories(
+    user_id: str,
+    *,
+    filters: Mapping[str, Any] | None = None,
+    preview: bool = False,
+    forever: bool = False,
+    limit: int | None = None,
+    key: str | None = None,
+    **fields: Any,  # noqa: ANN401
+) -> Call[Json]:
+    """Forget the memories that meet the filters and the fields, which are those of the list; `forever` erases them.
+
+    Returns `{items, waiting, left, receipts}`; `preview` says which would go.
+    """
+    written = None if filters is None else json.dumps(_spelt(filters), ensure_ascii=False)
+    query = query_of(
+        user_id=user_id, filters=written, preview=preview or None, forever=forever or None, limit=limit, **fields
+    )
+    return Call(
+        method="DELETE",
+        path="/v1/memories",
+        query=query,
+        key=key or str(uuid4()),
+        wait_seconds=FORGETTING_SECONDS,
+        is_repeatable=True,
+        read=whole,
+    )
+
+
 def restore(memory_id: str, *, user_id: str | None = None, key: str | None = None) -> Call[Json]:
     """Bring a forgotten or expired memory back."""
     return command("POST", path_of("v1", "memories", memory_id, "restore"), key=key, user_id=user_id)
@@ -309,6 +349,8 @@ class AsyncMemoryMethods(AsyncCarrier):
     memory = awaited(memory)
     revise = awaited(revise)
     forget = awaited(forget)
+    forget_memories = awaited(forget_memories)
+    query_memories = awaited(query_memories)
     restore = awaited(restore)
     share = awaited(share)
     history = awaited(history)
@@ -337,6 +379,8 @@ class MemoryMethods(Carrier):
     memory = direct(memory)
     revise = direct(revise)
     forget = direct(forget)
+    forget_memories = direct(forget_memories)
+    query_memories = direct(query_memories)
     restore = direct(restore)
     share = direct(share)
     history = direct(history)

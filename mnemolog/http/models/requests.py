@@ -12,6 +12,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationError,
     WithJsonSchema,
     model_validator,
 )
@@ -35,6 +36,8 @@ MAX_QUERY_BYTES = 4 * 1024
 MAX_VALUE_CHARACTERS = 200
 MAX_PAGE_SIZE = 200
 MAX_FOUND = 100
+MAX_FORGOTTEN = 1_000
+MAX_FILTER_CHARACTERS = 16_384
 DEFAULT_LIMIT = 10
 MAX_POINTS = 366
 MAX_WAIT_SECONDS = 60.0
@@ -199,6 +202,42 @@ class MemoriesAsked(Asked):
     )
     as_of: Instant | None = None
     known_at: KnownAt = None
+
+
+def _filters_of(text: str) -> str:
+    try:
+        SearchFilters.model_validate(orjson.loads(text))
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"is not JSON: {error}") from None
+    except ValidationError as error:
+        raise ValueError(f"is no filter: {error.errors()[0]['msg']}") from None
+    return text
+
+
+class MemoriesUnwanted(Asked):
+    """Which memories to forget: those that the list shows for the same fields, at most `limit` of them."""
+
+    user_id: UserId
+    agent_id: Id | None = None
+    kind: Kind | None = None
+    memory_type: MemoryType | None = None
+    category: Category | None = None
+    source_type: SourceType | None = None
+    attribute: Id | None = None
+    status: Status = "active"
+    filters: (
+        Annotated[
+            str,
+            Field(
+                max_length=MAX_FILTER_CHARACTERS, description="a filter as `POST /v1/memories/query` takes it, as JSON"
+            ),
+            AfterValidator(_filters_of),
+        ]
+        | None
+    ) = None
+    limit: Annotated[int, Field(ge=1, le=MAX_FORGOTTEN)] = MAX_FORGOTTEN
+    preview: Annotated[bool, Field(description="say which would go, and change nothing")] = False
+    forever: Annotated[bool, Field(description="erase them for good, with what they came from")] = False
 
 
 class EpisodesAsked(Asked):
