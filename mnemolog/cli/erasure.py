@@ -1,25 +1,15 @@
 """`mnemolog erase`, `erasures` and `encrypt`: forget a person for good, prove it, and encrypt what lies in clear."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, Surroundings, command, local_command
-from mnemolog.cli.options import filters as read_filters
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 
 WHOM = Annotated[str | None, typer.Option("--user", "-u", help="Whom to erase.")]
 MEMORY = Annotated[str | None, typer.Option("--memory", help="Erase this memory only, and what it came from.")]
-OF_MEMORIES = Annotated[
-    dict[str, Any] | None,
-    typer.Option(
-        "--filter",
-        parser=read_filters,
-        metavar="JSON",
-        help="Erase the user's memories that meet a filter, at most 100.",
-    ),
-]
 PREVIEW = Annotated[bool, typer.Option("--preview", help="Only say what would go.")]
 KEY = Annotated[str | None, typer.Option("--key", help="The Idempotency-Key: the same key is the same erasure.")]
 
@@ -37,16 +27,11 @@ async def erase(
     *,
     user: WHOM = None,
     memory: MEMORY = None,
-    filters: OF_MEMORIES = None,
     preview: PREVIEW = False,
     key: KEY = None,
 ) -> None:
-    """Erase a user, a memory or what meets a filter, and print the signed receipt: what went, and what remains."""
-    if filters is not None:
-        if user is None or memory is not None:
-            raise CommandFailed("a filter is for the memories of one user: say whose by --user, and no --memory")
-        asked = client.erase_memories(user, filters, preview=preview, key=key)
-    elif memory is not None:
+    """Erase a user or a memory for good, and print the signed receipt: what went, and what remains until when."""
+    if memory is not None:
         asked = (
             client.preview_memory_erasure(memory, user_id=user)
             if preview

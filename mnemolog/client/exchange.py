@@ -26,7 +26,7 @@ ERASING_SECONDS: Final = 60.0
 
 def export_call(user_id: str, scope: str, filters: Mapping[str, Any] | None = None) -> Call[Json]:
     """Return the request of an export."""
-    query = query_of(scope=scope, filter=filter_of(filters))
+    query = query_of(scope=scope, filters=filter_of(filters))
     return Call(method="GET", path=path_of("v1", "users", user_id, "export"), query=query, read=whole)
 
 
@@ -86,25 +86,6 @@ def erase_memory(memory_id: str, *, user_id: str | None = None, key: str | None 
     )
 
 
-def erase_memories(
-    user_id: str, filters: Mapping[str, Any], *, preview: bool = False, key: str | None = None
-) -> Call[Json]:
-    """Erase the memories that meet filters as `erase_memory` does, at most 100; return one signed receipt of them all.
-
-    `preview` only says what would go. While some are `left` it is asked again. Raises Conflict as that does.
-    """
-    query = query_of(user_id=user_id, filter=filter_of(filters), forever=True, preview=preview or None)
-    return Call(
-        method="DELETE",
-        path="/v1/memories",
-        query=query,
-        key=key or str(uuid4()),
-        wait_seconds=ERASING_SECONDS,
-        is_repeatable=True,
-        read=whole,
-    )
-
-
 def erasures() -> Call[Json]:
     """Return the erasures of the tenant, without names: `{items: [{receipt_id, subject, …}], public_key}`."""
     return get("/v1/erasures")
@@ -150,7 +131,6 @@ class AsyncExchangeMethods(AsyncCarrier):
     erase = awaited(erase)
     preview_memory_erasure = awaited(preview_memory_erasure)
     erase_memory = awaited(erase_memory)
-    erase_memories = awaited(erase_memories)
     erasures = awaited(erasures)
 
 
@@ -162,5 +142,4 @@ class ExchangeMethods(Carrier):
     erase = direct(erase)
     preview_memory_erasure = direct(preview_memory_erasure)
     erase_memory = direct(erase_memory)
-    erase_memories = direct(erase_memories)
     erasures = direct(erasures)

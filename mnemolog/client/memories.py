@@ -14,6 +14,7 @@ from mnemolog.client.errors import Refused
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+FORGETTING_SECONDS: Final = 120.0
 SPEAKERS: Final = ("user", "assistant")
 MESSAGE_FIELDS: Final = ("role", "content", "event_id", "occurred_at")
 """Fields of a message that are sent; agents' own fields are not."""
@@ -194,12 +195,12 @@ def _arguments(arguments: Mapping[str, Any] | str) -> Mapping[str, Any]:
     return {name: value for name, value in read.items() if name not in ("user_id", "agent_id")}
 
 
-def memories(user_id: str, *, filter: Mapping[str, Any] | None = None, **filters: Any) -> Call[Json]:  # noqa: A002, ANN401 - as the query has them
-    """List memories, the most important first: `{items, total, page, page_size}`; `filters` as `GET /v1/memories`.
+def memories(user_id: str, *, filters: Mapping[str, Any] | None = None, **fields: Any) -> Call[Json]:  # noqa: ANN401
+    """List memories, the most important first: `{items, total, page, page_size}`; `fields` as `GET /v1/memories`.
 
-    `filter` is in the filter language, such as `{"metadata.shelf": "top", "NOT": {"category": "fact"}}`.
+    `filters` are in the filter language, such as `{"metadata.shelf": "top", "NOT": {"category": "fact"}}`.
     """
-    return get("/v1/memories", user_id=user_id, filter=filter_of(filter), **filters)
+    return get("/v1/memories", user_id=user_id, filters=filter_of(filters), **fields)
 
 
 def memory(memory_id: str, *, user_id: str | None = None, as_of: Instant | None = None) -> Call[Json]:
@@ -220,20 +221,47 @@ def forget(memory_id: str, *, user_id: str | None = None, key: str | None = None
     return command("DELETE", path_of("v1", "memories", memory_id), key=key, user_id=user_id)
 
 
+def query_memories(
+    user_id: str | None = None,
+    filters: Mapping[str, Any] | None = None,
+    **fields: Any,  # noqa: ANN401
+) -> Call[Json]:
+    """List the memories that meet a filter: as `memories`; `fields` are those of `POST /v1/memories/query`."""
+    body = given(user_id=user_id, filters=None if filters is None else spelt(filters), **fields)
+    return Call(method="POST", path="/v1/memories/query", body=body, is_repeatable=True, read=whole)
+
+
 def forget_memories(
     user_id: str,
-    filters: Mapping[str, Any],
     *,
-    agent_id: str | None = None,
+    filters: Mapping[str, Any] | None = None,
     preview: bool = False,
+    forever: bool = False,
+    limit: int | None = None,
     key: str | None = None,
+    **fields: Any,  # noqa: ANN401
 ) -> Call[Json]:
-    """Forget the memories that meet filters, at most 1,000, or with `preview` say which: `{memory_ids, waiting, left}`.
+    """Forget the memories that meet the filters and the fields, which are those of the list; `forever` erases them.
 
-    `{}` is met by all. While some are `left` it is asked again.
+    Returns `{items, waiting, left, receipts}`; `preview` says which would go.
     """
-    query = {"user_id": user_id, "agent_id": agent_id, "filter": filter_of(filters), "preview": preview or None}
-    return command("DELETE", "/v1/memories", key=key, **query)
+    query = query_of(
+        user_id=user_id,
+        filters=filter_of(filters),
+        preview=preview or None,
+        forever=forever or None,
+        limit=limit,
+        **fields,
+    )
+    return Call(
+        method="DELETE",
+        path="/v1/memories",
+        query=query,
+        key=key or str(uuid4()),
+        wait_seconds=FORGETTING_SECONDS,
+        is_repeatable=True,
+        read=whole,
+    )
 
 
 def restore(memory_id: str, *, user_id: str | None = None, key: str | None = None) -> Call[Json]:
@@ -323,6 +351,7 @@ class AsyncMemoryMethods(AsyncCarrier):
     revise = awaited(revise)
     forget = awaited(forget)
     forget_memories = awaited(forget_memories)
+    query_memories = awaited(query_memories)
     restore = awaited(restore)
     share = awaited(share)
     history = awaited(history)
@@ -352,6 +381,7 @@ class MemoryMethods(Carrier):
     revise = direct(revise)
     forget = direct(forget)
     forget_memories = direct(forget_memories)
+    query_memories = direct(query_memories)
     restore = direct(restore)
     share = direct(share)
     history = direct(history)

@@ -15,9 +15,8 @@ from mnemolog.access.caller import callers_key
 from projections.embedding.stored_vector import vector_bytes
 from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
-from projections.state.memory import FORGOTTEN
 from schemas import codec
-from schemas.identity import GLOBAL_USER, Owner, derived_id, partition_owner
+from schemas.identity import GLOBAL_USER, Owner, partition_owner
 from schemas.log import NewRecord, Position
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.erasure import EraseUser
@@ -189,25 +188,6 @@ class Commands:
         """Forget a memory."""
         return await self.wish(ForgetMemory, owner, memory_id, command_id)
 
-    async def forget_all(self, owner: Owner, memory_ids: Sequence[str], command_id: str) -> tuple[list[str], list[str]]:
-        """Forget some memories by one command; return which it has forgotten, and which are not decided after 5 s.
-
-        Those that it forgot before are among the first. Raises NotHeld, LogUnavailable.
-        """
-        envelope, state = await self.envelope(owner, command_id), self._shards.state(owner)
-        items = {
-            one: ForgetMemory(envelope=replace(envelope, event_id=_part(command_id, one)), memory_id=one)
-            for one in memory_ids
-            if not is_decided(state, _part(command_id, one))
-        }
-        await self.append(list(items.values()))
-        until = time.monotonic() + DECISION_SECONDS
-        await self.wait_until_decided([(owner, item.envelope.event_id) for item in items.values()], until)
-        state = self._shards.state(owner)
-        gone = [one for one, memory in state.memories.items() if memory.status == FORGOTTEN]
-        forgotten = [one for one in gone if is_decided(state, _part(command_id, one))]
-        return sorted(forgotten), sorted(one for one in items if not is_decided(state, _part(command_id, one)))
-
     async def restore(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
         """Bring a memory back."""
         return await self.wish(RestoreMemory, owner, memory_id, command_id)
@@ -342,11 +322,6 @@ class Commands:
         end = await self._log.end(INBOX.name, partition)
         last = await self._log.read(INBOX.name, partition, end - 1, 1) if end else []
         return max([self._clock.now(), *(record.recorded_at for record in last)])
-
-
-def _part(command_id: str, memory_id: str) -> str:
-    """Return the id of a command's part that is about one memory."""
-    return derived_id("forget", command_id, memory_id)
 
 
 def _request_of(item: UserItem) -> object:

@@ -161,26 +161,19 @@ class Erasures:
 
     def preview_memory(self, owner: Owner, memory: Memory) -> dict[str, Any]:
         """Return what the erasure of a memory would take. Raises NotHeld, NotRewritable."""
-        return {"memory_id": memory.memory_id} | self._preview(owner, [memory])
-
-    def preview_memories(self, owner: Owner, memories: Sequence[Memory]) -> dict[str, Any]:
-        """Return what the erasure of some memories would take. Raises NotHeld, NotRewritable."""
-        return {"memory_ids": sorted(one.memory_id for one in memories)} | self._preview(owner, memories)
-
-    def _preview(self, owner: Owner, memories: Sequence[Memory]) -> dict[str, Any]:
         self._require_embedded()
-        gone = {one.memory_id for one in memories}
-        others = [one for one in self._shards.state(owner).memories.values() if one.memory_id not in gone]
-        in_order = sorted(memories, key=lambda one: one.memory_id)
-        event_ids = dict.fromkeys(event_id for one in in_order for event_id in one.source_ids)
+        state = self._shards.state(owner)
+        others = (one for one in state.memories.values() if one.memory_id != memory.memory_id)
+        sources = frozenset(memory.source_ids)
         return {
             "user": owner.user_id,
-            "event_ids": list(event_ids),
-            "kept": sorted(one.memory_id for one in others if not event_ids.keys().isdisjoint(one.source_ids)),
-            "events": len(event_ids),
-            "memories": len(memories),
+            "memory_id": memory.memory_id,
+            "event_ids": list(memory.source_ids),
+            "kept": sorted(one.memory_id for one in others if not sources.isdisjoint(one.source_ids)),
+            "events": len(memory.source_ids),
+            "memories": 1,
             "generations": len(Generations(self._settings.data_dir).complete()),
-            "index": sum(one.status == ACTIVE for one in memories),
+            "index": int(memory.status == ACTIVE),
             "remains": [],
         }
 
@@ -190,79 +183,59 @@ class Erasures:
         One that was erased already has its receipt again. Raises NotHeld, NotRewritable, ErasureRunning, NotErasedYet,
         LogError.
         """
-        known = await self._erase(owner, {memory_id: command_id})
-        receipt_id = _receipt_id(owner, known[0].envelope.event_id)
-        return await self._receipt(owner, known, receipt_id, {"memory_id": memory_id})
+        [receipt] = await self.erase_memories(owner, {memory_id: command_id})
+        return receipt
 
-    async def erase_memories(
-        self, owner: Owner, memory_ids: Sequence[str], command_id: str, left: int
-    ) -> dict[str, Any]:
-        """Erase some memories as one is, going through the log once, and return one signed receipt of them all.
+    async def erase_memories(self, owner: Owner, command_ids: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Erase memories, each by a command of its own, with one rewrite of the log; return their receipts in order.
 
-        Those that this command erased before are in it again, and how many are `left` to be asked for. Raises as
-        `erase_memory` does.
+        Raises as `erase_memory` does.
         """
-        self._require_embedded()
-        item_ids = {each: derived_id("erase", command_id, each) for each in memory_ids}
-        item_ids |= {
-            memory_id: item_id
-            for whose, memory_id, item_id in self._shards.erased_memories()
-            if whose == owner and item_id == derived_id("erase", command_id, memory_id)
-        }
-        known = await self._erase(owner, item_ids)
-        names = {"memory_ids": sorted(item_ids), "left": left}
-        return await self._receipt(owner, known, _receipt_id(owner, command_id), names)
-
-    async def _erase(self, owner: Owner, item_ids: Mapping[str, str]) -> list[MemoryErased]:
-        """Decide the erasure of memories by the commands given, and overwrite their words; return what was decided."""
         words = self._require_embedded()
-        new = {one: item_id for one, item_id in item_ids.items() if self._memory_event(owner, one) is None}
+        new = {one: command_id for one, command_id in command_ids.items() if self._memory_event(owner, one) is None}
         if new:
             await self._decide_memories(owner, new, words)
-        known = [event for one in sorted(item_ids) if (event := self._memory_event(owner, one)) is not None]
-        if len(known) < len(item_ids):
+        known = [event for one in command_ids if (event := self._memory_event(owner, one)) is not None]
+        if len(known) < len(command_ids):
             raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
-        if known:
-            await words.overwrite(owner, known)
-        return known
-
-    async def _receipt(
-        self, owner: Owner, known: Sequence[MemoryErased], receipt_id: str, names: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Delete what lies beside the log of erased memories, note their erasure, and return its receipt."""
-        gone = [event.memory_id for event in known]
-        generations = await self._delete_beside_memories(owner, gone) if gone else 0
-        erased_at = str(instant(max((event.erased_at for event in known), default=self._clock.now())))
-        event_ids = list(dict.fromkeys(event_id for event in known for event_id in event.event_ids))
-        receipt: dict[str, Any] = {
-            "user": owner.user_id,
-            **names,
-            "event_ids": event_ids,
-            "kept": sorted({each for event in known for each in event.kept} - set(gone)),
-            "events": len(event_ids),
-            "memories": len(known),
-            "generations": generations,
-            "index": sum(event.was_active for event in known),
-            "remains": [],
-            "receipt_id": receipt_id,
-            "erased_at": erased_at,
-            "keys": [],
-        }
+        if not known:
+            return []
+        await words.overwrite(owner, known)
+        generations = await self._delete_beside_memories(owner, list(command_ids))
+        receipts = [self._receipt(owner, event, generations) for event in known]
         self.receipts.keep(
             *(
                 Erasure(
-                    subject=self.receipts.subject(owner, event.memory_id),
+                    subject=self.receipts.subject(owner, receipt["memory_id"]),
                     tenant=owner.tenant,
-                    erased_at=str(instant(event.erased_at)),
-                    receipt_id=receipt_id,
+                    erased_at=receipt["erased_at"],
+                    receipt_id=receipt["receipt_id"],
                     memories=1,
                     of_memory=True,
                 )
-                for event in known
+                for receipt in receipts
             )
         )
-        log.info("%s: receipt %s", _said(len(known)), receipt_id)
-        return self.receipts.sign(receipt)
+        for receipt in receipts:
+            log.info("a memory was erased: receipt %s", receipt["receipt_id"])
+        return [self.receipts.sign(receipt) for receipt in receipts]
+
+    @staticmethod
+    def _receipt(owner: Owner, event: MemoryErased, generations: int) -> dict[str, Any]:
+        return {
+            "user": owner.user_id,
+            "memory_id": event.memory_id,
+            "event_ids": event.event_ids,
+            "kept": event.kept,
+            "events": len(event.event_ids),
+            "memories": 1,
+            "generations": generations,
+            "index": int(event.was_active),
+            "remains": [],
+            "receipt_id": _receipt_id(owner, event.envelope.event_id),
+            "erased_at": str(instant(event.erased_at)),
+            "keys": [],
+        }
 
     async def _delete_beside_memories(self, owner: Owner, memory_ids: Sequence[str]) -> int:
         """Delete what lies beside the active shards; return from how many generations the memories are gone."""
@@ -403,7 +376,7 @@ class Erasures:
                 one = subjects.get(self.receipts.subject(owner, memory_id))
                 if one is not None:
                     log.warning("a memory that was erased on %s is in the log again: erased again", one.erased_at)
-                    again = derived_id("erased-again", one.receipt_id, memory_id)
+                    again = derived_id("erased-again", one.receipt_id)
                     await self._patiently(partial(self.erase_memory, owner, memory_id, again))
 
     async def _patiently(self, erase: Callable[[], Awaitable[object]]) -> None:
@@ -478,10 +451,6 @@ class Erasures:
 
 def _receipt_id(owner: Owner, command_id: str) -> str:
     return derived_id("erasure", owner.tenant, owner.user_id, command_id)
-
-
-def _said(memories: int) -> str:
-    return "a memory was erased" if memories == 1 else f"{memories} memories were erased"
 
 
 def _delete_files(data_dir: Path, folders: list[Path]) -> None:

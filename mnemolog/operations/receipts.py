@@ -66,9 +66,8 @@ class Receipts:
 
     def keep(self, *erasures: Erasure) -> None:
         """Add erasures to the list, durably and each once. Raises OSError."""
-        kept = {(one.receipt_id, one.subject) for one in self.kept()}
-        named = {(one.receipt_id, one.subject): one for one in erasures}  # a receipt may be of many memories
-        new = {name: one for name, one in named.items() if name not in kept}
+        kept = {one.receipt_id for one in self.kept()}
+        new = {one.receipt_id: one for one in erasures if one.receipt_id not in kept}
         if not new:
             return
         self._folder.mkdir(0o700, parents=True, exist_ok=True)

@@ -38,7 +38,7 @@ UNKNOWN_ID: Final = "00000000-0000-0000-0000-000000000000"
 POLICY: Final = "/v1/policy"
 ERASING: Final = ("DELETE", "/v1/users/{user_id}")
 FORGETTING: Final = ("DELETE", "/v1/memories")
-"""Asked for what it would forget: what it forgets others would miss."""
+"""By a filter: of the walk only its preview, which answers with the same memories and leaves them to later requests."""
 MCP: Final = "/mcp"
 MCP_HEADERS: Final = {"Accept": "application/json, text/event-stream"}
 CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
@@ -129,6 +129,12 @@ def _of_memories(world: World, name: str, asked: Request, named: set[str]) -> It
 
 
 def _of_users(world: World, asked: Request, named: set[str]) -> Iterator[Request]:
+    for request in _of_each_user(world, asked, named):
+        preview = {"preview": "true"} if (asked.method, asked.template) == FORGETTING else {}
+        yield replace(request, query=request.query | preview)
+
+
+def _of_each_user(world: World, asked: Request, named: set[str]) -> Iterator[Request]:
     agents = _agents(named)
     for user, agent in product(USERS, agents):
         yield _filled(world, asked, About(user, agent))
@@ -236,8 +242,6 @@ def _filled(world: World, asked: Request, about: About) -> Request:
         path = path.replace(f"{{{name}}}", value)
     known = {each["name"] for each in document.get("parameters", ()) if each["in"] == "query"}
     wanted = {"user_id": about.user, "device_id": about.user, "agent_id": about.agent, "scope": about.scope}
-    if (asked.method, asked.template) == FORGETTING:
-        wanted |= {"filter": "{}", "preview": "true"}
     wanted |= {"page_size": "200", "wait": "0"} | ({} if about.scope else {"include_global": "true"})
     query = {name: value for name, value in wanted.items() if name in known and value is not None}
     return replace(asked, path=path, query=query, body=_body(world, asked, document, about))

@@ -12,6 +12,9 @@ from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
 
 CONTENT = Annotated[str, typer.Argument(help="What to remember, as it is.")]
 MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
+SOME_MEMORY = Annotated[str | None, typer.Argument(metavar="[MEMORY_ID]", show_default=False)]
+PREVIEW = Annotated[bool, typer.Option("--preview", help="Only say which would go.")]
+FOREVER = Annotated[bool, typer.Option("--forever", help="Erase them, with what they came from.")]
 STATUS = Annotated[Status, typer.Option("--status")]
 KIND = Annotated[Kind | None, typer.Option("--kind")]
 CATEGORY = Annotated[Category | None, typer.Option("--category")]
@@ -62,7 +65,7 @@ async def memories(  # noqa: PLR0913 - one for each option
         status=status,
         kind=kind,
         category=category,
-        filter=filters,
+        filters=filters,
         as_of=as_of,
         page=page,
         page_size=page_size,
@@ -160,27 +163,25 @@ async def revise(  # noqa: PLR0913 - one for each option
 async def forget(
     client: AsyncClient,
     output: Output,
-    memory_id: Annotated[str | None, typer.Argument(metavar="MEMORY_ID")] = None,
+    memory_id: SOME_MEMORY = None,
     *,
     user: SOME_USER = None,
     filters: FILTER = None,
-    preview: Annotated[
-        bool, typer.Option("--preview", help="With --filter: only say what would be forgotten.")
-    ] = False,
+    preview: PREVIEW = False,
+    forever: FOREVER = False,
 ) -> None:
     """Forget a memory, or those of a user that meet a filter: they can no longer be found, and their history stays."""
-    if memory_id is not None and filters is None and not preview:
+    if memory_id is not None and filters is None and not preview and not forever:
         _print(output, await client.forget(memory_id, user_id=user))
         return
-    if memory_id is not None or filters is None or user is None:
-        raise CommandFailed("say which memory to forget, or whose by --user and which by --filter")
-    found = await client.forget_memories(user, filters, preview=preview)
-    ids, waiting = found["memory_ids"], found["waiting"]
-    while found["left"] and not preview:
-        found = await client.forget_memories(user, filters)
-        ids, waiting = ids + found["memory_ids"], waiting + found["waiting"]
-    counts = {"forgotten": 0 if preview else len(ids), "waiting": len(waiting)}
-    output.fields(({"would_be_forgotten": len(ids) + found["left"]} if preview else counts) | {"memory_ids": ids})
+    if memory_id is not None or user is None or filters is None:
+        raise CommandFailed("name a memory, or say by --user and --filter which to forget; `erase --memory` erases one")
+    found = await client.forget_memories(user, filters=filters, preview=preview, forever=forever)
+    if output.as_json:
+        output.json(found)
+        return
+    output.fields({("would go" if preview else "gone"): len(found["items"]), "left": found["left"]})
+    output.table(("memory",), [(one,) for one in found["items"]], "no memory meets the filter")
 
 
 async def restore(client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None) -> None:

@@ -73,20 +73,16 @@ class MemoryReceipt(Receipt, MemoryPreview):
     """What the erasure of a memory took; signed as a receipt is."""
 
 
-class MemoriesPreview(Preview):
-    """What the erasure of memories by filter would take."""
+class MemoriesForgotten(Shape):
+    """Which memories went by a filter, or would go; those that were erased for good each have a receipt."""
 
-    memory_ids: list[str]
-    event_ids: list[str]
-    """The observations that go with them."""
-    kept: list[str]
-    """Other memories that came from these observations: they stay, in words of their own."""
+    items: list[str]
+    """Their ids."""
+    waiting: list[str]
+    """Those whose command is accepted and not decided yet."""
     left: int
-    """How many meet the filter besides: ask again."""
-
-
-class MemoriesReceipt(Receipt, MemoriesPreview):
-    """What the erasure of memories by filter took; signed as a receipt is."""
+    """How many more meet the filter."""
+    receipts: list[MemoryReceipt]
 
 
 class ListedErasure(Shape):

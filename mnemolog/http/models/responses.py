@@ -370,17 +370,6 @@ class Reextracted(Shape):
     before: str
 
 
-class Forgotten(Shape):
-    """What was forgotten by filter, or would be."""
-
-    memory_ids: list[str]
-    """With `preview`, those that would be."""
-    waiting: list[str]
-    """Those that are accepted and not decided yet."""
-    left: int
-    """How many meet the filter besides: ask again."""
-
-
 class Waiting(Shape):
     """A command that is in the log and not decided yet."""
 

@@ -1,10 +1,11 @@
 """Memories over HTTP: list, read, remember, revise, forget, restore, and where each came from."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import Query, Response
 
@@ -12,15 +13,15 @@ from mnemolog.commands.commands import Answer, Changes, Fact
 from mnemolog.http.bounds.redacted import redacted_fields
 from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
-from mnemolog.http.models.exchange_responses import MemoriesPreview, MemoriesReceipt, MemoryPreview, MemoryReceipt
+from mnemolog.http.models.exchange_responses import MemoriesForgotten, MemoryPreview, MemoryReceipt
 from mnemolog.http.models.memory_requests import NewMemory, Revision
 from mnemolog.http.models.requests import (
     MAX_POINTS,
     Instant,
     KnownAt,
     MemoriesAsked,
-    MemoriesGone,
     MemoriesQuery,
+    MemoriesUnwanted,
     MemoryId,
     UserOrNone,
 )
@@ -34,18 +35,16 @@ from projections.profile.attribute_values import fault_of
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries, UnknownMemory
 from projections.queries.validity import dated_view
-from projections.state.memory import FORGOTTEN, Memory
+from projections.state.memory import Memory
 from schemas.clock import Clock
-from schemas.identity import GLOBAL_USER, Owner
+from schemas.identity import GLOBAL_USER, Owner, derived_id
 from schemas.inputs.input_events import Fault
 from schemas.vocabulary.refusals import Refusal, refusal_of
 from streams.agents.observe import ErasureRunning
 
 router = routes("memories", "/v1/memories", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
-MOST_FORGOTTEN = 1_000
-MOST_ERASED = 100
-"""By filter, in one request: each goes through all that was decided about the user."""
+FORGOTTEN_AT_ONCE: Final = 50
 REMEMBERED_TEXTS = ("content", "attribute", "value", "metadata")
 REVISED_TEXTS = ("content", "value", "event_type", "emotion", "key_dialogue")
 COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
@@ -75,8 +74,7 @@ async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker
     if query.limit is not None and query.model_fields_set & {"page", "page_size"}:
         fault = Fault("$.limit", "cannot be used with page or page_size: give limit for the first ones, or a page")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
-    names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
-    filters = Filters(**{name: getattr(query, name) for name in names}, condition=query.filter)
+    filters = _filters(query)
     page, size = (1, query.limit) if query.limit else (query.page, query.page_size)
     return await _listed(query, filters, worker, tenant, page=page, size=size)
 
@@ -92,41 +90,41 @@ async def queried(body: MemoriesQuery, worker: CurrentWorker, tenant: Tenant) ->
 
 @router.delete(
     "",
-    response_model=responses.Forgotten | MemoriesReceipt | MemoriesPreview,
-    responses=answers(s202=responses.Forgotten) | refused(HTTPStatus.CONFLICT),
+    response_model=MemoriesForgotten,
+    responses=refused(HTTPStatus.CONFLICT, HTTPStatus.SERVICE_UNAVAILABLE),
 )
 @takes_long
-async def forget_by_filter(
-    *,
-    query: Annotated[MemoriesGone, Query()],
+async def forget_many(
+    query: Annotated[MemoriesUnwanted, Query()],
     worker: CurrentWorker,
     tenant: Tenant,
     caller: Caller,
     command_id: CommandId,
 ) -> Response:
-    """Forget the memories of a user that meet a filter, of any status, at most 1,000: `left` says how many more do.
+    """Forget the memories of a user that meet the fields and the filter, at most `limit`, the most important first.
 
-    `forever` erases them, at most 100, as the erasure of one memory does, with one signed receipt; it takes a key of
-    the tenant's administrator.
+    `forever` erases each with what it came from, as `DELETE /v1/memories/{memory_id}?forever=true` does. Asked again,
+    it goes on with those that are left.
     """
-    owner, now = Owner(tenant, query.user_id), worker.clock.now()
-    filters = Filters(agent_id=query.agent_id, condition=query.filter)
-    memories = worker.queries.memories(owner, filters, now=now, status=None)
     if query.forever:
         check_erasing(caller)
-        some, left = memories[:MOST_ERASED], len(memories[MOST_ERASED:])
-        with _as_problems():
-            if query.preview:
-                return answer(worker.erasures.preview_memories(owner, some) | {"left": left})
-            ids = [one.memory_id for one in some]
-            return answer(await worker.erasures.erase_memories(owner, ids, command_id, left))
-    there = [one.memory_id for one in memories if one.status != FORGOTTEN]
-    some_ids, left = there[:MOST_FORGOTTEN], len(there[MOST_FORGOTTEN:])
+    owner, now = Owner(tenant, query.user_id), worker.clock.now()
+    found = worker.queries.memories(owner, _filters(query), now=now, as_of=None, status=query.status)
+    chosen = [memory.memory_id for memory in found[: query.limit]]
+    gone: dict[str, Any] = {"items": chosen, "waiting": [], "left": len(found) - len(chosen), "receipts": []}
     if query.preview:
-        return answer({"memory_ids": sorted(some_ids), "waiting": [], "left": left})
-    forgotten, waiting = await worker.commands.forget_all(owner, some_ids, command_id)
-    body = {"memory_ids": forgotten, "waiting": waiting, "left": left}
-    return answer(body, HTTPStatus.ACCEPTED if waiting else HTTPStatus.OK)
+        return answer(gone)
+    ids = {memory_id: derived_id(command_id, memory_id) for memory_id in chosen}
+    if query.forever:
+        with _as_problems():
+            gone["receipts"] = await worker.erasures.erase_memories(owner, ids)
+        return answer(gone)
+    for begin in range(0, len(chosen), FORGOTTEN_AT_ONCE):
+        some = chosen[begin : begin + FORGOTTEN_AT_ONCE]
+        commands = await asyncio.gather(*(worker.commands.forget(owner, one, ids[one]) for one in some))
+        gone["waiting"] += [one for one, command in zip(some, commands, strict=True) if command.outcome is None]
+    gone["items"] = [one for one in chosen if one not in gone["waiting"]]
+    return answer(gone)
 
 
 @router.get("/{memory_id}", response_model=responses.DatedMemory, responses=UNKNOWN)
@@ -263,6 +261,17 @@ def paged(
     return {"items": items, "total": len(memories), "page": page, "page_size": size}
 
 
+def _filters(query: MemoriesAsked | MemoriesUnwanted) -> Filters:
+    """Return what a query string asks for: its fields and its filters. Raises Problem where they say the same twice."""
+    given = {name: value for name, value in query.filters if value is not None}
+    names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
+    fields = {name: getattr(query, name) for name in names if getattr(query, name) is not None}
+    if twice := given.keys() & fields.keys():
+        fault = Fault(f"$.{min(twice)}", "is in the filters too: say it in one place")
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([fault]), [fault])
+    return Filters(**given, **fields)
+
+
 def _check_whose(user_id: str | None, scope: str | None) -> None:
     """Check that a list says whose memories it is of. Raises Problem."""
     if user_id is None and scope != "global":
@@ -309,7 +318,7 @@ async def _erased(
 
 @contextmanager
 def _as_problems() -> Iterator[None]:
-    """Answer an erasure that cannot be now, or not here, with a problem."""
+    """Raise Problem for what stands in the way of an erasure."""
     try:
         yield
     except (ErasureRunning, NotRewritable) as error:

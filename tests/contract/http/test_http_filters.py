@@ -227,9 +227,9 @@ async def test_a_list_takes_a_filter_in_its_query(door: FrontDoor):
     expected = ids(await listed(door, filters))
     assert 0 < len(expected) < 40
     for user in ("reader", "nobody"):
-        response = await door.get("/v1/memories", user_id=user, filter=json.dumps(filters), page_size=200)
+        response = await door.get("/v1/memories", user_id=user, filters=json.dumps(filters), page_size=200)
         assert ids(response.json()["items"]) == (expected if user == "reader" else set())
-    narrower = await door.get("/v1/memories", user_id="reader", filter=json.dumps(filters), category="fact")
+    narrower = await door.get("/v1/memories", user_id="reader", filters=json.dumps(filters), category="fact")
     assert 0 < narrower.json()["total"] < len(expected)
 
 
@@ -237,7 +237,8 @@ async def test_a_list_takes_a_filter_in_its_query(door: FrontDoor):
     ("text", "sentence"),
     [
         ("{", "is not JSON"),
-        ("[]", "must be an object"),
+        ("[]", "is no filter"),
+        ('{"category": "colours"}', "at category: must be"),
         ("", "is not JSON"),
         ('{"colour": "red"}', "at colour: is no field of a memory"),
         ('{"content": "' + "x" * 20_000 + '"}', "at most 16384 are allowed"),
@@ -249,9 +250,9 @@ async def test_a_wrong_filter_in_a_query_is_refused_with_its_place(
     door: FrontDoor, text: str, sentence: str, path: str
 ):
     user = {} if "export" in path else {"user_id": "reader"}
-    response = await door.get(path, filter=text, **user)
+    response = await door.get(path, filters=text, **user)
     assert response.status_code == 422
-    assert response.json()["errors"][0]["path"] == "$.filter"
+    assert response.json()["errors"][0]["path"] == "$.filters"
     assert sentence in response.json()["detail"], response.text
 
 
@@ -261,7 +262,7 @@ async def test_an_export_by_filter_has_those_memories_and_their_history_and_noth
     path = "/v1/users/exported/export"
     reminder = {"due_at": "2090-01-01", "content": "tune the harp"}
     assert (await door.post("/v1/users/exported/reminders", reminder)).status_code == 201
-    answer = await door.get(path, filter='{"metadata.shelf": "music"}')
+    answer = await door.get(path, filters='{"metadata.shelf": "music"}')
     lines = [json.loads(line) for line in answer.text.splitlines()]
     assert [(line["type"], line.get("memory_id")) for line in lines] == [
         ("Memory", kept["memory_id"]),
@@ -273,7 +274,7 @@ async def test_an_export_by_filter_has_those_memories_and_their_history_and_noth
         "reminders": 0,
         "events": 1,
     }
-    assert {line["type"] for line in map(json.loads, (await door.get(path, filter="{}")).text.splitlines())} >= {
+    assert {line["type"] for line in map(json.loads, (await door.get(path, filters="{}")).text.splitlines())} >= {
         "Memory"
     }
 

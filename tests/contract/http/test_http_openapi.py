@@ -260,6 +260,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("GET", "/v1/admin/digest", 200)
     await asks("GET", "/v1/admin/usage?by=day", 200)
     await asks("GET", "/v1/admin/lag", 200)
+    await asks("DELETE", "/v1/memories?user_id=none&preview=true", 200)
     await asks("POST", "/v1/admin/drain", 200)
     await asks("POST", "/v1/admin/ticks", 202, {"as_of": "2026-02-07", "timeout": 0.000001})
     await asks("POST", "/v1/admin/ticks", 200, as_of)
@@ -286,13 +287,13 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     monkeypatch.setattr(door.worker.key_rotation, "_settings", in_clear)
     await asks("POST", "/v1/admin/keys/rotate", 409)
     await asks("GET", "/v1/erasures", 200)
-    gone = "/v1/memories?user_id=codes&filter={}"
-    async with door.worker.observe.erasing(Owner("default", "codes")):
-        await asks("DELETE", f"{gone}&forever=true", 409)
-    await asks("DELETE", f"{gone}&preview=true", 200)
     await asks("DELETE", "/v1/users/none", 200)
     async with door.worker.observe.erasing(Owner("default", "none")):
         await asks("DELETE", "/v1/users/none", 409)
+    hers = await door.remember("likes milk", "codes-forever")
+    async with door.worker.observe.erasing(Owner("default", "codes-forever")):
+        await asks("DELETE", "/v1/memories?user_id=codes-forever&forever=true", 409)
+    assert (await door.get(f"/v1/memories/{hers['memory_id']}")).status_code == 200
     for path in ("/health/live", "/health/ready", "/metrics", "/v1/admin/checks"):
         await asks("GET", path, 200)
 
@@ -302,8 +303,6 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", f"{one}/share", 202, {"user_id": "codes-3"})
     await ask_wishes(door, asks, one, is_decided=False)
     await asks("DELETE", evatars, 202)
-    monkeypatch.setattr(door.worker.commands, "forget_all", never_forgotten)
-    await asks("DELETE", gone, 202)
     await asks("POST", "/v1/tools/memory_add", 202, {"user_id": "codes", "content": "likes wine"})
     await ask_for_each_status(asks, decided=False)
     seen["GET", "/v1/users/none/entities/none"].add(200)  # of one that is named: test_http_entities.py
@@ -315,11 +314,6 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
         assert seen[place] - described == set(), place
         missing = described - seen[place] - everywhere
         assert missing <= {409} if place[1].startswith("/v1/memories/none") else missing == set(), place
-
-
-async def never_forgotten(_owner: object, memory_ids: list[str], _command_id: str) -> tuple[list[str], list[str]]:
-    """As if none of the decisions came in time."""
-    return [], memory_ids
 
 
 async def never_decided(_owner: object, _item_id: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import orjson
 import pytest
+import typer
 from contract.front_door import front_door, turn
 
 from mnemolog import AsyncClient, Conflict, NotFound, Refused
@@ -15,8 +16,8 @@ from mnemolog.cli.commands.history import MOST_WORDS, history
 from mnemolog.cli.commands.memories import forget, memories, memory, revise
 from mnemolog.cli.commands.profile import entities
 from mnemolog.cli.commands.search import search
-from mnemolog.cli.erasure import erase
 from mnemolog.cli.invocation import CommandFailed
+from mnemolog.cli.options import filters
 from mnemolog.cli.output import Output
 from mnemolog.http.app import make_http
 
@@ -157,7 +158,7 @@ async def test_what_nobody_said_has_no_words_behind_it(client: AsyncClient, caps
     assert printed_streams.err == ""
 
 
-async def test_what_meets_a_filter_is_listed_found_forgotten_and_erased(
+async def test_what_meets_a_filter_is_listed_found_and_forgotten(
     client: AsyncClient, capsys: pytest.CaptureFixture[str]
 ):
     for name in ("red", "blue", "green"):
@@ -173,17 +174,20 @@ async def test_what_meets_a_filter_is_listed_found_forgotten_and_erased(
     assert item["content"] == "the blue box"
     await search(client, output, "box", user="u1", filters=blue)
     assert [hit["memory_id"] for hit in printed()["results"]] == [item["memory_id"]]
-    await forget(client, output, user="u1", filters=blue, preview=True)
-    assert printed() == {"would_be_forgotten": 1, "memory_ids": [item["memory_id"]]}
-    await forget(client, output, user="u1", filters=blue)
-    assert printed() == {"forgotten": 1, "waiting": 0, "memory_ids": [item["memory_id"]]}
-    for wrong in ({"user": "u1"}, {"filters": blue}, {"memory_id": item["memory_id"], "filters": blue, "user": "u1"}):
-        with pytest.raises(CommandFailed, match="say which memory to forget"):
-            await forget(client, output, **wrong)
-    await erase(client, output, user="u1", filters={}, preview=True)
-    assert printed()["memories"] == 3
-    await erase(client, output, user="u1", filters={"metadata.colour": {"ne": "red"}})
-    assert len(printed()["memory_ids"]) == 2
-    assert [m["content"] for m in (await client.memories("u1", status="active"))["items"]] == ["the red box"]
-    with pytest.raises(CommandFailed, match="say whose by --user"):
-        await erase(client, output, filters={})
+    for preview in (True, False):
+        await forget(client, output, user="u1", filters=blue, preview=preview)
+        assert printed()["items"] == [item["memory_id"]]
+    await memories(client, output, user="u1", filters=blue)
+    assert printed()["items"] == []
+    for memory_id, user, wanted in ((None, "u1", None), (None, None, blue), (item["memory_id"], "u1", blue)):
+        with pytest.raises(CommandFailed, match="name a memory, or say"):
+            await forget(client, output, memory_id, user=user, filters=wanted)
+    await forget(client, output, user="u1", filters={"metadata.colour": {"ne": "red"}}, forever=True)
+    assert len(printed()["receipts"]) == 1
+    assert [m["content"] for m in (await client.memories("u1"))["items"]] == ["the red box"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "1"])
+def test_what_is_no_filter_is_refused_before_anything_is_asked(text: str):
+    with pytest.raises(typer.BadParameter):
+        filters(text)

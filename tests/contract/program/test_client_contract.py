@@ -125,12 +125,14 @@ async def test_the_routes_of_memories(memory: AsyncClient) -> None:
     for name in ("red", "blue", "green"):
         await memory.remember(f"the {name} box", "u3", metadata={"colour": name})
     not_red = {"metadata.colour": {"ne": "red"}, "formed_at": {"gt": datetime(2020, 1, 1, tzinfo=UTC)}}
-    assert (await memory.memories("u3", filter=not_red))["total"] == 2
-    assert len((await memory.forget_memories("u3", not_red, preview=True))["memory_ids"]) == 2
-    assert len((await memory.forget_memories("u3", {"metadata.colour": "blue"}))["memory_ids"]) == 1
-    assert (await memory.erase_memories("u3", {}, preview=True))["memories"] == 3
-    assert (await memory.erase_memories("u3", not_red, key="once"))["memories"] == 2
+    assert (await memory.memories("u3", filters=not_red))["total"] == 2
+    assert (await memory.query_memories("u3", not_red))["total"] == 2
+    assert len((await memory.forget_memories("u3", filters=not_red, preview=True))["items"]) == 2
+    assert len((await memory.forget_memories("u3", filters={"metadata.colour": "blue"}))["items"]) == 1
+    assert len((await memory.forget_memories("u3", filters=not_red, forever=True))["receipts"]) == 1
     assert [m["content"] for m in (await memory.memories("u3"))["items"]] == ["the red box"]
+    lines = [line async for line in memory.export("u3", filters={"metadata.colour": "blue"})]
+    assert [line["type"] for line in lines] == ["Memory", "MemoryFormed", "MemoryForgotten", "Exported"]
     assert (await memory.context("u3", filters={"metadata.colour": "blue"}))["total_memories"] == 0
     await memory.remember("lives in Oslo", "u2", attribute="city", value="Oslo")
     [oslo] = (await memory.entities("u2", kind="place"))["items"]
