@@ -57,7 +57,7 @@ async def main() -> None:
         left, right = (statistics.median(one[n] for one in each) for n in (0, 1))
         lost = sum(one[2] for one in each)
         print(
-            f"  remember and wait, {callers} at a time: {left:,.0f} against {right:,.0f} a second of mem0 ({lost} lost): "
+            f"  remembering, {callers} at a time: {left:,.0f} against {right:,.0f} a second of mem0 ({lost} lost): "
             f"ratio {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}, target {TARGETS[callers]:g})"
         )
 
