@@ -1,4 +1,4 @@
-"""What the model cost, over all workers: windows answered and tokens by user, agent or day."""
+"""What the model cost, over all workers: windows answered and tokens by user, agent, day or model."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ SHOWN: Final[dict[Grouping, tuple[str, ...]]] = {
     "user": ("tenant", "user_id"),
     "agent": ("tenant", "agent_id"),
     "day": ("day",),
+    "model": ("model",),
 }
 """The fields that rows are named by."""
 

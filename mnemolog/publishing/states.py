@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from schemas.log import Log
     from streams.agents.observe import Observe
 
-FINAL: Final = ("remembered", "nothing", "rejected", "dead")
+FINAL: Final = ("remembered", "nothing", "rejected", "provisional", "dead")
 UNDECIDED: Final = ("extracted", "dead")
 """States in which a dead letter may say more than the ledger."""
 POLL_SECONDS: Final = 0.02

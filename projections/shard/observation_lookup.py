@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from projections.shard.tables import name_of
+from projections.shard.tables import PROVISIONAL, REJECTED, name_of
 from projections.state.lifetime import sql_instant
 from schemas import codec
 from schemas.log import Position
@@ -45,7 +45,7 @@ class Progress:
     """How far an observation has come; `waiting` is known only to who extracts."""
 
     state: str
-    """accepted, extracted, remembered, nothing, rejected or dead."""
+    """accepted, extracted, remembered, nothing, rejected, provisional or dead."""
     reason: str | None
     memory_ids: tuple[str, ...]
     decisions: tuple[str, ...]
@@ -152,12 +152,16 @@ class ObservationLookup:
         cited = sorted(memories.fetchall(), key=lambda row: (row[1], row[0]))
         versions = sorted({version for _, _, version in covered} | {version for _, version in cited})
         decisions = [self._decision(name, version) for version in versions]
-        state = "remembered" if cited else "rejected" if any(r for _, r, _ in covered) else "nothing"
+        states = {rejected for _, rejected, _ in covered}
+        if PROVISIONAL in states:
+            state = "provisional"
+        else:
+            state = "remembered" if cited else "rejected" if REJECTED in states else "nothing"
         mine = {memory_id for memory_id, _ in cited}
         outcomes = self._outcomes(name, pieces, decisions)
         if given_up:
             state, reasons = "dead", list(given_up.values())
-        elif state == "remembered":
+        elif mine:
             reasons = [o.reason for o in outcomes if o.memory_id in mine]
         else:
             reasons = [o.reason for o in outcomes if o.action in WITHOUT_MEMORY]
@@ -169,14 +173,18 @@ class ObservationLookup:
         )
 
     def _outcomes(self, name: str, pieces: Sequence[str], decisions: Sequence[Decision]) -> list[Outcome]:
-        """Return what became of the candidates that cite a piece; of all those of its windows when none does."""
+        """Return what became of the candidates that cite a piece; of all those of its windows when none does.
+
+        Of a window that was extracted again these are those of the answer that stands, once it is decided on.
+        """
         marks = ",".join("?" * len(pieces))
         query = f"select item_id, cited_by from extracted where owner=? and piece in ({marks})"  # noqa: S608 - only marks
-        subjects = {
-            (i, s) for i, cited_by in self._connection.execute(query, (name, *pieces)) for s in cited_by.split()
-        }
-        cited = [o for d in decisions for o in d.outcomes if (d.item_id, o.subject) in subjects]
-        return cited or [o for d in decisions for o in d.outcomes]
+        standing = self._connection.execute(query, (name, *pieces)).fetchall()
+        subjects = {(item_id, subject) for item_id, cited_by in standing for subject in cited_by.split()}
+        items = {item_id for item_id, _ in standing}
+        decided = [d for d in decisions if d.item_id in items] or decisions
+        cited = [o for d in decided for o in d.outcomes if (d.item_id, o.subject) in subjects]
+        return cited or [o for d in decided for o in d.outcomes]
 
     def count_of(self, owner: Owner) -> int:
         """Return how many observations of a user are held."""
@@ -189,7 +197,8 @@ class ObservationLookup:
             with recursive numbers(n) as (
                 select 0 union all select n + 1 from numbers where n + 1 < (select max(pieces) from observations)
             ), pieces as (
-                select o.owner, o.event_id, v.piece is not null as decided, coalesce(v.rejected, 0) as rejected,
+                select o.owner, o.event_id, v.piece is not null as decided, coalesce(v.rejected = 1, 0) as rejected,
+                    coalesce(v.rejected = 2, 0) as provisional,
                     v.piece is null and o.pieces > 0 and exists(
                         select 1 from given_up g where g.owner = o.owner and g.piece = o.event_id || '#' || n
                     ) as dead,
@@ -199,25 +208,28 @@ class ObservationLookup:
                 left join covered v on v.owner = o.owner and v.piece = o.event_id || '#' || n
                 where o.kind != 'SessionEnded'
             ), ends as (
-                select owner, event_id, max(rejected) as rejected, max(dead) as dead,
+                select owner, event_id, max(rejected) as rejected, max(provisional) as provisional, max(dead) as dead,
                     min(decided or dead or empty) as ended
                 from pieces group by owner, event_id
             ), states as (
-                select ended, rejected, dead,
+                select ended, rejected, provisional, dead,
                     exists(select 1 from cited c where c.owner = ends.owner and c.event_id = ends.event_id) as cited
                 from ends
             )
-            select count(*), sum(ended and not dead and cited), sum(ended and not dead and not cited and rejected),
-                sum(ended and not dead and not cited and not rejected), sum(ended and dead)
+            select count(*), sum(ended and dead), sum(ended and not dead and provisional),
+                sum(ended and not dead and not provisional and cited),
+                sum(ended and not dead and not provisional and not cited and rejected),
+                sum(ended and not dead and not provisional and not cited and not rejected)
             from states
         """
         total, *ended = self._connection.execute(states).fetchone()
-        remembered, rejected, nothing, dead = (number or 0 for number in ended)
+        dead, provisional, remembered, rejected, nothing = (number or 0 for number in ended)
         return {
             "observations": total,
             "remembered": remembered,
             "nothing": nothing,
             "rejected": rejected,
+            "provisional": provisional,
             "dead": dead,
         }
 

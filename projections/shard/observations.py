@@ -16,13 +16,13 @@ from schemas import codec
 from schemas.inputs.decoding import claimed, digest_of, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.inputs.pieces import is_extractable, piece_count
-from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected, ModelTokens
 from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, TurnRecorded
 from schemas.vocabulary.words import ARTICLE, SCREENSHOT
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from projections.shard.erased_users import ErasedUsers
     from projections.shard.observation_lookup import ObservationLookup
@@ -38,11 +38,13 @@ _INSERT_REPEAT: Final = """
     where not exists(select 1 from observations where owner = ? and event_id = ? and topic = ? and offset = ?)
 """
 _INSERT_EXTRACTED: Final = """
-    insert into extracted values(?, ?, ?, ?, ?) on conflict(owner, piece)
-    do update set item_id = excluded.item_id, cited_by = excluded.cited_by, offset = excluded.offset
-    where extracted.cited_by = ''
+    insert into extracted values(?, ?, ?, ?, ?, ?) on conflict(owner, piece) do update set
+        item_id = excluded.item_id, cited_by = excluded.cited_by, offset = excluded.offset, rank = excluded.rank
+    where excluded.rank > extracted.rank or (excluded.rank = extracted.rank and extracted.cited_by = '')
 """
-"""What a piece led to stands; an answer that cites it takes the place of one that did not, such as a rejection."""
+"""What a piece led to stands. A better answer takes its place, and one as good that cites it that of one that did not."""
+REJECTION, PROVISIONAL, ANSWER = range(3)
+"""Ranks of what covers a piece."""
 _FIRST_REPEAT: Final = """
     from repeats where owner = ?1 and event_id = ?2 and (topic, offset) =
         (select topic, offset from repeats where owner = ?1 and event_id = ?2 order by topic, offset limit 1)
@@ -137,7 +139,7 @@ class ObservationsFold:
 
         Raises UnknownSchema for what only a newer version knows.
         """
-        rows: list[tuple[str, str, str, str, int]] = []
+        rows: list[tuple[str, str, str, str, int, int]] = []
         calls: list[tuple[object, ...]] = []
         for record in records:
             try:
@@ -151,10 +153,9 @@ class ObservationsFold:
                 name, offset = name_of(item.envelope.owner), record.position.offset
                 if self._erased.drops(name, record.position):
                     continue
-                cited, item_id = _citing(item), item.envelope.event_id
-                rows.extend((name, c.piece_id, item_id, cited.get(c.piece_id, ""), offset) for c in item.covered)
-                if item.model not in WITHOUT_MODEL:
-                    calls.append(_model_call(name, item, record))
+                cited, item_id, rank = _citing(item), item.envelope.event_id, _rank(item)
+                rows.extend((name, c.piece_id, item_id, cited.get(c.piece_id, ""), offset, rank) for c in item.covered)
+                calls.extend(_model_calls(name, item, record))
         self._connection.executemany(_INSERT_EXTRACTED, rows)
         self._connection.executemany("insert or ignore into model_calls values(?,?,?,?,?,?,?,?)", calls)
 
@@ -205,12 +206,30 @@ def remove_before(
     return Removal(len(old), (rows_seen[-1][0], rows_seen[-1][1]) if len(rows_seen) == rows else None)
 
 
-def _model_call(name: str, item: CandidatesExtracted | ExtractionRejected, record: Record) -> tuple[object, ...]:
-    """Return the row of an answer; its time is the log's, which a rebuild finds again."""
+def tokens_by_model(item: CandidatesExtracted | ExtractionRejected) -> list[ModelTokens]:
+    """Return what each model that was asked for an answer took; [] where none was."""
+    if item.tokens_by_model is not None:
+        return item.tokens_by_model
+    if item.model in WITHOUT_MODEL:
+        return []
+    return [ModelTokens(model=item.model, tokens_in=item.tokens_in, tokens_out=item.tokens_out)]
+
+
+def _model_calls(
+    name: str, item: CandidatesExtracted | ExtractionRejected, record: Record
+) -> Iterator[tuple[object, ...]]:
+    """Yield a row for each model that was asked for an answer; its time is the log's, which a rebuild finds again."""
     envelope = item.envelope
     asked_at = sql_instant(record.recorded_at)
-    tokens = (item.tokens_in, item.tokens_out)
-    return (name, envelope.event_id, envelope.agent_id, asked_at, item.model, *tokens, record.position.offset)
+    for took in tokens_by_model(item):
+        tokens = (took.tokens_in, took.tokens_out)
+        yield (name, envelope.event_id, envelope.agent_id, asked_at, took.model, *tokens, record.position.offset)
+
+
+def _rank(item: CandidatesExtracted | ExtractionRejected) -> int:
+    if isinstance(item, ExtractionRejected):
+        return REJECTION
+    return PROVISIONAL if item.provisional else ANSWER
 
 
 def _citing(item: CandidatesExtracted | ExtractionRejected) -> dict[str, str]:

@@ -49,6 +49,17 @@ class Candidate:
     """ISO date."""
     pieces: list[str]
     """The pieces that it cites, of those covered; never empty."""
+    shape: str | None = None
+    """single, list or map: how many values the attribute holds, where a policy brought it. None: as the profile has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTokens:
+    """What one model took for an answer."""
+
+    model: str
+    tokens_in: int
+    tokens_out: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +81,9 @@ class CandidatesExtracted:
     covered: list[CoveredPiece]
     candidates: list[Candidate]
     provisional: bool = False
-    """The model's budget was spent, so the rules answered: the window may be extracted again."""
+    """The rules answered in the model's place: its budget was spent, or it refused. The window may be extracted again."""
+    tokens_by_model: list[ModelTokens] | None = None
+    """The tokens above by model, where another one than `model` took some of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +98,8 @@ class ExtractionRejected:
     tokens_in: int = 0
     tokens_out: int = 0
     covered: list[CoveredPiece]
+    tokens_by_model: list[ModelTokens] | None = None
+    """The tokens above by model, where another one than `model` took some of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

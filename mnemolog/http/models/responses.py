@@ -236,12 +236,13 @@ class Stats(Shape):
 
 
 class UsageRow(Shape):
-    """What one user, agent or day cost: answers of the model, and tokens."""
+    """What one user, agent, day or model cost: answers, and tokens."""
 
     tenant: str | None = None
     user_id: str | None = None
     agent_id: str | None = None
     day: str | None = None
+    model: str | None = None
     calls: int
     tokens_in: int
     tokens_out: int
